@@ -1,0 +1,88 @@
+package io.github.djlpositional.math;
+
+/**
+ * An unevaluated sum of two doubles, {@code high + low} with {@code |low| <= ulp(high) / 2}: about 106 significant bits.
+ *
+ * <p>It holds what a frequency needs beyond one double. At position 10<sup>7</sup> an angle is so large that the
+ * rounding of the frequency alone would move a sine near its zero crossing by hundreds of float ulps.
+ *
+ * <p>The sums and products are the classical error-free transformations: Dekker, <em>A floating-point technique for
+ * extending the available precision</em>, Numerische Mathematik 18 (1971), and Hida, Li and Bailey, <em>Library for
+ * double-double and quad-double arithmetic</em> (2007); products use {@link Math#fma}.
+ */
+record DoubleDouble(double high, double low) {
+
+    private static final DoubleDouble LN_2 = new DoubleDouble(0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56);
+
+    /** Terms of the exponential's series: with |r| < 0.0014 the 11th is below 2^-120. */
+    private static final int EXP_TERMS = 11;
+
+    /** The exponential's argument is halved this often before the series, and the result squared as often after it. */
+    private static final int EXP_HALVINGS = 8;
+
+    static DoubleDouble of(double value) {
+        return new DoubleDouble(value, 0);
+    }
+
+    /** Renormalizes a sum of which the first part is the larger. */
+    private static DoubleDouble ofSum(double large, double small) {
+        double sum = large + small;
+        return new DoubleDouble(sum, small - (sum - large));
+    }
+
+    DoubleDouble plus(DoubleDouble other) {
+        double sum = high + other.high;
+        double rest = sum - high;
+        double error = (high - (sum - rest)) + (other.high - rest);
+        return ofSum(sum, error + low + other.low);
+    }
+
+    DoubleDouble negated() {
+        return new DoubleDouble(-high, -low);
+    }
+
+    DoubleDouble times(DoubleDouble other) {
+        double product = high * other.high;
+        double error = Math.fma(high, other.high, -product);
+        return ofSum(product, error + (high * other.low + low * other.high));
+    }
+
+    DoubleDouble times(double factor) {
+        return times(of(factor));
+    }
+
+    DoubleDouble dividedBy(DoubleDouble divisor) {
+        double first = high / divisor.high;
+        DoubleDouble rest = plus(divisor.times(-first));
+        double second = rest.high / divisor.high;
+        double third = rest.plus(divisor.times(-second)).high / divisor.high;
+        return ofSum(first, second).plus(of(third));
+    }
+
+    /** e to this power, for |this| up to 700; relative error below 2^-96. */
+    DoubleDouble exp() {
+        double powerOfTwo = Math.rint(high / LN_2.high);
+        DoubleDouble reduced = plus(LN_2.times(-powerOfTwo)).scaled(-EXP_HALVINGS);
+        // Horner's scheme for e^r - 1: keeping the 1 away until the end saves the bits that the squarings would lose
+        DoubleDouble inner = of(1);
+        for (int n = EXP_TERMS; n > 1; n--) {
+            inner = of(1).plus(inner.times(reduced).dividedBy(of(n)));
+        }
+        DoubleDouble lessOne = inner.times(reduced);
+        for (int i = 0; i < EXP_HALVINGS; i++) {
+            lessOne = lessOne.scaled(1).plus(lessOne.times(lessOne));
+        }
+        return lessOne.plus(of(1)).scaled((int) powerOfTwo);
+    }
+
+    /** The natural logarithm of a positive number: one Newton step from the double's, which doubles its digits. */
+    DoubleDouble log() {
+        DoubleDouble estimate = of(StrictMath.log(high));
+        DoubleDouble ratio = times(estimate.negated().exp());
+        return estimate.plus(ratio.plus(of(-1)));
+    }
+
+    private DoubleDouble scaled(int powerOfTwo) {
+        return new DoubleDouble(Math.scalb(high, powerOfTwo), Math.scalb(low, powerOfTwo));
+    }
+}

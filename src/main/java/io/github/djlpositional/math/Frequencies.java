@@ -1,0 +1,228 @@
+package io.github.djlpositional.math;
+
+import java.math.BigDecimal;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+
+/**
+ * The angular frequency of each sine-cosine pair, in radians per position. Immutable.
+ *
+ * <p>Each frequency is kept as a sum of two doubles, and the angle {@code position × frequency} likewise, so that its
+ * sine and cosine are right to about one double ulp however far out the position is. One double would not do: near a
+ * zero crossing at position 10<sup>7</sup> the rounding of the frequency alone costs hundreds of float ulps.
+ *
+ * <p>Sinusoidal and rotary encodings share this class.
+ */
+public final class Frequencies {
+
+    /** Below this the first-order correction of sine and cosine is exact to 2^-55; 2^-27. */
+    private static final double FIRST_ORDER_LIMIT = 0x1p-27;
+
+    private final double[] high;
+    private final double[] low;
+    private final String description;
+
+    private Frequencies(DoubleDouble[] frequencies, String description) {
+        high = Arrays.stream(frequencies).mapToDouble(DoubleDouble::high).toArray();
+        low = Arrays.stream(frequencies).mapToDouble(DoubleDouble::low).toArray();
+        this.description = description;
+    }
+
+    /**
+     * Returns the geometric sequence 1, base<sup>-1/period</sup>, base<sup>-2/period</sup>, …
+     *
+     * <p>With {@code period = d / 2} these are the frequencies of Vaswani et al., <em>Attention Is All You Need</em>
+     * (2017), section 3.5, and of Su et al., <em>RoFormer</em> (2021), for an even embedding size d.
+     *
+     * @param count the number of frequencies, at least 0
+     * @param base what a frequency falls by over one period; positive and finite, usually 10,000
+     * @param period the number of steps over which the frequency falls by {@code base}; positive and finite
+     * @return the frequencies, the fastest first where {@code base > 1}
+     * @throws IllegalArgumentException if an argument is outside its range, or the last frequency is not a normal double
+     */
+    public static Frequencies geometric(int count, double base, double period) {
+        requireCount(count);
+        requirePositive("base", base, "the paper's is 10000");
+        requirePositive("period", period, "the paper's is half the embedding size");
+        DoubleDouble logStep = DoubleDouble.of(base).log().dividedBy(DoubleDouble.of(-period));
+        return exponentials(
+                count,
+                logStep,
+                DoubleDouble.of(1),
+                "geometric(count=" + count + ", base=" + text(base) + ", period=" + text(period) + ")");
+    }
+
+    /**
+     * Returns the frequencies of tensor2tensor's {@code get_timing_signal_1d}:
+     * {@code minTimescale · exp(-k · ln(maxTimescale / minTimescale) / max(count - 1, 1))} for k = 0 … count - 1.
+     *
+     * <p>The published code multiplies by the minimum timescale where its own docstring would have it divide; models were
+     * trained with the code, so this follows the code. With {@code minTimescale = 1} the two agree.
+     *
+     * @param count the number of frequencies, at least 0
+     * @param minTimescale the first frequency; positive and finite, usually 1
+     * @param maxTimescale positive and finite, usually 10,000
+     * @return the frequencies
+     * @throws IllegalArgumentException if an argument is outside its range, or a frequency is not a normal double
+     */
+    public static Frequencies timescales(int count, double minTimescale, double maxTimescale) {
+        requireCount(count);
+        requirePositive("minimum timescale", minTimescale, "tensor2tensor's is 1");
+        requirePositive("maximum timescale", maxTimescale, "tensor2tensor's is 10000");
+        DoubleDouble ratio = DoubleDouble.of(maxTimescale).dividedBy(DoubleDouble.of(minTimescale));
+        DoubleDouble logStep = ratio.log().dividedBy(DoubleDouble.of(-Math.max(count - 1, 1)));
+        return exponentials(
+                count,
+                logStep,
+                DoubleDouble.of(minTimescale),
+                "timescales(count=" + count + ", min=" + text(minTimescale) + ", max=" + text(maxTimescale) + ")");
+    }
+
+    /**
+     * Returns the given frequencies, taken as exact.
+     *
+     * @param frequencies angular frequencies in radians per position, each finite
+     * @return the frequencies, in the given order
+     * @throws IllegalArgumentException if a frequency is infinite or NaN
+     */
+    public static Frequencies of(double... frequencies) {
+        DoubleDouble[] exact = new DoubleDouble[frequencies.length];
+        for (int k = 0; k < frequencies.length; k++) {
+            if (!Double.isFinite(frequencies[k])) {
+                throw new IllegalArgumentException("frequency " + frequencies[k] + " of pair " + k
+                        + " is not finite: give each frequency in radians per position, as a finite number");
+            }
+            exact[k] = DoubleDouble.of(frequencies[k]);
+        }
+        return new Frequencies(exact, "of(" + describe(frequencies) + ")");
+    }
+
+    private static Frequencies exponentials(int count, DoubleDouble logStep, DoubleDouble scale, String description) {
+        DoubleDouble[] frequencies = new DoubleDouble[count];
+        for (int k = 0; k < count; k++) {
+            DoubleDouble exponent = logStep.times(k);
+            // beyond this the exponential, or its low part, is no longer a normal double
+            if (Math.abs(exponent.high()) > 600) {
+                throw new IllegalArgumentException(
+                        "frequency " + k + " of " + description + " is about e^" + exponent.high()
+                                + ": only e^-600 to e^600 can be computed; choose a smaller base or fewer pairs");
+            }
+            frequencies[k] = exponent.exp().times(scale);
+        }
+        return new Frequencies(frequencies, description);
+    }
+
+    private static String describe(double... frequencies) {
+        if (frequencies.length <= 8) {
+            return Arrays.stream(frequencies).mapToObj(Frequencies::text).collect(Collectors.joining(", "));
+        }
+        return frequencies.length + " values from " + text(frequencies[0]) + " to "
+                + text(frequencies[frequencies.length - 1]) + ", hash "
+                + Integer.toHexString(Arrays.hashCode(frequencies));
+    }
+
+    /** A double as text that is the same on every Java: {@code Double.toString} changed its digits in Java 19. */
+    private static String text(double value) {
+        String decimal = new BigDecimal(value).stripTrailingZeros().toPlainString();
+        return decimal.length() <= 17 ? decimal : Double.toHexString(value);
+    }
+
+    private static void requireCount(int count) {
+        if (count < 0) {
+            throw new IllegalArgumentException("frequency count " + count + " is negative: give 0 or more");
+        }
+    }
+
+    private static void requirePositive(String name, double value, String usual) {
+        if (!(value > 0) || Double.isInfinite(value)) {
+            throw new IllegalArgumentException(
+                    name + " " + value + " is outside its range: give a positive finite number, " + usual);
+        }
+    }
+
+    /**
+     * Returns the number of pairs.
+     *
+     * @return the number of frequencies
+     */
+    public int size() {
+        return high.length;
+    }
+
+    /**
+     * Returns the double nearest to a frequency.
+     *
+     * @param pair the pair, counted from 0
+     * @return radians per position
+     */
+    public double get(int pair) {
+        return high[pair];
+    }
+
+    /** What a frequency is beyond its nearest double. */
+    double rest(int pair) {
+        return low[pair];
+    }
+
+    /**
+     * Returns sin(position × frequency), right to about one double ulp for every |position| up to 2<sup>53</sup>, zero
+     * crossings included.
+     *
+     * @param position any finite number
+     * @param pair the pair, counted from 0
+     * @return the sine
+     */
+    public double sine(double position, int pair) {
+        double angle = position * high[pair];
+        double rest = angleRest(position, pair, angle);
+        double sine = StrictMath.sin(angle);
+        double cosine = StrictMath.cos(angle);
+        return Math.abs(rest) < FIRST_ORDER_LIMIT
+                ? sine + rest * cosine
+                : sine * StrictMath.cos(rest) + cosine * StrictMath.sin(rest);
+    }
+
+    /**
+     * Returns cos(position × frequency), right to about one double ulp for every |position| up to 2<sup>53</sup>, zero
+     * crossings included.
+     *
+     * @param position any finite number
+     * @param pair the pair, counted from 0
+     * @return the cosine
+     */
+    public double cosine(double position, int pair) {
+        double angle = position * high[pair];
+        double rest = angleRest(position, pair, angle);
+        double sine = StrictMath.sin(angle);
+        double cosine = StrictMath.cos(angle);
+        return Math.abs(rest) < FIRST_ORDER_LIMIT
+                ? cosine - rest * sine
+                : cosine * StrictMath.cos(rest) - sine * StrictMath.sin(rest);
+    }
+
+    /** The sine of pair {@code half}, or where that is past the last pair, the cosine of pair {@code half - size()}. */
+    double half(double position, int half) {
+        return half < size() ? sine(position, half) : cosine(position, half - size());
+    }
+
+    /** What the double {@code angle} lacks of the true position × frequency. */
+    private double angleRest(double position, int pair, double angle) {
+        return Math.fma(position, high[pair], -angle) + position * low[pair];
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Frequencies that && Arrays.equals(high, that.high) && Arrays.equals(low, that.low);
+    }
+
+    @Override
+    public int hashCode() {
+        return Arrays.hashCode(high);
+    }
+
+    /** Returns how these frequencies were made, for example {@code geometric(count=32, base=10000, period=32)}. */
+    @Override
+    public String toString() {
+        return description;
+    }
+}

@@ -1,0 +1,438 @@
+package io.github.djlpositional.math;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Objects;
+import java.util.stream.IntStream;
+
+/**
+ * The function from a position to its sinusoidal encoding: a vector of sines and cosines of the position, each pair at its
+ * own frequency.
+ *
+ * <p>Every published convention is one configuration of the same few ideas: the {@link Frequencies}, the
+ * {@link PairLayout}, which of sine and cosine comes first, and what an odd size gets ({@link OddSize}). Immutable and
+ * safe to share.
+ *
+ * <p>All values are computed in double and rounded once: {@link #value} is right to about one double ulp, and
+ * {@link #table} holds, at every position, the float nearest to the true value (at most 0.501 float ulps from it at
+ * every position up to 2<sup>24</sup>).
+ *
+ * <pre>{@code
+ * SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(512);
+ * double first = encoding.value(1, 0);        // sin(1)
+ * float[] table = encoding.table(0, 5000);    // (5000, 512), row-major
+ * }</pre>
+ */
+public final class SinusoidalEncoding {
+
+    /** The base of the frequencies in <em>Attention Is All You Need</em>. */
+    public static final double DEFAULT_BASE = 10_000;
+
+    /** What an encoding of an odd size gets. With an even size all are the same. */
+    public enum OddSize {
+        /** The size itself stays in the exponent; the last pair's second half is dropped, as KerasHub does. */
+        KEPT_IN_EXPONENT,
+        /** The encoding of the next even size, its last dimension dropped, as Géron's Keras layer does. */
+        ROUNDED_UP,
+        /** The encoding of the previous even size, and a zero behind it, as tensor2tensor does. */
+        ZERO_PADDED;
+
+        private int pairs(int embeddingSize) {
+            return this == ZERO_PADDED ? embeddingSize / 2 : embeddingSize / 2 + embeddingSize % 2;
+        }
+
+        /** The number that stands below 2k in the exponent. */
+        private int exponentSize(int embeddingSize) {
+            return this == KEPT_IN_EXPONENT ? embeddingSize : 2 * pairs(embeddingSize);
+        }
+    }
+
+    private final int embeddingSize;
+    private final Frequencies frequencies;
+    private final PairLayout layout;
+    private final boolean cosineFirst;
+    private final OddSize oddSize;
+
+    /**
+     * What sits in each dimension: a pair's sine (0 … pairs - 1), a pair's cosine (pairs … 2 · pairs - 1), or nothing (-1),
+     * which is a zero.
+     */
+    private final int[] halfAt;
+
+    private SinusoidalEncoding(Builder builder, Frequencies frequencies) {
+        embeddingSize = builder.embeddingSize;
+        this.frequencies = frequencies;
+        layout = builder.layout;
+        cosineFirst = builder.cosineFirst;
+        oddSize = builder.oddSize;
+        int pairs = frequencies.size();
+        int[] withDropped = new int[Math.max(embeddingSize, 2 * pairs)];
+        Arrays.fill(withDropped, -1);
+        for (int pair = 0; pair < pairs; pair++) {
+            int first = layout.firstIndex(pair, pairs);
+            int second = layout.secondIndex(pair, pairs);
+            withDropped[cosineFirst ? second : first] = pair;
+            withDropped[cosineFirst ? first : second] = pairs + pair;
+        }
+        halfAt = Arrays.copyOf(withDropped, embeddingSize);
+    }
+
+    /**
+     * Returns the encoding of Vaswani et al., <em>Attention Is All You Need</em> (2017), section 3.5:
+     * PE(t, 2k) = sin(t / 10000<sup>2k/d</sup>), PE(t, 2k + 1) = cos(t / 10000<sup>2k/d</sup>).
+     *
+     * <p>An odd d stays in the exponent and the last dimension is a sine, as in KerasHub.
+     *
+     * @param embeddingSize d, at least 1
+     * @return the encoding
+     * @throws IllegalArgumentException if the size is not positive
+     */
+    public static SinusoidalEncoding vaswani(int embeddingSize) {
+        return vaswani(embeddingSize, DEFAULT_BASE);
+    }
+
+    /**
+     * Returns the encoding of <em>Attention Is All You Need</em>, section 3.5, with another base than 10,000.
+     *
+     * @param embeddingSize d, at least 1
+     * @param base positive and finite
+     * @return the encoding
+     * @throws IllegalArgumentException if the size or the base is not positive
+     */
+    public static SinusoidalEncoding vaswani(int embeddingSize, double base) {
+        return builder().setEmbeddingSize(embeddingSize).optBase(base).build();
+    }
+
+    /**
+     * Returns the encoding of tensor2tensor's {@code get_timing_signal_1d}: all sines, then all cosines, then one zero
+     * where the channel count is odd, with the frequencies of {@link Frequencies#timescales}. fairseq's sinusoidal table
+     * is this with the timescales 1 and 10,000.
+     *
+     * @param channels the embedding size, at least 1
+     * @param minTimescale positive and finite, usually 1
+     * @param maxTimescale positive and finite, usually 10,000
+     * @return the encoding
+     * @throws IllegalArgumentException if an argument is not positive
+     */
+    public static SinusoidalEncoding tensor2tensor(int channels, double minTimescale, double maxTimescale) {
+        return builder()
+                .setEmbeddingSize(channels)
+                .optFrequencies(Frequencies.timescales(Math.max(0, channels / 2), minTimescale, maxTimescale))
+                .optLayout(PairLayout.CONCATENATED)
+                .optOddSize(OddSize.ZERO_PADDED)
+                .build();
+    }
+
+    /**
+     * Returns a builder, which reaches every combination. Its defaults are the paper's.
+     *
+     * @return a new builder
+     */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * Returns the number of dimensions of an encoded position.
+     *
+     * @return the embedding size d
+     */
+    public int getEmbeddingSize() {
+        return embeddingSize;
+    }
+
+    /**
+     * Returns one dimension of one position's encoding, right to about one double ulp for every |position| up to
+     * 2<sup>53</sup>.
+     *
+     * @param position any finite number, integer or not, negative or not
+     * @param dimension 0 … d - 1
+     * @return the value, in [-1, 1]
+     * @throws IllegalArgumentException if the position is not finite or the dimension is out of range
+     */
+    public double value(double position, int dimension) {
+        requireFinite(position);
+        if (dimension < 0 || dimension >= embeddingSize) {
+            throw new IllegalArgumentException("dimension " + dimension + " is outside 0 to " + (embeddingSize - 1)
+                    + ": give a dimension of this encoding, whose size is " + embeddingSize);
+        }
+        return half(position, halfAt[dimension]);
+    }
+
+    private double half(double position, int half) {
+        return half < 0 ? 0 : frequencies.half(position, half);
+    }
+
+    /**
+     * Returns the encodings of consecutive positions: of each value the float nearest to it.
+     *
+     * @param start the first position
+     * @param length the number of positions, at least 0
+     * @return a new array, row-major (length, d)
+     * @throws IllegalArgumentException if the length is negative or length · d exceeds 2<sup>31</sup> - 1
+     */
+    public float[] table(int start, int length) {
+        requireLength(length, 1);
+        float[] table = new float[length * embeddingSize];
+        forEachNearest(start, length, FloatFormat.FLOAT32, (index, value) -> table[index] = (float) value);
+        return table;
+    }
+
+    /**
+     * Writes the encodings of consecutive positions: of each value the number of the format that is nearest to it.
+     *
+     * @param start the first position
+     * @param length the number of positions, at least 0
+     * @param format what the values are rounded to
+     * @param out where they go, row-major (length, d) from the buffer's start; its position stays
+     * @throws IllegalArgumentException if the length is negative or the buffer is too small
+     */
+    public void write(int start, int length, FloatFormat format, ByteBuffer out) {
+        requireRoom(length, format, out);
+        forEachNearest(start, length, format, (index, value) -> format.put(out, index, value));
+    }
+
+    /**
+     * Writes the encodings of any positions: of each value the number of the format that is nearest to it.
+     *
+     * @param positions n finite numbers, integers or not
+     * @param format what the values are rounded to
+     * @param out where they go, row-major (n, d) from the buffer's start; its position stays
+     * @throws IllegalArgumentException if a position is not finite or the buffer is too small
+     */
+    public void write(double[] positions, FloatFormat format, ByteBuffer out) {
+        requireRoom(positions.length, format, out);
+        for (double position : positions) {
+            requireFinite(position);
+        }
+        IntStream.range(0, positions.length).parallel().forEach(row -> {
+            for (int dimension = 0; dimension < embeddingSize; dimension++) {
+                format.put(out, row * embeddingSize + dimension, half(positions[row], halfAt[dimension]));
+            }
+        });
+    }
+
+    /** Receives a value that is a number of the wanted format. */
+    @FunctionalInterface
+    private interface Sink {
+        void put(int index, double value);
+    }
+
+    private void forEachNearest(int start, int length, FloatFormat format, Sink sink) {
+        new RotatedRows(frequencies).forEach(start, length, (row, values, errors) -> {
+            for (int dimension = 0; dimension < embeddingSize; dimension++) {
+                int half = halfAt[dimension];
+                double nearest = 0;
+                if (half >= 0) {
+                    nearest = format.round(values[half] - errors[half]);
+                    if (nearest != format.round(values[half] + errors[half])) {
+                        nearest = format.round(half((double) start + row, half));
+                    }
+                }
+                sink.put(row * embeddingSize + dimension, nearest);
+            }
+        });
+    }
+
+    /**
+     * Returns T(k), the linear map that moves every position's encoding by k: T(k) · PE(t) = PE(t + k) for all t.
+     *
+     * <p>T(k) turns each pair by its frequency times k (Vaswani et al., section 3.5, give the reason for sinusoids so).
+     * It is orthogonal, T(a) · T(b) = T(a + b), and a zero-padded dimension is kept as it is.
+     *
+     * @param offset k, any finite number
+     * @return a new matrix (d, d), row-major, each value right to about one double ulp
+     * @throws IllegalArgumentException if the offset is not finite
+     * @throws UnsupportedOperationException if the size is odd and the encoding ends with half a pair: a sine without its
+     *     cosine cannot be moved by any linear map
+     */
+    public double[][] shift(double offset) {
+        requireFinite(offset);
+        if (embeddingSize % 2 != 0 && oddSize != OddSize.ZERO_PADDED) {
+            throw new UnsupportedOperationException("an encoding of odd size " + embeddingSize + " with " + oddSize
+                    + " ends with half a pair, which no linear map can shift: use an even size or OddSize.ZERO_PADDED");
+        }
+        double[][] shift = new double[embeddingSize][embeddingSize];
+        int pairs = frequencies.size();
+        int[] dimensionOf = new int[2 * pairs];
+        for (int dimension = 0; dimension < embeddingSize; dimension++) {
+            if (halfAt[dimension] < 0) {
+                shift[dimension][dimension] = 1;
+            } else {
+                dimensionOf[halfAt[dimension]] = dimension;
+            }
+        }
+        for (int pair = 0; pair < pairs; pair++) {
+            int sine = dimensionOf[pair];
+            int cosine = dimensionOf[pairs + pair];
+            shift[sine][sine] = frequencies.cosine(offset, pair);
+            shift[sine][cosine] = frequencies.sine(offset, pair);
+            shift[cosine][sine] = -frequencies.sine(offset, pair);
+            shift[cosine][cosine] = frequencies.cosine(offset, pair);
+        }
+        return shift;
+    }
+
+    private static void requireFinite(double position) {
+        if (!Double.isFinite(position)) {
+            throw new IllegalArgumentException("position " + position + " is not finite: give a finite number");
+        }
+    }
+
+    private void requireLength(int length, int bytes) {
+        if (length < 0) {
+            throw new IllegalArgumentException("length " + length + " is negative: give 0 or more positions");
+        }
+        if ((long) length * embeddingSize * bytes > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException(
+                    "length " + length + " of size " + embeddingSize + " exceeds what one Java"
+                            + " array or buffer can hold: ask for at most " + Integer.MAX_VALUE / bytes / embeddingSize
+                            + " positions at a time");
+        }
+    }
+
+    private void requireRoom(int length, FloatFormat format, ByteBuffer out) {
+        requireLength(length, format.bytes());
+        int needed = length * embeddingSize * format.bytes();
+        if (out.capacity() < needed) {
+            throw new IllegalArgumentException("buffer of " + out.capacity() + " bytes is too small for " + length
+                    + " positions of size " + embeddingSize + " in " + format + ": give one of at least " + needed
+                    + " bytes");
+        }
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof SinusoidalEncoding that
+                && frequencies.equals(that.frequencies)
+                && Arrays.equals(halfAt, that.halfAt);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(frequencies, Arrays.hashCode(halfAt));
+    }
+
+    /**
+     * Returns every setting, for example
+     * {@code SinusoidalEncoding(size=64, geometric(count=32, base=10000, period=32), INTERLEAVED, sine first)}.
+     */
+    @Override
+    public String toString() {
+        return "SinusoidalEncoding(size=" + embeddingSize + ", " + frequencies + ", " + layout
+                + (cosineFirst ? ", cosine first" : ", sine first")
+                + (embeddingSize % 2 == 0 ? "" : ", odd size " + oddSize)
+                + ")";
+    }
+
+    /** Builds a {@link SinusoidalEncoding}. */
+    public static final class Builder {
+
+        private int embeddingSize;
+        private Double base;
+        private Frequencies frequencies;
+        private PairLayout layout = PairLayout.INTERLEAVED;
+        private boolean cosineFirst;
+        private OddSize oddSize = OddSize.KEPT_IN_EXPONENT;
+
+        private Builder() {}
+
+        /**
+         * Sets the number of dimensions.
+         *
+         * @param embeddingSize d, at least 1
+         * @return this builder
+         */
+        public Builder setEmbeddingSize(int embeddingSize) {
+            this.embeddingSize = embeddingSize;
+            return this;
+        }
+
+        /**
+         * Sets the base of the paper's frequencies, base<sup>-2k/d</sup>; 10,000 without it.
+         *
+         * @param base positive and finite
+         * @return this builder
+         */
+        public Builder optBase(double base) {
+            this.base = base;
+            return this;
+        }
+
+        /**
+         * Sets other frequencies than the paper's. Their number must be that of the pairs: ⌊d/2⌋ with
+         * {@link OddSize#ZERO_PADDED}, else ⌈d/2⌉.
+         *
+         * @param frequencies one angular frequency for each pair
+         * @return this builder
+         */
+        public Builder optFrequencies(Frequencies frequencies) {
+            this.frequencies = frequencies;
+            return this;
+        }
+
+        /**
+         * Sets where a pair's halves sit; {@link PairLayout#INTERLEAVED} without it.
+         *
+         * @param layout the layout
+         * @return this builder
+         */
+        public Builder optLayout(PairLayout layout) {
+            this.layout = Objects.requireNonNull(layout, "layout");
+            return this;
+        }
+
+        /**
+         * Sets whether a pair's cosine comes before its sine; {@code false} without it.
+         *
+         * @param cosineFirst true for the cosine first
+         * @return this builder
+         */
+        public Builder optCosineFirst(boolean cosineFirst) {
+            this.cosineFirst = cosineFirst;
+            return this;
+        }
+
+        /**
+         * Sets what an odd size gets; {@link OddSize#KEPT_IN_EXPONENT} without it.
+         *
+         * @param oddSize the convention
+         * @return this builder
+         */
+        public Builder optOddSize(OddSize oddSize) {
+            this.oddSize = Objects.requireNonNull(oddSize, "oddSize");
+            return this;
+        }
+
+        /**
+         * Builds the encoding.
+         *
+         * @return the encoding
+         * @throws IllegalArgumentException if the size is not positive, the base is not a positive finite number, base and
+         *     frequencies are both given, or the number of frequencies is not that of the pairs
+         */
+        public SinusoidalEncoding build() {
+            if (embeddingSize < 1) {
+                throw new IllegalArgumentException("embedding size " + embeddingSize
+                        + " is not positive: set 1 or more with setEmbeddingSize(int)");
+            }
+            if (base != null && frequencies != null) {
+                throw new IllegalArgumentException(
+                        "base " + base + " and frequencies " + frequencies
+                                + " were both given: give optBase(double) for the paper's frequencies or optFrequencies for others");
+            }
+            int pairs = oddSize.pairs(embeddingSize);
+            Frequencies used = frequencies != null
+                    ? frequencies
+                    : Frequencies.geometric(
+                            pairs,
+                            base == null ? DEFAULT_BASE : base,
+                            Math.max(1, oddSize.exponentSize(embeddingSize)) / 2.0);
+            if (used.size() != pairs) {
+                throw new IllegalArgumentException(used.size() + " frequencies were given for size " + embeddingSize
+                        + ", which has " + pairs + " pairs: give one frequency for each pair");
+            }
+            return new SinusoidalEncoding(this, used);
+        }
+    }
+}

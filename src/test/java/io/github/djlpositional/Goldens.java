@@ -1,0 +1,46 @@
+package io.github.djlpositional;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.math.BigDecimal;
+import java.math.MathContext;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/** Reference values from {@code src/test/resources/goldens}, computed with 50-digit arithmetic by other code. */
+public final class Goldens {
+
+    private Goldens() {}
+
+    /** The rows of a file, split at commas, without the header. */
+    public static List<String[]> rows(String file) {
+        try (InputStream in = Goldens.class.getResourceAsStream("/goldens/" + file)) {
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8)
+                    .lines()
+                    .skip(1)
+                    .map(line -> line.split(",", -1))
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** How far a float is from the true value, in ulps of the float. */
+    public static double floatUlps(float actual, BigDecimal expected) {
+        return ulps(actual, Math.ulp(actual), expected);
+    }
+
+    /** How far a double is from the true value, in ulps of the double. */
+    public static double doubleUlps(double actual, BigDecimal expected) {
+        return ulps(actual, Math.ulp(actual), expected);
+    }
+
+    private static double ulps(double actual, double ulp, BigDecimal expected) {
+        return new BigDecimal(actual)
+                .subtract(expected)
+                .abs()
+                .divide(new BigDecimal(ulp), MathContext.DECIMAL64)
+                .doubleValue();
+    }
+}
