@@ -1,0 +1,156 @@
+package io.github.djlpositional;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.types.Shape;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * What a block was built with, as names and plain values: checked, shown by {@code toString}, written to the model file,
+ * and compared with what a model file was saved with.
+ */
+final class BlockSettings {
+
+    /** More than any block has; a larger count in a file is damage, not settings. */
+    private static final int MAX_SETTINGS = 64;
+
+    private static final int MAX_INPUTS = 8;
+    private static final int MAX_DIMENSIONS = 32;
+
+    private final String block;
+    private final Map<String, String> saved = new LinkedHashMap<>();
+    private final Map<String, String> unsaved = new LinkedHashMap<>();
+
+    /**
+     * Begins the settings of a block.
+     *
+     * @param block the block's class
+     */
+    BlockSettings(Class<?> block) {
+        this.block = block.getSimpleName();
+    }
+
+    /** Adds a setting that decides the block's answers: a model file belongs to blocks of the same value alone. */
+    BlockSettings with(String name, Object value) {
+        saved.put(name, String.valueOf(value));
+        return this;
+    }
+
+    /** Adds a setting that changes no answer, such as a dropout rate: it is shown, but no part of a model file. */
+    BlockSettings withUnsaved(String name, Object value) {
+        unsaved.put(name, String.valueOf(value));
+        return this;
+    }
+
+    static void requirePositive(String what, int value, String setter) {
+        if (value < 1) {
+            throw new IllegalArgumentException(
+                    what + " " + value + " is not positive: allowed is 1 or more; set it with " + setter);
+        }
+    }
+
+    static void requireDropoutRate(float rate) {
+        if (!(rate >= 0 && rate < 1)) {
+            throw new IllegalArgumentException("dropout rate " + rate
+                    + " is outside [0, 1): give the part to drop with optDropoutRate(float), 0 for none");
+        }
+    }
+
+    void write(DataOutputStream os) throws IOException {
+        os.writeInt(saved.size());
+        for (Map.Entry<String, String> setting : saved.entrySet()) {
+            os.writeUTF(setting.getKey());
+            os.writeUTF(setting.getValue());
+        }
+    }
+
+    /**
+     * Reads the settings that a file was saved with and refuses others than these.
+     *
+     * @param is the file, at the settings
+     * @throws MalformedModelException if they differ, or are none at all
+     * @throws IOException if the file ends or cannot be read
+     */
+    void requireSame(DataInputStream is) throws IOException, MalformedModelException {
+        int count = readCount(is, MAX_SETTINGS, "settings");
+        Map<String, String> found = new LinkedHashMap<>();
+        for (int i = 0; i < count; i++) {
+            String name = is.readUTF();
+            found.put(name, is.readUTF());
+        }
+        if (!found.equals(saved)) {
+            throw new MalformedModelException(
+                    "the model file was saved with " + describe(found) + ", this block is " + describe(saved)
+                            + ": build the block with the saved settings, or load the file that belongs to it");
+        }
+    }
+
+    void requireVersion(byte found, byte known) throws MalformedModelException {
+        if (found != known) {
+            throw new MalformedModelException("the model file has version " + found + " of " + block
+                    + ", this library reads version " + known
+                    + ": load the file that belongs to this block, or use the library's version that saved it");
+        }
+    }
+
+    void writeShapes(DataOutputStream os, Shape... shapes) throws IOException {
+        os.writeInt(shapes.length);
+        for (Shape shape : shapes) {
+            os.writeInt(shape.dimension());
+            for (long size : shape.getShape()) {
+                os.writeLong(size);
+            }
+        }
+    }
+
+    Shape[] readShapes(DataInputStream is) throws IOException, MalformedModelException {
+        Shape[] shapes = new Shape[readCount(is, MAX_INPUTS, "inputs")];
+        for (int i = 0; i < shapes.length; i++) {
+            long[] sizes = new long[readCount(is, MAX_DIMENSIONS, "dimensions")];
+            for (int dimension = 0; dimension < sizes.length; dimension++) {
+                sizes[dimension] = is.readLong();
+                if (sizes[dimension] < -1) {
+                    throw damaged("a dimension of size " + sizes[dimension]);
+                }
+            }
+            shapes[i] = new Shape(sizes);
+        }
+        return shapes;
+    }
+
+    private int readCount(DataInputStream is, int most, String what) throws IOException, MalformedModelException {
+        int count = is.readInt();
+        if (count < 0 || count > most) {
+            throw damaged(count + " " + what);
+        }
+        return count;
+    }
+
+    private MalformedModelException damaged(String found) {
+        return new MalformedModelException("the model file claims " + found + " for " + block
+                + ", which no file of this library does: it is damaged or no model of this block; load another");
+    }
+
+    MalformedModelException cutShort(IOException cause) {
+        return new MalformedModelException(
+                "the model file ends or is damaged within " + block + ": it was not written to its end; load another",
+                cause);
+    }
+
+    private String describe(Map<String, String> settings) {
+        return settings.entrySet().stream()
+                .map(setting -> setting.getKey() + "=" + setting.getValue())
+                .collect(Collectors.joining(", ", block + "(", ")"));
+    }
+
+    @Override
+    public String toString() {
+        Map<String, String> all = new LinkedHashMap<>(saved);
+        all.putAll(unsaved);
+        return describe(all);
+    }
+}

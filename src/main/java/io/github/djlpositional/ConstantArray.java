@@ -1,0 +1,215 @@
+package io.github.djlpositional;
+
+import ai.djl.Device;
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDScope;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.math.FloatFormat;
+import java.lang.ref.Cleaner;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The life of a constant matrix: made once for each (engine, device, data type) that asks for it, never a parameter, never
+ * saved, freed with its owner.
+ *
+ * <p>It is no {@link ai.djl.nn.Parameter}: {@code freezeParameters(false)} makes every parameter trainable, and a parameter
+ * is written to the model file. It is attached neither to a predictor's nor to a trainer's manager, which die before the
+ * block does, but to a child of the manager that the block was initialized or loaded with: closing the model frees it.
+ * Before there is such an owner, or after it is closed, a copy hangs on a manager of its own, which is closed with
+ * {@link #close} or once the block is garbage. A copy that was closed from outside is made anew.
+ *
+ * <p>Safe under threads.
+ */
+final class ConstantArray implements AutoCloseable {
+
+    /** Computes some rows of the matrix. */
+    @FunctionalInterface
+    interface Rows {
+        /** Writes rows first … first + count - 1 to the start of the buffer, row-major. */
+        void write(int first, int count, FloatFormat format, ByteBuffer out);
+    }
+
+    private static final Cleaner CLEANER = Cleaner.create();
+
+    /** The matrix goes to the device in pieces of about this size, so that it never stands twice in memory. */
+    private static final int PIECE_BYTES = 8 << 20;
+
+    private final int height;
+    private final int width;
+    private final Rows rows;
+    private final Copies copies = new Copies();
+    private NDManager owner;
+
+    /**
+     * Describes a matrix; nothing is made yet.
+     *
+     * @param height the number of rows
+     * @param width the number of columns
+     * @param rows computes them
+     */
+    ConstantArray(int height, int width, Rows rows) {
+        this.height = height;
+        this.width = width;
+        this.rows = rows;
+        CLEANER.register(this, copies);
+    }
+
+    /**
+     * Names the manager with which this array lives from now on. What was made for another one is closed.
+     *
+     * @param manager the new owner
+     */
+    synchronized void ownedBy(NDManager manager) {
+        if (owner != manager) {
+            copies.run();
+            owner = manager;
+        }
+    }
+
+    /** Returns the manager named last, or null where there is none or it is closed. */
+    synchronized NDManager owner() {
+        return owner != null && owner.isOpen() ? owner : null;
+    }
+
+    /**
+     * Returns the matrix where it is wanted, making it where this is the first call for the place and the data type.
+     *
+     * @param engine the engine of the arrays it will meet
+     * @param device the device of the arrays it will meet
+     * @param type FLOAT16, FLOAT32 or FLOAT64
+     * @return the matrix (height, width); this object's own
+     */
+    NDArray on(Engine engine, Device device, DataType type) {
+        return copy(engine, device, type).matrix;
+    }
+
+    /**
+     * Returns the matrix with a leading axis of size 1.
+     *
+     * @param engine as for {@link #on}
+     * @param device as for {@link #on}
+     * @param type as for {@link #on}
+     * @return the array (1, height, width); this object's own
+     */
+    NDArray batchedOn(Engine engine, Device device, DataType type) {
+        Copy copy = copy(engine, device, type);
+        synchronized (this) {
+            if (copy.batched == null || copy.batched.isReleased()) {
+                copy.batched = copy.matrix.expandDims(0);
+                NDScope.unregister(copy.batched);
+            }
+            return copy.batched;
+        }
+    }
+
+    private Copy copy(Engine engine, Device device, DataType type) {
+        Copy found = copies.find(engine, device, type);
+        return found != null ? found : make(engine, device, type);
+    }
+
+    private synchronized Copy make(Engine engine, Device device, DataType type) {
+        Copy found = copies.find(engine, device, type);
+        if (found != null) {
+            return found;
+        }
+        NDManager open = owner();
+        NDManager manager =
+                open != null && open.getEngine() == engine ? open.newSubManager(device) : engine.newBaseManager(device);
+        try {
+            Copy made = new Copy(engine, device, type, manager, matrix(manager, type));
+            copies.add(made);
+            return made;
+        } catch (RuntimeException | Error e) {
+            manager.close();
+            throw e;
+        }
+    }
+
+    private NDArray matrix(NDManager manager, DataType type) {
+        FloatFormat format = DataTypes.formatOf(type);
+        int pieceHeight = Math.max(1, Math.min(height, PIECE_BYTES / width / format.bytes()));
+        ByteBuffer buffer = manager.allocateDirect(pieceHeight * width * format.bytes());
+        // an own scope: a user's would close the matrix, and the pieces' temporaries would pile up in it
+        try (NDScope scope = new NDScope()) {
+            scope.suppressNotUsedWarning();
+            NDArray matrix = manager.create(new Shape(height, width), type);
+            NDScope.unregister(matrix);
+            for (int first = 0; first < height; first += pieceHeight) {
+                int count = Math.min(pieceHeight, height - first);
+                buffer.clear();
+                rows.write(first, count, format, buffer);
+                buffer.limit(count * width * format.bytes());
+                // copied into memory of the engine's own: an array made of the buffer would share it with Java's heap,
+                // and a view of it would outlive it
+                matrix.set(
+                        NDIndex.sliceAxis(0, first, (long) first + count),
+                        manager.create(buffer, new Shape(count, width), type));
+            }
+            return matrix;
+        }
+    }
+
+    /** Frees every copy. A later call makes them anew. */
+    @Override
+    public synchronized void close() {
+        copies.run();
+    }
+
+    /** The matrix on one device in one data type. */
+    private static final class Copy {
+        private final Engine engine;
+        private final Device device;
+        private final DataType type;
+        private final NDManager manager;
+        private final NDArray matrix;
+        private NDArray batched;
+
+        Copy(Engine engine, Device device, DataType type, NDManager manager, NDArray matrix) {
+            this.engine = engine;
+            this.device = device;
+            this.type = type;
+            this.manager = manager;
+            this.matrix = matrix;
+        }
+
+        boolean serves(Engine wantedEngine, Device wantedDevice, DataType wantedType) {
+            return type == wantedType && engine == wantedEngine && device.equals(wantedDevice) && !matrix.isReleased();
+        }
+    }
+
+    /** The copies, apart from the array that they belong to, so that they can be freed once it is garbage. */
+    private static final class Copies implements Runnable {
+
+        /** Replaced, never changed: readers take no lock. */
+        private volatile List<Copy> list = List.of();
+
+        Copy find(Engine engine, Device device, DataType type) {
+            for (Copy copy : list) {
+                if (copy.serves(engine, device, type)) {
+                    return copy;
+                }
+            }
+            return null;
+        }
+
+        void add(Copy copy) {
+            List<Copy> living = new ArrayList<>(list);
+            living.removeIf(other -> other.matrix.isReleased());
+            living.add(copy);
+            list = List.copyOf(living);
+        }
+
+        @Override
+        public void run() {
+            List<Copy> closing = list;
+            list = List.of();
+            closing.forEach(copy -> copy.manager.close());
+        }
+    }
+}

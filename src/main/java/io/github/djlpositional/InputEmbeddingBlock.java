@@ -1,0 +1,481 @@
+package io.github.djlpositional;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.ndarray.types.SparseFormat;
+import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.norm.Dropout;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.UTFDataFormatException;
+import java.util.Objects;
+
+/**
+ * The input layer of a transformer: token ids become vectors that know their position.
+ *
+ * <p>Token embedding → optional × √D → positional encoding → dropout, as in Vaswani et al., <em>Attention Is All You
+ * Need</em> (2017), sections 3.4, 3.5 and 5.4.
+ *
+ * <pre>{@code
+ * InputEmbeddingBlock input = InputEmbeddingBlock.builder()
+ *         .setVocabularySize(10_000)
+ *         .setEmbeddingSize(512)
+ *         .optMaxSequenceLength(500)
+ *         .optPaddingIndex(0)
+ *         .build();                       // (B, T) ids -> (B, T, 512)
+ * }</pre>
+ *
+ * <h2>Inputs and output</h2>
+ *
+ * B batch, T sequence length, D embedding size, V vocabulary size.
+ *
+ * <ul>
+ *   <li>{@code [ids]}: (B, T), any integer type, each 0 … V - 1.
+ *   <li>{@code [ids, positions]}: positions as the positional encoding takes them, for {@link PositionalEncodingBlock} (T)
+ *       or (B, T).
+ * </ul>
+ *
+ * The output is (B, T, D) in the data type of the token embedding (the model's), attached to the manager of the ids; it is
+ * the caller's to close. Forward parameters, such as {@link PositionalEncodingBlock#START_POSITION}, go on to the
+ * positional encoding. An empty sequence comes back empty.
+ *
+ * <p>A forward throws {@link IllegalArgumentException} for ids of another rank, of a type that is no integer, or out of
+ * range, and for what the positional encoding refuses. The range check reads the ids: on a GPU it waits for the device.
+ *
+ * <h2>Padding</h2>
+ *
+ * With {@link Builder#optPaddingIndex} the padding token's row starts as zeros and its vectors are zero whatever the row
+ * holds, so no gradient reaches the row through this block, and it stays zero through training. The positions are added to
+ * padding as to any token.
+ *
+ * <h2>Weight tying</h2>
+ *
+ * {@link #getTokenTable} is the (V, D) parameter. In the forward of an output layer that shares it:
+ *
+ * <pre>{@code
+ * NDArray table = parameterStore.getValue(input.getTokenTable(), hidden.getDevice(), training);
+ * NDArray logits = hidden.matMul(table.transpose());
+ * }</pre>
+ */
+public final class InputEmbeddingBlock extends AbstractBlock {
+
+    private static final byte VERSION = 1;
+    private static final int NO_PADDING = -1;
+
+    private final int vocabularySize;
+    private final int embeddingSize;
+    private final boolean scaleEmbedding;
+    private final int paddingIndex;
+    private final float dropoutRate;
+    private final BlockSettings settings;
+
+    private final Block tokenEmbedding;
+    private final Block positionalEncoding;
+
+    private InputEmbeddingBlock(Builder builder, Block positionalEncoding) {
+        super(VERSION);
+        vocabularySize = builder.vocabularySize;
+        embeddingSize = builder.embeddingSize;
+        scaleEmbedding = builder.scaleEmbedding;
+        paddingIndex = builder.paddingIndex == null ? NO_PADDING : builder.paddingIndex;
+        dropoutRate = builder.dropoutRate;
+        settings = new BlockSettings(InputEmbeddingBlock.class)
+                .with("vocabularySize", vocabularySize)
+                .with("embeddingSize", embeddingSize)
+                .with("scaleEmbedding", scaleEmbedding)
+                .with("paddingIndex", builder.paddingIndex == null ? "none" : builder.paddingIndex)
+                .withUnsaved("dropoutRate", dropoutRate);
+        Block token = builder.tokenEmbedding != null
+                ? builder.tokenEmbedding
+                : new TokenEmbedding(vocabularySize, embeddingSize, paddingIndex, builder.sparseFormat());
+        tokenEmbedding = addChildBlock("tokenEmbedding", token);
+        this.positionalEncoding = addChildBlock("positionalEncoding", positionalEncoding);
+    }
+
+    /**
+     * Returns a builder.
+     *
+     * @return a new builder
+     */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * Returns the number of token ids.
+     *
+     * @return V
+     */
+    public int getVocabularySize() {
+        return vocabularySize;
+    }
+
+    /**
+     * Returns the number of dimensions of a token's vector.
+     *
+     * @return D
+     */
+    public int getEmbeddingSize() {
+        return embeddingSize;
+    }
+
+    /**
+     * Returns the block that maps ids (B, T) to vectors (B, T, D).
+     *
+     * @return a child of this block
+     */
+    public Block getTokenEmbedding() {
+        return tokenEmbedding;
+    }
+
+    /**
+     * Returns the block that maps vectors (B, T, D) to vectors that know their position.
+     *
+     * @return a child of this block
+     */
+    public Block getPositionalEncoding() {
+        return positionalEncoding;
+    }
+
+    /**
+     * Returns the table of token vectors, for an output layer that shares it.
+     *
+     * @return the parameter (V, D), in the model's data type; a parameter of this block
+     * @throws IllegalStateException if the token embedding was given with {@link Builder#optTokenEmbedding}
+     */
+    public Parameter getTokenTable() {
+        if (tokenEmbedding instanceof TokenEmbedding own) {
+            return own.table();
+        }
+        throw new IllegalStateException("the token embedding is the given block "
+                + tokenEmbedding.getClass().getName()
+                + ", whose parameters only it knows: reach them through getTokenEmbedding()");
+    }
+
+    @Override
+    protected NDList forwardInternal(
+            ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        if (inputs.isEmpty() || inputs.size() > 2) {
+            throw new IllegalArgumentException(inputs.size()
+                    + " inputs were given: allowed are [ids] or [ids, positions]; pass one or two arrays");
+        }
+        NDArray ids = inputs.get(0);
+        requireIds(ids);
+        NDArray tokens = embed(parameterStore, ids, training);
+        NDList toEncode = new NDList(inputs);
+        toEncode.set(0, tokens);
+        NDArray encoded = positionalEncoding
+                .forward(parameterStore, toEncode, training, params)
+                .singletonOrThrow();
+        if (!encoded.getShape().equals(tokens.getShape())) {
+            throw new IllegalArgumentException("the positional encoding "
+                    + positionalEncoding.getClass().getSimpleName() + " turned " + tokens.getShape() + " into "
+                    + encoded.getShape() + ": allowed is a block that keeps the shape (B, T, D); give another with"
+                    + " optPositionalEncoding(Block)");
+        }
+        return training && dropoutRate > 0 ? Dropout.dropout(encoded, dropoutRate, true) : new NDList(encoded);
+    }
+
+    private void requireIds(NDArray ids) {
+        if (!ids.getDataType().isInteger()) {
+            throw new IllegalArgumentException("token ids " + ids.getShape() + " have data type " + ids.getDataType()
+                    + ": allowed is any integer type; convert them with toType(DataType.INT64, false)");
+        }
+        requireIdsShape(ids.getShape());
+        Indices.requireBelow(
+                ids,
+                vocabularySize,
+                "token id",
+                "give ids below the vocabulary size, or build the block with a greater setVocabularySize(int)");
+    }
+
+    private static void requireIdsShape(Shape shape) {
+        if (shape.dimension() != 2) {
+            throw new IllegalArgumentException("token ids of shape " + shape + " have rank " + shape.dimension()
+                    + ": allowed is (B, T); give a batch, for a single sequence with expandDims(0)");
+        }
+    }
+
+    /** Token vectors (B, T, D), scaled, and zero for padding. */
+    private NDArray embed(ParameterStore parameterStore, NDArray ids, boolean training) {
+        NDArray vectors = tokenEmbedding
+                .forward(parameterStore, new NDList(Indices.forLookUp(ids)), training)
+                .singletonOrThrow();
+        Shape expected = ids.getShape().add(embeddingSize);
+        if (!vectors.getShape().equals(expected)) {
+            throw new IllegalArgumentException("the token embedding "
+                    + tokenEmbedding.getClass().getSimpleName() + " turned ids " + ids.getShape() + " into "
+                    + vectors.getShape() + ": allowed is " + expected
+                    + "; give a block of the same embedding size with optTokenEmbedding(Block)");
+        }
+        if (scaleEmbedding) {
+            vectors = vectors.mul(Math.sqrt(embeddingSize));
+        }
+        if (paddingIndex != NO_PADDING) {
+            NDArray isToken = ids.neq(paddingIndex).toType(vectors.getDataType(), false);
+            vectors = vectors.mul(isToken.expandDims(2));
+        }
+        return vectors;
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @param inputShapes (B, T), and where positions are given their shape
+     * @return (B, T, D)
+     * @throws IllegalArgumentException if the first is not of rank 2
+     */
+    @Override
+    public Shape[] getOutputShapes(Shape[] inputShapes) {
+        requireIdsShape(inputShapes[0]);
+        return new Shape[] {inputShapes[0].add(embeddingSize)};
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @param dataType the data type of the token vectors: FLOAT16, FLOAT32 or FLOAT64
+     * @param inputShapes (B, T), and where positions are given their shape; a size may be -1 for unknown
+     * @throws IllegalArgumentException if the data type is another, the first shape is not of rank 2, or the positional
+     *     encoding refuses it; no array is then made
+     */
+    @Override
+    public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
+        DataTypes.requireEmbedding(dataType, toString());
+        requireIdsShape(inputShapes[0]);
+        super.initialize(manager, dataType, inputShapes);
+    }
+
+    @Override
+    protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+        // positions first: they refuse a sequence that is too long before the token table is made
+        Shape[] shapes = inputShapes.clone();
+        shapes[0] = shapes[0].add(embeddingSize);
+        positionalEncoding.initialize(manager, dataType, shapes);
+        tokenEmbedding.initialize(manager, dataType, inputShapes[0]);
+    }
+
+    /** {@inheritDoc} Frees what the token embedding and the positional encoding hold. */
+    @Override
+    public void clear() {
+        tokenEmbedding.clear();
+        positionalEncoding.clear();
+    }
+
+    @Override
+    protected void saveMetadata(DataOutputStream os) throws IOException {
+        settings.write(os);
+        settings.writeShapes(os, inputShapes);
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws MalformedModelException if the file was saved with other settings, by another version, or is damaged
+     */
+    @Override
+    public void loadParameters(NDManager manager, DataInputStream is) throws IOException, MalformedModelException {
+        try {
+            super.loadParameters(manager, is);
+        } catch (EOFException | UTFDataFormatException e) {
+            throw settings.cutShort(e);
+        }
+    }
+
+    @Override
+    protected void loadMetadata(byte loadVersion, DataInputStream is) throws IOException, MalformedModelException {
+        settings.requireVersion(loadVersion, VERSION);
+        settings.requireSame(is);
+        Shape[] shapes = settings.readShapes(is);
+        if (inputShapes == null) {
+            beforeInitialize(shapes);
+        }
+    }
+
+    /** Returns the block's settings and those of the positional encoding. */
+    @Override
+    public String toString() {
+        return settings + " with " + positionalEncoding;
+    }
+
+    /** Builds an {@link InputEmbeddingBlock}. */
+    public static final class Builder {
+
+        private int vocabularySize;
+        private int embeddingSize;
+        private Integer maxSequenceLength;
+        private Block positionalEncoding;
+        private Block tokenEmbedding;
+        private boolean scaleEmbedding;
+        private Integer paddingIndex;
+        private SparseFormat sparseFormat;
+        private float dropoutRate;
+
+        private Builder() {}
+
+        /**
+         * Sets V, the number of token ids.
+         *
+         * @param vocabularySize at least 1
+         * @return this builder
+         */
+        public Builder setVocabularySize(int vocabularySize) {
+            this.vocabularySize = vocabularySize;
+            return this;
+        }
+
+        /**
+         * Sets D, the number of dimensions of a token's vector.
+         *
+         * @param embeddingSize at least 1
+         * @return this builder
+         */
+        public Builder setEmbeddingSize(int embeddingSize) {
+            this.embeddingSize = embeddingSize;
+            return this;
+        }
+
+        /**
+         * Sets the length of the longest sequence for the default positional encoding; 5000 without it.
+         *
+         * @param maxSequenceLength at least 1
+         * @return this builder
+         */
+        public Builder optMaxSequenceLength(int maxSequenceLength) {
+            this.maxSequenceLength = maxSequenceLength;
+            return this;
+        }
+
+        /**
+         * Sets another positional encoding than the paper's: any block that maps (B, T, D) to the same. For none at all give
+         * {@link ai.djl.nn.Blocks#identityBlock()}. It may be shared with other blocks.
+         *
+         * @param positionalEncoding the block, which becomes a child of this one
+         * @return this builder
+         */
+        public Builder optPositionalEncoding(Block positionalEncoding) {
+            this.positionalEncoding = Objects.requireNonNull(positionalEncoding, "positionalEncoding");
+            return this;
+        }
+
+        /**
+         * Sets another token embedding than DJL's: any block that maps ids (B, T), INT32 or INT64, to vectors (B, T, D).
+         *
+         * @param tokenEmbedding the block, which becomes a child of this one
+         * @return this builder
+         */
+        public Builder optTokenEmbedding(Block tokenEmbedding) {
+            this.tokenEmbedding = Objects.requireNonNull(tokenEmbedding, "tokenEmbedding");
+            return this;
+        }
+
+        /**
+         * Sets whether token vectors are multiplied by √D before the positions are added, as in the paper's section 3.4;
+         * false without it.
+         *
+         * @param scaleEmbedding true to multiply
+         * @return this builder
+         */
+        public Builder optScaleEmbedding(boolean scaleEmbedding) {
+            this.scaleEmbedding = scaleEmbedding;
+            return this;
+        }
+
+        /**
+         * Sets the id of the padding token, whose vector is zero and stays zero through training; none without it.
+         *
+         * @param paddingIndex 0 … V - 1
+         * @return this builder
+         */
+        public Builder optPaddingIndex(int paddingIndex) {
+            this.paddingIndex = paddingIndex;
+            return this;
+        }
+
+        /**
+         * Sets the format of the token table's gradients; {@link SparseFormat#DENSE} without it. PyTorch also has
+         * {@link SparseFormat#COO}, MXNet {@link SparseFormat#ROW_SPARSE}.
+         *
+         * @param sparseFormat the format
+         * @return this builder
+         */
+        public Builder optSparseFormat(SparseFormat sparseFormat) {
+            this.sparseFormat = Objects.requireNonNull(sparseFormat, "sparseFormat");
+            return this;
+        }
+
+        /**
+         * Sets the rate of the dropout that comes last, in training alone; 0 without it.
+         *
+         * @param dropoutRate at least 0, below 1
+         * @return this builder
+         */
+        public Builder optDropoutRate(float dropoutRate) {
+            this.dropoutRate = dropoutRate;
+            return this;
+        }
+
+        private SparseFormat sparseFormat() {
+            return sparseFormat == null ? SparseFormat.DENSE : sparseFormat;
+        }
+
+        /**
+         * Builds the block.
+         *
+         * @return the block
+         * @throws IllegalArgumentException if a setting is outside its range, or two settings contradict each other
+         */
+        public InputEmbeddingBlock build() {
+            BlockSettings.requirePositive("vocabulary size", vocabularySize, "setVocabularySize(int)");
+            BlockSettings.requirePositive("embedding size", embeddingSize, "setEmbeddingSize(int)");
+            BlockSettings.requireDropoutRate(dropoutRate);
+            if (paddingIndex != null && (paddingIndex < 0 || paddingIndex >= vocabularySize)) {
+                throw new IllegalArgumentException("padding index " + paddingIndex + " is outside 0 to "
+                        + (vocabularySize - 1) + ": give the id of the padding token with optPaddingIndex(int)");
+            }
+            if (tokenEmbedding != null && sparseFormat != null) {
+                throw new IllegalArgumentException("both a token embedding and the sparse format " + sparseFormat
+                        + " were given: the format belongs to the default token embedding; set it in the given block");
+            }
+            return new InputEmbeddingBlock(this, positions());
+        }
+
+        private Block positions() {
+            if (positionalEncoding == null) {
+                PositionalEncodingBlock.Builder positions =
+                        PositionalEncodingBlock.builder().setEmbeddingSize(embeddingSize);
+                if (maxSequenceLength != null) {
+                    positions.optMaxSequenceLength(maxSequenceLength);
+                }
+                return positions.build();
+            }
+            if (maxSequenceLength != null) {
+                throw new IllegalArgumentException("both a positional encoding and the maximum sequence length "
+                        + maxSequenceLength
+                        + " were given: the length belongs to the default positional encoding; set it"
+                        + " in the given block");
+            }
+            if (positionalEncoding instanceof PositionalEncodingBlock sinusoidal) {
+                if (sinusoidal.getEmbeddingSize() != embeddingSize) {
+                    throw new IllegalArgumentException("positional encoding of size " + sinusoidal.getEmbeddingSize()
+                            + " does not fit embedding size " + embeddingSize + ": give both the same size");
+                }
+                if (!sinusoidal.isAddedToInput()) {
+                    throw new IllegalArgumentException("the positional encoding returns the encodings alone: allowed is"
+                            + " a block that keeps its input's shape; build it with optAddToInput(true)");
+                }
+            }
+            return positionalEncoding;
+        }
+    }
+}

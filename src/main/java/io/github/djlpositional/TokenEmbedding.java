@@ -1,0 +1,99 @@
+package io.github.djlpositional;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.ndarray.types.SparseFormat;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.core.Embedding;
+import ai.djl.training.initializer.Initializer;
+import java.nio.ByteBuffer;
+import java.util.Optional;
+
+/** DJL's embedding, by token id, with a row for padding that starts as zeros. */
+final class TokenEmbedding extends Embedding<Long> {
+
+    private final int vocabularySize;
+    private final int paddingIndex;
+
+    /**
+     * Describes a table of token vectors.
+     *
+     * @param vocabularySize the number of rows
+     * @param embeddingSize the number of columns
+     * @param paddingIndex the row that starts as zeros, or -1 for none
+     * @param sparseFormat the format of the gradients
+     */
+    TokenEmbedding(int vocabularySize, int embeddingSize, int paddingIndex, SparseFormat sparseFormat) {
+        super(new Builder()
+                .optNumEmbeddings(vocabularySize)
+                .setEmbeddingSize(embeddingSize)
+                .optUseDefault(false)
+                .optSparseFormat(sparseFormat));
+        this.vocabularySize = vocabularySize;
+        this.paddingIndex = paddingIndex;
+    }
+
+    Parameter table() {
+        return embedding;
+    }
+
+    @Override
+    public void prepare(Shape[] inputShapes) {
+        super.prepare(inputShapes);
+        Initializer chosen = embedding.getInitializer();
+        if (paddingIndex >= 0 && !(chosen instanceof ZeroRow)) {
+            embedding.setInitializer(new ZeroRow(chosen, paddingIndex));
+        }
+    }
+
+    @Override
+    public boolean hasItem(Long item) {
+        return item >= 0 && item < vocabularySize;
+    }
+
+    @Override
+    public long embed(Long item) {
+        return item;
+    }
+
+    @Override
+    public Optional<Long> unembed(long index) {
+        return hasItem(index) ? Optional.of(index) : Optional.empty();
+    }
+
+    @Override
+    public byte[] encode(Long input) {
+        return ByteBuffer.allocate(Long.BYTES).putLong(input).array();
+    }
+
+    @Override
+    public Long decode(byte[] byteArray) {
+        return ByteBuffer.wrap(byteArray).getLong();
+    }
+
+    /** Another initializer, and then one row of zeros. */
+    private record ZeroRow(Initializer others, int row) implements Initializer {
+        @Override
+        public NDArray initialize(NDManager manager, Shape shape, DataType dataType) {
+            NDArray array = others.initialize(manager, shape, dataType);
+            array.set(NDIndex.sliceAxis(0, row, row + 1L), 0);
+            return array;
+        }
+    }
+
+    private static final class Builder extends BaseBuilder<Long, Builder> {
+        @Override
+        protected Builder setType(Class<Long> embeddingType) {
+            this.embeddingType = embeddingType;
+            return self();
+        }
+
+        @Override
+        protected Builder self() {
+            return this;
+        }
+    }
+}

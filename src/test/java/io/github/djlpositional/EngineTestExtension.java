@@ -1,0 +1,77 @@
+package io.github.djlpositional;
+
+import ai.djl.Device;
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDManager;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.extension.ConditionEvaluationResult;
+import org.junit.jupiter.api.extension.ExecutionCondition;
+import org.junit.jupiter.api.extension.Extension;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
+import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolver;
+import org.junit.jupiter.api.extension.TestTemplateInvocationContext;
+import org.junit.jupiter.api.extension.TestTemplateInvocationContextProvider;
+
+/** Runs a test once on each engine; see {@link EngineTest}. */
+final class EngineTestExtension implements TestTemplateInvocationContextProvider {
+
+    private static final List<String> ENGINES = List.of("PyTorch", "MXNet");
+
+    @Override
+    public boolean supportsTestTemplate(ExtensionContext context) {
+        return true;
+    }
+
+    @Override
+    public Stream<TestTemplateInvocationContext> provideTestTemplateInvocationContexts(ExtensionContext context) {
+        return ENGINES.stream().map(OnEngine::new);
+    }
+
+    /** The description that each engine's native library carries with it. */
+    private static boolean hasNatives(String engine) {
+        return EngineTestExtension.class.getResource("/native/lib/" + engine.toLowerCase(Locale.ROOT) + ".properties")
+                != null;
+    }
+
+    private record OnEngine(String engine)
+            implements TestTemplateInvocationContext, ExecutionCondition, ParameterResolver {
+
+        @Override
+        public String getDisplayName(int invocationIndex) {
+            return engine;
+        }
+
+        @Override
+        public List<Extension> getAdditionalExtensions() {
+            return List.of(this);
+        }
+
+        @Override
+        public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
+            return hasNatives(engine)
+                    ? ConditionEvaluationResult.enabled("native library found")
+                    : ConditionEvaluationResult.disabled("no native library of " + engine + " is published for "
+                            + System.getProperty("os.name") + " " + System.getProperty("os.arch"));
+        }
+
+        @Override
+        public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
+            Class<?> type = parameter.getParameter().getType();
+            return type == Engine.class || type == NDManager.class;
+        }
+
+        @Override
+        public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
+            Engine found = Engine.getEngine(engine);
+            if (parameter.getParameter().getType() == Engine.class) {
+                return found;
+            }
+            return context.getStore(Namespace.create(OnEngine.class, context.getUniqueId()))
+                    .computeIfAbsent(NDManager.class, key -> found.newBaseManager(Device.cpu()), NDManager.class);
+        }
+    }
+}

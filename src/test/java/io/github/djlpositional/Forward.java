@@ -1,0 +1,29 @@
+package io.github.djlpositional;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.nn.Block;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+
+/** Calls a block as the tests do. */
+final class Forward {
+
+    private Forward() {}
+
+    static NDArray infer(NDManager manager, Block block, NDArray... inputs) {
+        return infer(manager, block, null, inputs);
+    }
+
+    static NDArray inferFrom(NDManager manager, Object startPosition, Block block, NDArray... inputs) {
+        PairList<String, Object> params = new PairList<>();
+        params.add(PositionalEncodingBlock.START_POSITION, startPosition);
+        return infer(manager, block, params, inputs);
+    }
+
+    private static NDArray infer(NDManager manager, Block block, PairList<String, Object> params, NDArray... inputs) {
+        return block.forward(new ParameterStore(manager, false), new NDList(inputs), false, params)
+                .singletonOrThrow();
+    }
+}
