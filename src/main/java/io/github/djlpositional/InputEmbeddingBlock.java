@@ -6,7 +6,6 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.ndarray.types.SparseFormat;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
@@ -97,7 +96,7 @@ public final class InputEmbeddingBlock extends AbstractBlock {
                 .withUnsaved("dropoutRate", dropoutRate);
         Block token = builder.tokenEmbedding != null
                 ? builder.tokenEmbedding
-                : new TokenEmbedding(vocabularySize, embeddingSize, paddingIndex, builder.sparseFormat());
+                : new TokenEmbedding(vocabularySize, embeddingSize, paddingIndex, builder.sparseGradients);
         tokenEmbedding = addChildBlock("tokenEmbedding", token);
         this.positionalEncoding = addChildBlock("positionalEncoding", positionalEncoding);
     }
@@ -318,7 +317,7 @@ public final class InputEmbeddingBlock extends AbstractBlock {
         private Block tokenEmbedding;
         private boolean scaleEmbedding;
         private Integer paddingIndex;
-        private SparseFormat sparseFormat;
+        private boolean sparseGradients;
         private float dropoutRate;
 
         private Builder() {}
@@ -403,14 +402,15 @@ public final class InputEmbeddingBlock extends AbstractBlock {
         }
 
         /**
-         * Sets the format of the token table's gradients; {@link SparseFormat#DENSE} without it. PyTorch also has
-         * {@link SparseFormat#COO}, MXNet {@link SparseFormat#ROW_SPARSE}.
+         * Sets whether the token table's gradients hold the rows in use alone, in the COO format; false without it. PyTorch
+         * gives them, for an optimizer of your own: DJL's SGD and Adam add the weights to the gradient and fail on a sparse
+         * one. DJL's MXNet has none, and a forward says so.
          *
-         * @param sparseFormat the format
+         * @param sparseGradients true for sparse gradients
          * @return this builder
          */
-        public Builder optSparseFormat(SparseFormat sparseFormat) {
-            this.sparseFormat = Objects.requireNonNull(sparseFormat, "sparseFormat");
+        public Builder optSparseGradients(boolean sparseGradients) {
+            this.sparseGradients = sparseGradients;
             return this;
         }
 
@@ -423,10 +423,6 @@ public final class InputEmbeddingBlock extends AbstractBlock {
         public Builder optDropoutRate(float dropoutRate) {
             this.dropoutRate = dropoutRate;
             return this;
-        }
-
-        private SparseFormat sparseFormat() {
-            return sparseFormat == null ? SparseFormat.DENSE : sparseFormat;
         }
 
         /**
@@ -443,9 +439,10 @@ public final class InputEmbeddingBlock extends AbstractBlock {
                 throw new IllegalArgumentException("padding index " + paddingIndex + " is outside 0 to "
                         + (vocabularySize - 1) + ": give the id of the padding token with optPaddingIndex(int)");
             }
-            if (tokenEmbedding != null && sparseFormat != null) {
-                throw new IllegalArgumentException("both a token embedding and the sparse format " + sparseFormat
-                        + " were given: the format belongs to the default token embedding; set it in the given block");
+            if (tokenEmbedding != null && sparseGradients) {
+                throw new IllegalArgumentException(
+                        "both a token embedding and sparse gradients were given: the gradients"
+                                + " belong to the default token embedding; choose them in the given block");
             }
             return new InputEmbeddingBlock(this, positions());
         }

@@ -1,6 +1,7 @@
 package io.github.djlpositional;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
@@ -8,7 +9,9 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.ndarray.types.SparseFormat;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Embedding;
+import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
+import ai.djl.util.PairList;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 
@@ -24,20 +27,37 @@ final class TokenEmbedding extends Embedding<Long> {
      * @param vocabularySize the number of rows
      * @param embeddingSize the number of columns
      * @param paddingIndex the row that starts as zeros, or -1 for none
-     * @param sparseFormat the format of the gradients
+     * @param sparseGradients whether gradients hold the rows in use alone
      */
-    TokenEmbedding(int vocabularySize, int embeddingSize, int paddingIndex, SparseFormat sparseFormat) {
+    TokenEmbedding(int vocabularySize, int embeddingSize, int paddingIndex, boolean sparseGradients) {
         super(new Builder()
                 .optNumEmbeddings(vocabularySize)
                 .setEmbeddingSize(embeddingSize)
                 .optUseDefault(false)
-                .optSparseFormat(sparseFormat));
+                .optSparseFormat(sparseGradients ? SparseFormat.COO : SparseFormat.DENSE));
         this.vocabularySize = vocabularySize;
         this.paddingIndex = paddingIndex;
     }
 
     Parameter table() {
         return embedding;
+    }
+
+    @Override
+    protected NDList forwardInternal(
+            ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        try {
+            return super.forwardInternal(parameterStore, inputs, training, params);
+        } catch (IllegalArgumentException e) {
+            if (sparseFormat == SparseFormat.DENSE) {
+                throw e;
+            }
+            String engine = inputs.head().getManager().getEngine().getEngineName();
+            throw new IllegalArgumentException(
+                    "sparse gradients were asked for: " + engine
+                            + " has dense ones alone; build the block without optSparseGradients(true)",
+                    e);
+        }
     }
 
     @Override

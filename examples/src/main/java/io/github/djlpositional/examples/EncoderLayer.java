@@ -1,0 +1,94 @@
+package io.github.djlpositional.examples;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Activation;
+import ai.djl.nn.Block;
+import ai.djl.nn.core.Linear;
+import ai.djl.nn.norm.Dropout;
+import ai.djl.nn.norm.LayerNorm;
+import ai.djl.nn.transformer.ScaledDotProductAttentionBlock;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+
+/**
+ * One encoder layer after Vaswani et al., <em>Attention Is All You Need</em> (2017), section 3.1: self-attention and a
+ * feed-forward network, each followed by dropout, a residual connection and layer normalization.
+ *
+ * <p>Inputs: x (B, T, D) and an offset that is added to the attention scores, (B, 1, 1, T), 0 for a token and very negative
+ * for padding. Output: (B, T, D).
+ *
+ * <p>DJL's own {@code TransformerEncoderBlock} normalizes over the batch and adds the input twice, so it is not used here.
+ */
+final class EncoderLayer extends AbstractBlock {
+
+    private final int embeddingSize;
+    private final int feedForwardSize;
+    private final float dropoutRate;
+    private final Block attention;
+    private final Block attentionNorm;
+    private final Block widen;
+    private final Block narrow;
+    private final Block feedForwardNorm;
+
+    EncoderLayer(int embeddingSize, int heads, int feedForwardSize, float dropoutRate) {
+        this.embeddingSize = embeddingSize;
+        this.feedForwardSize = feedForwardSize;
+        this.dropoutRate = dropoutRate;
+        attention = addChildBlock(
+                "attention",
+                ScaledDotProductAttentionBlock.builder()
+                        .setEmbeddingSize(embeddingSize)
+                        .setHeadCount(heads)
+                        .optAttentionProbsDropoutProb(dropoutRate)
+                        .build());
+        attentionNorm =
+                addChildBlock("attentionNorm", LayerNorm.builder().axis(2).build());
+        widen = addChildBlock(
+                "widen", Linear.builder().setUnits(feedForwardSize).build());
+        narrow =
+                addChildBlock("narrow", Linear.builder().setUnits(embeddingSize).build());
+        feedForwardNorm =
+                addChildBlock("feedForwardNorm", LayerNorm.builder().axis(2).build());
+    }
+
+    @Override
+    protected NDList forwardInternal(
+            ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
+        NDArray x = inputs.get(0);
+        NDArray scoreOffset = inputs.get(1);
+        NDArray attended = apply(attention, store, training, x, scoreOffset);
+        x = apply(attentionNorm, store, training, x.add(dropout(attended, training)));
+        NDArray fed = apply(narrow, store, training, Activation.relu(apply(widen, store, training, x)));
+        return new NDList(apply(feedForwardNorm, store, training, x.add(dropout(fed, training))));
+    }
+
+    private static NDArray apply(Block block, ParameterStore store, boolean training, NDArray... inputs) {
+        return block.forward(store, new NDList(inputs), training).singletonOrThrow();
+    }
+
+    private NDArray dropout(NDArray array, boolean training) {
+        return training && dropoutRate > 0
+                ? Dropout.dropout(array, dropoutRate, true).singletonOrThrow()
+                : array;
+    }
+
+    @Override
+    protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+        Shape x = inputShapes[0];
+        attention.initialize(manager, dataType, x);
+        attentionNorm.initialize(manager, dataType, x);
+        widen.initialize(manager, dataType, x);
+        narrow.initialize(manager, dataType, new Shape(x.get(0), x.get(1), feedForwardSize));
+        feedForwardNorm.initialize(manager, dataType, x);
+    }
+
+    @Override
+    public Shape[] getOutputShapes(Shape[] inputShapes) {
+        return new Shape[] {new Shape(inputShapes[0].get(0), inputShapes[0].get(1), embeddingSize)};
+    }
+}

@@ -1,0 +1,347 @@
+package io.github.djlpositional.examples;
+
+import ai.djl.Device;
+import ai.djl.Model;
+import ai.djl.engine.Engine;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
+import java.util.Random;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicBoolean;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/**
+ * Is this sentence in its original order, or are its words shuffled?
+ *
+ * <p>Trains small transformer encoders on the definitions of WordNet, one without and one with positions. The first cannot
+ * know: its attention and its mean treat a sentence as a bag of words, so it stays at chance. The second learns.
+ */
+@Command(
+        name = "train-encoder",
+        mixinStandardHelpOptions = true,
+        version = "djl-positional examples 0.1.0",
+        subcommands = JudgeSentences.class,
+        sortOptions = false,
+        description = {
+            "Train small transformer encoders to tell sentences in order from shuffled ones,",
+            "without and with positional encodings, and save the last one."
+        })
+public final class TrainEncoder implements Callable<Integer> {
+
+    private static final List<String> SENTENCES = List.of(
+            "a small domesticated animal that is kept as a pet",
+            "pet a as kept is that animal domesticated small a",
+            "the act of moving from one place to another",
+            "place the one act to of another moving from",
+            "a person who writes books",
+            "books who a writes person");
+
+    private static final String ADVICE = " (--help shows all options)";
+
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private EngineOptions engineOptions;
+
+    @Option(
+            names = "--encoding",
+            paramLabel = "KIND",
+            split = ",",
+            defaultValue = "none,sinusoidal",
+            description = "One or more of ${COMPLETION-CANDIDATES}, separated by commas (default: ${DEFAULT-VALUE}).")
+    private List<Encoding> encodings;
+
+    @Option(
+            names = "--epochs",
+            paramLabel = "N",
+            defaultValue = "2",
+            description = "How often every sentence is seen (default: ${DEFAULT-VALUE}).")
+    private int epochs;
+
+    @Option(
+            names = "--glosses",
+            paramLabel = "N",
+            defaultValue = "80000",
+            description = "The number of sentences to learn from (default: ${DEFAULT-VALUE}).")
+    private int glosses;
+
+    @Option(
+            names = "--held-out",
+            paramLabel = "N",
+            defaultValue = "5000",
+            description = "The number of other sentences to measure with (default: ${DEFAULT-VALUE}).")
+    private int heldOut;
+
+    @Option(
+            names = "--vocabulary",
+            paramLabel = "N",
+            defaultValue = "5000",
+            description = "The number of token ids (default: ${DEFAULT-VALUE}).")
+    private int vocabularySize;
+
+    @Option(
+            names = "--max-words",
+            paramLabel = "N",
+            defaultValue = "16",
+            description = "Longer sentences are cut to this (default: ${DEFAULT-VALUE}).")
+    private int maxWords;
+
+    @Option(
+            names = "--size",
+            paramLabel = "N",
+            defaultValue = "64",
+            description = "The embedding size dModel (default: ${DEFAULT-VALUE}).")
+    private int size;
+
+    @Option(
+            names = "--layers",
+            paramLabel = "N",
+            defaultValue = "2",
+            description = "The number of encoder layers (default: ${DEFAULT-VALUE}).")
+    private int layers;
+
+    @Option(
+            names = "--heads",
+            paramLabel = "N",
+            defaultValue = "4",
+            description = "The number of attention heads (default: ${DEFAULT-VALUE}).")
+    private int heads;
+
+    @Option(
+            names = "--feed-forward",
+            paramLabel = "N",
+            defaultValue = "256",
+            description = "The width of the feed-forward network (default: ${DEFAULT-VALUE}).")
+    private int feedForwardSize;
+
+    @Option(
+            names = "--dropout",
+            paramLabel = "RATE",
+            defaultValue = "0",
+            description = "The part that is dropped in training, from 0 to below 1 (default: ${DEFAULT-VALUE}).")
+    private float dropoutRate;
+
+    @Option(
+            names = "--batch",
+            paramLabel = "N",
+            defaultValue = "128",
+            description = "The number of examples in a batch (default: ${DEFAULT-VALUE}).")
+    private int batchSize;
+
+    @Option(
+            names = "--learning-rate",
+            paramLabel = "RATE",
+            defaultValue = "0.002",
+            description = "The highest learning rate (default: ${DEFAULT-VALUE}).")
+    private float learningRate;
+
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "The same seed gives the same result on the same machine (default: ${DEFAULT-VALUE}).")
+    private int seed;
+
+    @Option(
+            names = "--out",
+            paramLabel = "FOLDER",
+            defaultValue = "model",
+            description = "Where the last encoder is saved (default: ${DEFAULT-VALUE}).")
+    private Path folder;
+
+    /** One encoder's line in the table. */
+    private record Result(Encoding encoding, float accuracy, Duration time) {}
+
+    /**
+     * Runs the program.
+     *
+     * @param args its options; {@code --help} lists them
+     */
+    public static void main(String[] args) {
+        // DJL would call home once a day, and waits for an answer where there is no network
+        System.setProperty("OPT_OUT_TRACKING", "true");
+        AtomicBoolean finished = new AtomicBoolean();
+        Thread onInterrupt = new Thread(() -> {
+            if (!finished.get()) {
+                System.err.println();
+                System.err.println("interrupted: the model was not saved");
+            }
+        });
+        Runtime.getRuntime().addShutdownHook(onInterrupt);
+        int status = run(args);
+        finished.set(true);
+        System.exit(status);
+    }
+
+    /** Runs the program without ending the JVM; returns its exit status. */
+    static int run(String... args) {
+        return new CommandLine(new TrainEncoder())
+                .setCaseInsensitiveEnumValuesAllowed(true)
+                .setParameterExceptionHandler((error, given) -> {
+                    error.getCommandLine().getErr().println("error: " + error.getMessage() + ADVICE);
+                    return CommandLine.ExitCode.USAGE;
+                })
+                .setExecutionExceptionHandler((error, line, result) -> {
+                    if (error instanceof UserError) {
+                        line.getErr().println("error: " + error.getMessage());
+                    } else {
+                        error.printStackTrace(line.getErr());
+                    }
+                    return CommandLine.ExitCode.SOFTWARE;
+                })
+                .execute(args);
+    }
+
+    @Override
+    public Integer call() throws IOException {
+        requireOptions();
+        PrintWriter out = spec.commandLine().getOut();
+        Engine engine = engineOptions.startEngine();
+        Device device = engineOptions.deviceOf(engine);
+
+        List<List<String>> sentences = Glosses.read(maxWords);
+        Collections.shuffle(sentences, new Random(seed));
+        if ((long) glosses + heldOut > sentences.size()) {
+            throw new UserError(glosses + " glosses and " + heldOut + " held out are more than the " + sentences.size()
+                    + " that there are: choose fewer with --glosses or --held-out");
+        }
+        List<List<String>> training = sentences.subList(0, glosses);
+        List<List<String>> measuring = sentences.subList(glosses, glosses + heldOut);
+        Vocabulary vocabulary = Vocabulary.mostFrequent(training, vocabularySize);
+        out.printf(
+                "%,d definitions from WordNet to learn from, %,d others held out; %,d token ids; %s %s on %s%n",
+                training.size(),
+                measuring.size(),
+                vocabulary.size(),
+                engine.getEngineName(),
+                engine.getVersion(),
+                device);
+
+        List<Result> results = new ArrayList<>();
+        for (Encoding encoding : encodings) {
+            boolean last = results.size() == encodings.size() - 1;
+            EncoderSpec sizes = new EncoderSpec(
+                    encoding, vocabulary.size(), maxWords, size, layers, heads, feedForwardSize, dropoutRate);
+            out.printf("%nPositions: %s%n", encoding);
+            out.flush();
+            try (Model model = SavedEncoder.newModel(engine, device)) {
+                results.add(train(
+                        engine,
+                        device,
+                        sizes,
+                        model,
+                        dataset(vocabulary, training, true),
+                        dataset(vocabulary, measuring, false)));
+                if (last) {
+                    printTable(out, results);
+                    saveAndCompare(out, engine, device, model, sizes, vocabulary, measuring);
+                }
+            }
+        }
+        return 0;
+    }
+
+    private WordOrderDataset dataset(Vocabulary vocabulary, List<List<String>> sentences, boolean newEveryEpoch) {
+        List<int[]> ids = sentences.stream()
+                .map(vocabulary::idsOf)
+                // of unknown words alone no order can be told
+                .filter(sentence -> Arrays.stream(sentence).distinct().count() >= 2)
+                .toList();
+        return new WordOrderDataset(ids, batchSize, seed, newEveryEpoch);
+    }
+
+    private Result train(
+            Engine engine,
+            Device device,
+            EncoderSpec sizes,
+            Model model,
+            WordOrderDataset training,
+            WordOrderDataset measuring)
+            throws IOException {
+        long start = System.nanoTime();
+        float accuracy = new EncoderTraining(engine, device, seed, epochs, learningRate)
+                .train(sizes, training, measuring, model);
+        return new Result(sizes.encoding(), accuracy, Duration.ofNanos(System.nanoTime() - start));
+    }
+
+    private static void printTable(PrintWriter out, List<Result> results) {
+        out.printf("%n%-12s %18s %8s%n", "positions", "held-out accuracy", "time");
+        for (Result result : results) {
+            out.printf(
+                    Locale.ROOT,
+                    "%-12s %18.4f %8s%n",
+                    result.encoding(),
+                    result.accuracy(),
+                    TrainingProgress.shown(result.time()));
+        }
+        out.flush();
+    }
+
+    private void saveAndCompare(
+            PrintWriter out,
+            Engine engine,
+            Device device,
+            Model model,
+            EncoderSpec sizes,
+            Vocabulary vocabulary,
+            List<List<String>> measuring)
+            throws IOException {
+        List<String> some = measuring.stream()
+                .limit(500)
+                .map(words -> String.join(" ", words))
+                .toList();
+        SavedEncoder.save(folder, model, sizes, vocabulary);
+        List<Double> before;
+        try (SavedEncoder trained = SavedEncoder.of(model, sizes, vocabulary)) {
+            before = trained.judge(some);
+        }
+        try (SavedEncoder loaded = SavedEncoder.load(folder, engine, device)) {
+            if (!loaded.judge(some).equals(before)) {
+                throw new IllegalStateException("the saved model gives other answers than the trained one");
+            }
+            out.printf(
+                    "%nSaved to %s; loaded again, it gives the same answers to %d sentences.%n%n", folder, some.size());
+            JudgeSentences.print(out, SENTENCES, loaded.judge(SENTENCES));
+        }
+    }
+
+    private void requireOptions() {
+        requireAtLeast("--epochs", epochs, 1);
+        requireAtLeast("--glosses", glosses, 1);
+        requireAtLeast("--held-out", heldOut, 1);
+        requireAtLeast("--vocabulary", vocabularySize, 3);
+        requireAtLeast("--max-words", maxWords, 2);
+        requireAtLeast("--size", size, 1);
+        requireAtLeast("--layers", layers, 1);
+        requireAtLeast("--heads", heads, 1);
+        requireAtLeast("--feed-forward", feedForwardSize, 1);
+        requireAtLeast("--batch", batchSize, 1);
+        require(size % heads == 0, "--size " + size + " is not divisible by --heads " + heads);
+        require(dropoutRate >= 0 && dropoutRate < 1, "--dropout " + dropoutRate + " is outside [0, 1)");
+        require(learningRate > 0 && learningRate <= 1, "--learning-rate " + learningRate + " is outside (0, 1]");
+    }
+
+    private void requireAtLeast(String option, int value, int least) {
+        require(value >= least, option + " " + value + " is too small: give " + least + " or more");
+    }
+
+    private void require(boolean holds, String message) {
+        if (!holds) {
+            throw new ParameterException(spec.commandLine(), message);
+        }
+    }
+}

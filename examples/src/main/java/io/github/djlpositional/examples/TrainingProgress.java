@@ -1,0 +1,60 @@
+package io.github.djlpositional.examples;
+
+import ai.djl.metric.Metrics;
+import ai.djl.training.Trainer;
+import ai.djl.training.evaluator.Evaluator;
+import ai.djl.training.listener.EvaluatorTrainingListener;
+import ai.djl.training.listener.TrainingListenerAdapter;
+import ai.djl.training.util.ProgressBar;
+import java.time.Duration;
+import java.util.Locale;
+
+/** DJL's progress bar, one an epoch, with the loss, the accuracy and the time that is left. */
+final class TrainingProgress extends TrainingListenerAdapter {
+
+    private final int epochs;
+    private final int batchesPerEpoch;
+    private final long startNanos = System.nanoTime();
+    private int batchesDone;
+    private ProgressBar bar;
+
+    TrainingProgress(int epochs, int batchesPerEpoch) {
+        this.epochs = epochs;
+        this.batchesPerEpoch = batchesPerEpoch;
+    }
+
+    @Override
+    public void onTrainingBatch(Trainer trainer, BatchData batchData) {
+        int inEpoch = batchesDone % batchesPerEpoch;
+        if (inEpoch == 0) {
+            bar = new ProgressBar("Epoch " + (batchesDone / batchesPerEpoch + 1) + "/" + epochs, batchesPerEpoch);
+        }
+        batchesDone++;
+        bar.update(inEpoch, status(trainer));
+    }
+
+    private String status(Trainer trainer) {
+        StringBuilder status = new StringBuilder();
+        Metrics metrics = trainer.getMetrics();
+        for (Evaluator evaluator : trainer.getEvaluators()) {
+            String metric = EvaluatorTrainingListener.metricName(evaluator, EvaluatorTrainingListener.TRAIN_PROGRESS);
+            if (metrics != null && metrics.hasMetric(metric)) {
+                double value = metrics.latestMetric(metric).getValue().doubleValue();
+                String name = evaluator == trainer.getLoss() ? "loss" : "accuracy";
+                status.append(String.format(Locale.ROOT, "%s %.3f, ", name, value));
+            }
+        }
+        return status.append(shown(timeLeft())).append(" left ").toString();
+    }
+
+    private Duration timeLeft() {
+        long elapsed = System.nanoTime() - startNanos;
+        long total = (long) epochs * batchesPerEpoch;
+        return Duration.ofNanos(elapsed / batchesDone * (total - batchesDone));
+    }
+
+    /** A duration as minutes and seconds, for example 1:05. */
+    static String shown(Duration duration) {
+        return String.format(Locale.ROOT, "%d:%02d", duration.toMinutes(), duration.toSecondsPart());
+    }
+}

@@ -1,0 +1,96 @@
+package io.github.djlpositional.examples;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Block;
+import ai.djl.nn.Blocks;
+import ai.djl.nn.core.Linear;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.InputEmbeddingBlock;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A small sentence classifier after the paper's encoder: input embedding, N layers, the mean over the tokens, and a linear
+ * head.
+ *
+ * <p>Input: token ids (B, T), integer, {@link #PADDING} after a sentence's end. Output: one score for each class, (B, 2).
+ */
+public final class TransformerEncoder extends AbstractBlock {
+
+    /** The token id that stands for no token. */
+    public static final int PADDING = 0;
+
+    private static final int CLASSES = 2;
+
+    /** Added to a padding token's attention score, so that its weight becomes 0. */
+    private static final float MASKED = -1e5f;
+
+    private final int embeddingSize;
+    private final Block input;
+    private final List<EncoderLayer> layers = new ArrayList<>();
+    private final Block head;
+
+    /**
+     * Builds an encoder of the given sizes.
+     *
+     * @param spec the sizes and the kind of positional encoding
+     */
+    public TransformerEncoder(EncoderSpec spec) {
+        embeddingSize = spec.embeddingSize();
+        InputEmbeddingBlock.Builder embedding = InputEmbeddingBlock.builder()
+                .setVocabularySize(spec.vocabularySize())
+                .setEmbeddingSize(embeddingSize)
+                .optPaddingIndex(PADDING)
+                .optDropoutRate(spec.dropoutRate());
+        switch (spec.encoding()) {
+            case NONE -> embedding.optPositionalEncoding(Blocks.identityBlock());
+            case SINUSOIDAL -> embedding.optMaxSequenceLength(spec.maxWords());
+        }
+        input = addChildBlock("input", embedding.build());
+        for (int i = 0; i < spec.layers(); i++) {
+            layers.add(addChildBlock(
+                    "layer",
+                    new EncoderLayer(embeddingSize, spec.heads(), spec.feedForwardSize(), spec.dropoutRate())));
+        }
+        head = addChildBlock("head", Linear.builder().setUnits(CLASSES).build());
+    }
+
+    @Override
+    protected NDList forwardInternal(
+            ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
+        NDArray ids = inputs.head();
+        long batch = ids.getShape().get(0);
+        long length = ids.getShape().get(1);
+        NDArray isToken = ids.neq(PADDING).toType(DataType.FLOAT32, false);
+        // DJL's attention adds a mask of four dimensions to the scores as it is
+        NDArray scoreOffset = isToken.sub(1).mul(-MASKED).reshape(batch, 1, 1, length);
+        NDArray x = input.forward(store, inputs, training, params).singletonOrThrow();
+        for (Block layer : layers) {
+            x = layer.forward(store, new NDList(x, scoreOffset), training).singletonOrThrow();
+        }
+        NDArray sum = x.mul(isToken.expandDims(2)).sum(new int[] {1});
+        NDArray mean = sum.div(isToken.sum(new int[] {1}, true));
+        return head.forward(store, new NDList(mean), training);
+    }
+
+    @Override
+    protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+        input.initialize(manager, dataType, inputShapes);
+        Shape embedded = inputShapes[0].add(embeddingSize);
+        for (Block layer : layers) {
+            layer.initialize(manager, dataType, embedded);
+        }
+        head.initialize(manager, dataType, new Shape(inputShapes[0].get(0), embeddingSize));
+    }
+
+    @Override
+    public Shape[] getOutputShapes(Shape[] inputShapes) {
+        return new Shape[] {new Shape(inputShapes[0].get(0), CLASSES)};
+    }
+}

@@ -1,0 +1,385 @@
+package io.github.djlpositional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.nn.LambdaBlock;
+import ai.djl.nn.core.Linear;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import org.assertj.core.api.ThrowableAssertAlternative;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the blocks refuse: each message says what was given, what is allowed, and what to do. */
+class BadInputTest {
+
+    private static PositionalEncodingBlock positions() {
+        return PositionalEncodingBlock.builder()
+                .setEmbeddingSize(4)
+                .optMaxSequenceLength(10)
+                .build();
+    }
+
+    private static InputEmbeddingBlock initializedEmbedding(NDManager manager) {
+        InputEmbeddingBlock block = InputEmbeddingBlock.builder()
+                .setVocabularySize(7)
+                .setEmbeddingSize(4)
+                .optMaxSequenceLength(10)
+                .build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, 3));
+        return block;
+    }
+
+    private static ThrowableAssertAlternative<?> refused(NDManager manager, Block block, NDArray... inputs) {
+        return assertThatIllegalArgumentException().isThrownBy(() -> Forward.infer(manager, block, inputs));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, -1, Integer.MIN_VALUE})
+    void sizesThatAreNotPositive(int size) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() ->
+                        PositionalEncodingBlock.builder().setEmbeddingSize(size).build())
+                .withMessage(
+                        "embedding size %s is not positive: allowed is 1 or more; set it with"
+                                + " setEmbeddingSize(int)",
+                        size);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> PositionalEncodingBlock.builder()
+                        .setEmbeddingSize(4)
+                        .optMaxSequenceLength(size)
+                        .build())
+                .withMessage(
+                        "maximum sequence length %s is not positive: allowed is 1 or more; set it with"
+                                + " optMaxSequenceLength(int)",
+                        size);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> InputEmbeddingBlock.builder()
+                        .setVocabularySize(size)
+                        .setEmbeddingSize(4)
+                        .build())
+                .withMessageContaining("vocabulary size " + size);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> InputEmbeddingBlock.builder()
+                        .setVocabularySize(4)
+                        .setEmbeddingSize(size)
+                        .build())
+                .withMessageContaining("embedding size " + size);
+    }
+
+    @Test
+    void requiredSettingsThatAreMissing() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> PositionalEncodingBlock.builder().build())
+                .withMessageContaining("setEmbeddingSize(int)");
+        assertThatIllegalArgumentException()
+                .isThrownBy(
+                        () -> InputEmbeddingBlock.builder().setEmbeddingSize(4).build())
+                .withMessageContaining("setVocabularySize(int)");
+    }
+
+    @ParameterizedTest
+    @ValueSource(floats = {-0.1f, 1, 2, Float.NaN, Float.NEGATIVE_INFINITY})
+    void dropoutRatesOutsideZeroToOne(float rate) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> PositionalEncodingBlock.builder()
+                        .setEmbeddingSize(4)
+                        .optDropoutRate(rate)
+                        .build())
+                .withMessageContaining("dropout rate " + rate)
+                .withMessageContaining("outside [0, 1)")
+                .withMessageContaining("optDropoutRate(float)");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> InputEmbeddingBlock.builder()
+                        .setVocabularySize(4)
+                        .setEmbeddingSize(4)
+                        .optDropoutRate(rate)
+                        .build())
+                .withMessageContaining("dropout rate " + rate);
+    }
+
+    @Test
+    void anEncodingOfAnotherSize() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> PositionalEncodingBlock.builder()
+                        .setEmbeddingSize(4)
+                        .optEncoding(SinusoidalEncoding.vaswani(6))
+                        .build())
+                .withMessageContaining("size=6")
+                .withMessageContaining("the block's 4")
+                .withMessageContaining("setEmbeddingSize(6)");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {-1, 7})
+    void paddingIndicesOutsideTheVocabulary(int index) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> InputEmbeddingBlock.builder()
+                        .setVocabularySize(7)
+                        .setEmbeddingSize(4)
+                        .optPaddingIndex(index)
+                        .build())
+                .withMessageContaining("padding index " + index + " is outside 0 to 6");
+    }
+
+    @Test
+    void settingsThatContradictEachOther() {
+        InputEmbeddingBlock.Builder builder =
+                InputEmbeddingBlock.builder().setVocabularySize(7).setEmbeddingSize(4);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> builder.optPositionalEncoding(positions())
+                        .optMaxSequenceLength(20)
+                        .build())
+                .withMessageContaining("both a positional encoding and the maximum sequence length 20");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> InputEmbeddingBlock.builder()
+                        .setVocabularySize(7)
+                        .setEmbeddingSize(4)
+                        .optTokenEmbedding(LambdaBlock.singleton(x -> x))
+                        .optSparseGradients(true)
+                        .build())
+                .withMessageContaining("both a token embedding and sparse gradients");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> InputEmbeddingBlock.builder()
+                        .setVocabularySize(7)
+                        .setEmbeddingSize(6)
+                        .optPositionalEncoding(positions())
+                        .build())
+                .withMessageContaining("size 4 does not fit embedding size 6");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> InputEmbeddingBlock.builder()
+                        .setVocabularySize(7)
+                        .setEmbeddingSize(4)
+                        .optPositionalEncoding(PositionalEncodingBlock.builder()
+                                .setEmbeddingSize(4)
+                                .optAddToInput(false)
+                                .build())
+                        .build())
+                .withMessageContaining("optAddToInput(true)");
+    }
+
+    @EngineTest
+    void sequencesLongerThanTheTable(NDManager manager) {
+        refused(manager, positions(), manager.zeros(new Shape(1, 11, 4)))
+                .withMessage("sequence length 11 at start position 0 exceeds the maximum 10: build the block with"
+                        + " optMaxSequenceLength(11) or more");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Forward.inferFrom(manager, 8, positions(), manager.zeros(new Shape(1, 3, 4))))
+                .withMessage("sequence length 3 at start position 8 exceeds the maximum 10: build the block with"
+                        + " optMaxSequenceLength(11) or more");
+        refused(manager, initializedEmbedding(manager), manager.zeros(new Shape(1, 11), DataType.INT64))
+                .withMessageContaining("sequence length 11");
+    }
+
+    @EngineTest
+    void startsThatAreNoPosition(NDManager manager) {
+        NDArray x = manager.zeros(new Shape(1, 3, 4));
+        for (Object start : new Object[] {-1, Integer.MIN_VALUE, 11, Long.MAX_VALUE}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Forward.inferFrom(manager, start, positions(), x))
+                    .withMessageContaining("startPosition " + start + " is outside 0 to 10");
+        }
+        for (Object start : new Object[] {1.5, "3", new int[0]}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Forward.inferFrom(manager, start, positions(), x))
+                    .withMessageContaining("allowed is an Integer or a Long");
+        }
+    }
+
+    @EngineTest
+    void positionsOutOfRange(NDManager manager) {
+        NDArray x = manager.zeros(new Shape(1, 3, 4));
+        refused(manager, positions(), x, manager.create(new long[] {0, 10, 1}))
+                .withMessageContaining("position 10 at index 1 of (3) is outside 0 to 9")
+                .withMessageContaining("optMaxSequenceLength(int)");
+        refused(manager, positions(), x, manager.create(new int[] {0, 1, -1}))
+                .withMessageContaining("position -1 at index 2");
+        for (float bad : new float[] {-0.5f, 10, Float.NaN, Float.POSITIVE_INFINITY}) {
+            refused(manager, positions(), x, manager.create(new float[] {0, 1, bad}))
+                    .withMessageContaining("position " + (double) bad + " at index 2");
+        }
+        assertThatIllegalArgumentException().isThrownBy(() -> positions().encode(manager.create(10)));
+    }
+
+    @EngineTest
+    void positionsOfAnotherShape(NDManager manager) {
+        NDArray x = manager.zeros(new Shape(2, 3, 4));
+        for (Shape shape : new Shape[] {
+            new Shape(),
+            new Shape(2),
+            new Shape(4),
+            new Shape(3, 3),
+            new Shape(1, 3),
+            new Shape(3, 2),
+            new Shape(2, 3, 1)
+        }) {
+            refused(manager, positions(), x, manager.zeros(shape, DataType.INT64))
+                    .withMessageContaining("positions of shape " + shape)
+                    .withMessageContaining("allowed is (3) or (2, 3)");
+        }
+        refused(manager, positions(), manager.zeros(new Shape(3, 4)), manager.zeros(new Shape(3, 3), DataType.INT64))
+                .withMessageContaining("allowed is (3);");
+    }
+
+    @EngineTest
+    void positionsThatAreNoNumbers(NDManager manager) {
+        NDArray x = manager.zeros(new Shape(1, 3, 4));
+        refused(manager, positions(), x, manager.create(new boolean[] {true, false, true}))
+                .withMessageContaining("positions have data type boolean");
+    }
+
+    @EngineTest
+    void positionsBesideAStart(NDManager manager) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Forward.inferFrom(
+                        manager, 1, positions(), manager.zeros(new Shape(1, 3, 4)), manager.arange(3)))
+                .withMessageContaining("both positions and startPosition=1");
+    }
+
+    @EngineTest
+    void inputsOfAnotherRankOrWidth(NDManager manager) {
+        refused(manager, positions(), manager.zeros(new Shape(4)))
+                .withMessageContaining("rank 1")
+                .withMessageContaining("expandDims");
+        refused(manager, positions(), manager.create(1f)).withMessageContaining("rank 0");
+        refused(manager, positions(), manager.zeros(new Shape(2, 3, 6)))
+                .withMessageContaining("width 6")
+                .withMessageContaining("allowed is 4")
+                .withMessageContaining("setEmbeddingSize(6)");
+        refused(manager, positions()).withMessageContaining("0 inputs");
+        NDArray x = manager.zeros(new Shape(1, 3, 4));
+        refused(manager, positions(), x, x, x).withMessageContaining("3 inputs");
+    }
+
+    @EngineTest
+    void inputsThatAreNoRealNumbers(NDManager manager) {
+        for (DataType type : new DataType[] {DataType.INT32, DataType.INT64, DataType.UINT8, DataType.BOOLEAN}) {
+            NDArray x = manager.zeros(new Shape(1, 3, 4), DataType.INT64).toType(type, false);
+            refused(manager, positions(), x)
+                    .withMessageContaining("data type " + type)
+                    .withMessageContaining("allowed are float16, float32 and float64");
+        }
+    }
+
+    @EngineTest
+    void bfloat16BeforeAnArrayOfItIsMade(NDManager manager) {
+        // on PyTorch, making one would end the JVM and this test with it
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> positions().initialize(manager, DataType.BFLOAT16, new Shape(1, 3, 4)))
+                .withMessageContaining("data type bfloat16");
+        InputEmbeddingBlock embedding = InputEmbeddingBlock.builder()
+                .setVocabularySize(7)
+                .setEmbeddingSize(4)
+                .build();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> embedding.initialize(manager, DataType.BFLOAT16, new Shape(1, 3)))
+                .withMessageContaining("data type bfloat16");
+        assertThat(embedding.isInitialized()).isFalse();
+    }
+
+    @EngineTest
+    void initializationWithWhatNoForwardTakes(NDManager manager) {
+        for (Shape shape : new Shape[] {new Shape(4), new Shape(1, 3, 5), new Shape(1, 11, 4)}) {
+            PositionalEncodingBlock block = positions();
+            assertThatIllegalArgumentException().isThrownBy(() -> block.initialize(manager, DataType.FLOAT32, shape));
+            assertThat(block.isInitialized()).isFalse();
+        }
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> positions().initialize(manager, DataType.INT32, new Shape(1, 3, 4)));
+        assertThatIllegalArgumentException().isThrownBy(() -> positions().initialize(manager, DataType.FLOAT32));
+        int before = manager.getManagedArrays().size();
+        InputEmbeddingBlock embedding = InputEmbeddingBlock.builder()
+                .setVocabularySize(7)
+                .setEmbeddingSize(4)
+                .optMaxSequenceLength(10)
+                .build();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> embedding.initialize(manager, DataType.FLOAT32, new Shape(1, 11)));
+        assertThat(embedding.isInitialized()).isFalse();
+        assertThat(manager.getManagedArrays()).hasSize(before);
+    }
+
+    @EngineTest
+    void tokenIdsOutOfRange(NDManager manager) {
+        InputEmbeddingBlock block = initializedEmbedding(manager);
+        for (DataType type : new DataType[] {DataType.INT64, DataType.INT32, DataType.INT8}) {
+            for (long bad : new long[] {7, -1, 100}) {
+                NDArray ids = manager.create(new long[] {0, 6, bad, 1}, new Shape(2, 2))
+                        .toType(type, false);
+                refused(manager, block, ids)
+                        .withMessageContaining("token id " + bad + " at index 2 of (2, 2) is outside 0 to 6")
+                        .withMessageContaining("setVocabularySize(int)");
+            }
+        }
+    }
+
+    @EngineTest
+    void tokenIdsOfAnotherTypeOrRank(NDManager manager) {
+        InputEmbeddingBlock block = initializedEmbedding(manager);
+        for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT64, DataType.BOOLEAN}) {
+            refused(manager, block, manager.zeros(new Shape(1, 3)).toType(type, false))
+                    .withMessageContaining("data type " + type)
+                    .withMessageContaining("toType(DataType.INT64, false)");
+        }
+        for (Shape shape : new Shape[] {new Shape(3), new Shape(), new Shape(1, 3, 1)}) {
+            refused(manager, block, manager.zeros(shape, DataType.INT64)).withMessageContaining("allowed is (B, T)");
+        }
+        refused(manager, block).withMessageContaining("0 inputs");
+    }
+
+    @EngineTest
+    void blocksOfAUsersThatGiveAnotherShape(NDManager manager) {
+        NDArray ids = manager.zeros(new Shape(2, 3), DataType.INT64);
+        InputEmbeddingBlock narrow = InputEmbeddingBlock.builder()
+                .setVocabularySize(7)
+                .setEmbeddingSize(4)
+                .optTokenEmbedding(LambdaBlock.singleton(x -> x.getManager().ones(new Shape(2, 3, 5))))
+                .build();
+        refused(manager, narrow, ids).withMessageContaining("turned ids (2, 3) into (2, 3, 5): allowed is (2, 3, 4)");
+        InputEmbeddingBlock flat = InputEmbeddingBlock.builder()
+                .setVocabularySize(7)
+                .setEmbeddingSize(4)
+                .optPositionalEncoding(Linear.builder().setUnits(5).build())
+                .build();
+        flat.initialize(manager, DataType.FLOAT32, new Shape(2, 3));
+        refused(manager, flat, ids).withMessageContaining("turned (2, 3, 4) into (2, 3, 5)");
+    }
+
+    @EngineTest
+    void encodingsBeforeThereIsAManager(NDManager manager) {
+        assertThatIllegalStateException()
+                .isThrownBy(() -> positions().getEncodings())
+                .withMessageContaining("initialize(manager, dataType, shapes)");
+        assertThat(manager.isOpen()).isTrue();
+    }
+
+    @EngineTest
+    void tokenTablesOfABlockOfTheUsers(NDManager manager) {
+        InputEmbeddingBlock block = InputEmbeddingBlock.builder()
+                .setVocabularySize(7)
+                .setEmbeddingSize(4)
+                .optTokenEmbedding(LambdaBlock.singleton(x -> x))
+                .build();
+        assertThatExceptionOfType(IllegalStateException.class)
+                .isThrownBy(block::getTokenTable)
+                .withMessageContaining("getTokenEmbedding()");
+        assertThat(manager.isOpen()).isTrue();
+    }
+
+    @EngineTest
+    void aRefusedForwardLeavesTheBlockUsable(NDManager manager) {
+        PositionalEncodingBlock block = positions();
+        refused(manager, block, manager.zeros(new Shape(1, 11, 4)));
+        assertThat(Forward.infer(manager, block, manager.zeros(new Shape(1, 10, 4)))
+                        .toFloatArray())
+                .isEqualTo(SinusoidalEncoding.vaswani(4).table(0, 10));
+    }
+}
