@@ -135,9 +135,11 @@ final class BlockSettings {
                 + ", which no file of this library does: it is damaged or no model of this block; load another");
     }
 
-    MalformedModelException cutShort(IOException cause) {
+    /** A file that ends too soon, or holds what cannot be decoded. */
+    MalformedModelException damaged(Exception cause) {
         return new MalformedModelException(
-                "the model file ends or is damaged within " + block + ": it was not written to its end; load another",
+                "the model file ends or is damaged within " + block + " (" + cause
+                        + "): it was not written to its end, or belongs to another model; load another",
                 cause);
     }
 

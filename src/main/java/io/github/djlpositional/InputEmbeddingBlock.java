@@ -97,8 +97,9 @@ public final class InputEmbeddingBlock extends AbstractBlock {
         Block token = builder.tokenEmbedding != null
                 ? builder.tokenEmbedding
                 : new TokenEmbedding(vocabularySize, embeddingSize, paddingIndex, builder.sparseGradients);
-        tokenEmbedding = addChildBlock("tokenEmbedding", token);
+        // the positional encoding first: a model file of other settings is then refused before the token table is read
         this.positionalEncoding = addChildBlock("positionalEncoding", positionalEncoding);
+        tokenEmbedding = addChildBlock("tokenEmbedding", token);
     }
 
     /**
@@ -280,14 +281,34 @@ public final class InputEmbeddingBlock extends AbstractBlock {
     /**
      * {@inheritDoc}
      *
-     * @throws MalformedModelException if the file was saved with other settings, by another version, or is damaged
+     * @throws MalformedModelException if the file was saved with other settings, by another version, or is damaged; a block
+     *     that was not initialized before is not after
      */
     @Override
     public void loadParameters(NDManager manager, DataInputStream is) throws IOException, MalformedModelException {
+        boolean mustStayUninitialized = !isInitialized();
+        boolean loaded = false;
         try {
             super.loadParameters(manager, is);
-        } catch (EOFException | UTFDataFormatException e) {
-            throw settings.cutShort(e);
+            requireLoadedTable();
+            loaded = true;
+        } catch (EOFException | UTFDataFormatException | RuntimeException e) {
+            throw settings.damaged(e);
+        } finally {
+            if (!loaded && mustStayUninitialized) {
+                clear();
+                inputShapes = null;
+            }
+        }
+    }
+
+    private void requireLoadedTable() throws MalformedModelException {
+        if (tokenEmbedding instanceof TokenEmbedding own) {
+            Shape found = own.table().isInitialized() ? own.table().getArray().getShape() : new Shape();
+            if (!found.equals(new Shape(vocabularySize, embeddingSize))) {
+                throw new MalformedModelException("the model file has a token table of shape " + found
+                        + ", this block is " + this + ": load the file that belongs to it");
+            }
         }
     }
 

@@ -379,7 +379,7 @@ public final class PositionalEncodingBlock extends AbstractBlock {
         try {
             super.loadParameters(manager, is);
         } catch (EOFException | UTFDataFormatException e) {
-            throw settings.cutShort(e);
+            throw settings.damaged(e);
         }
         table.ownedBy(manager);
     }

@@ -3,8 +3,7 @@ package io.github.djlpositional.examples;
 import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.engine.EngineException;
-import java.util.Set;
-import java.util.TreeSet;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import picocli.CommandLine.Option;
@@ -12,6 +11,7 @@ import picocli.CommandLine.Option;
 /** The options that say what computes: which engine, on which device. */
 final class EngineOptions {
 
+    private static final List<String> ENGINES = List.of("PyTorch", "MXNet");
     private static final Pattern GPU = Pattern.compile("gpu(?::(\\d{1,4}))?");
 
     @Option(
@@ -30,12 +30,12 @@ final class EngineOptions {
 
     /** Starts the engine. */
     Engine startEngine() {
-        Set<String> known = new TreeSet<>(Engine.getAllEngines());
-        String name = known.stream()
+        String name = ENGINES.stream()
                 .filter(engine::equalsIgnoreCase)
+                .filter(Engine::hasEngine)
                 .findFirst()
                 .orElseThrow(() -> new UserError("unknown engine '" + engine + "': choose one of "
-                        + String.join(", ", known) + " with --engine"));
+                        + String.join(", ", ENGINES) + " with --engine"));
         try {
             return Engine.getEngine(name);
         } catch (EngineException e) {

@@ -68,7 +68,7 @@ public final class TrainEncoder implements Callable<Integer> {
     @Option(
             names = "--epochs",
             paramLabel = "N",
-            defaultValue = "2",
+            defaultValue = "3",
             description = "How often every sentence is seen (default: ${DEFAULT-VALUE}).")
     private int epochs;
 
@@ -110,7 +110,7 @@ public final class TrainEncoder implements Callable<Integer> {
     @Option(
             names = "--layers",
             paramLabel = "N",
-            defaultValue = "2",
+            defaultValue = "3",
             description = "The number of encoder layers (default: ${DEFAULT-VALUE}).")
     private int layers;
 
@@ -182,13 +182,13 @@ public final class TrainEncoder implements Callable<Integer> {
             }
         });
         Runtime.getRuntime().addShutdownHook(onInterrupt);
-        int status = run(args);
+        int status = commandLine().execute(args);
         finished.set(true);
         System.exit(status);
     }
 
-    /** Runs the program without ending the JVM; returns its exit status. */
-    static int run(String... args) {
+    /** The program, which {@code execute} runs without ending the JVM. */
+    static CommandLine commandLine() {
         return new CommandLine(new TrainEncoder())
                 .setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler((error, given) -> {
@@ -202,8 +202,7 @@ public final class TrainEncoder implements Callable<Integer> {
                         error.printStackTrace(line.getErr());
                     }
                     return CommandLine.ExitCode.SOFTWARE;
-                })
-                .execute(args);
+                });
     }
 
     @Override

@@ -1,0 +1,27 @@
+package io.github.djlpositional.examples;
+
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import ai.djl.Device;
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDManager;
+import java.util.Locale;
+
+/** The engines that the tests run on. */
+final class Engines {
+
+    private Engines() {}
+
+    /** Skips the test where the platform has no native library of the engine. */
+    static void assumeAvailable(String engine) {
+        assumeTrue(
+                Engines.class.getResource("/native/lib/" + engine.toLowerCase(Locale.ROOT) + ".properties") != null,
+                () -> "no native library of " + engine + " is published for " + System.getProperty("os.name") + " "
+                        + System.getProperty("os.arch"));
+    }
+
+    static NDManager newManager(String engine) {
+        assumeAvailable(engine);
+        return Engine.getEngine(engine).newBaseManager(Device.cpu());
+    }
+}

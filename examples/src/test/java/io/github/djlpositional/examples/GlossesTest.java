@@ -1,0 +1,58 @@
+package io.github.djlpositional.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class GlossesTest {
+
+    @Test
+    void areTheDefinitionsOfWordNet() throws Exception {
+        List<List<String>> glosses = Glosses.read(16);
+        // WordNet 3.1 has 117,791 synsets; definitions of one word, and repeated ones, drop out
+        assertThat(glosses).hasSizeBetween(110_000, 117_791);
+        // the first line of data.noun, which every printed WordNet begins with
+        assertThat(glosses.get(0))
+                .containsExactly(
+                        "that",
+                        "which",
+                        "is",
+                        "perceived",
+                        "or",
+                        "known",
+                        "or",
+                        "inferred",
+                        "to",
+                        "have",
+                        "its",
+                        "own",
+                        "distinct",
+                        "existence",
+                        "living",
+                        "or");
+    }
+
+    @Test
+    void areEachThereOnce() throws Exception {
+        List<List<String>> glosses = Glosses.read(16);
+        Set<List<String>> different = new HashSet<>(glosses);
+        assertThat(different).hasSameSizeAs(glosses);
+    }
+
+    @Test
+    void haveAtLeastTwoDifferentWordsAndAreCut() throws Exception {
+        assertThat(Glosses.read(5)).allSatisfy(gloss -> {
+            assertThat(gloss).hasSizeBetween(2, 5);
+            assertThat(new HashSet<>(gloss)).hasSizeGreaterThan(1);
+        });
+    }
+
+    @Test
+    void wordsAreLowerCaseWithoutPunctuation() {
+        assertThat(Words.of("(of a person's) Well-being, in 1945: café!"))
+                .containsExactly("of", "a", "person's", "well-being", "in", "1945", "café");
+    }
+}

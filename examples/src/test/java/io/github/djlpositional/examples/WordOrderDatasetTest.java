@@ -1,0 +1,82 @@
+package io.github.djlpositional.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.training.dataset.Batch;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.TreeSet;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class WordOrderDatasetTest {
+
+    private static final List<int[]> SENTENCES =
+            List.of(new int[] {5, 6}, new int[] {2, 3, 4}, new int[] {7, 7, 8, 9, 1}, new int[] {3, 2, 3});
+
+    /** Every example of an epoch as "label: ids". */
+    private static List<String> examples(NDManager manager, WordOrderDataset dataset) {
+        List<String> examples = new ArrayList<>();
+        for (Batch batch : dataset.getData(manager)) {
+            NDArray ids = batch.getData().singletonOrThrow();
+            int[] labels = batch.getLabels().singletonOrThrow().toIntArray();
+            int length = (int) ids.getShape().get(1);
+            int[] values = ids.toIntArray();
+            for (int i = 0; i < labels.length; i++) {
+                int[] padded = Arrays.copyOfRange(values, i * length, (i + 1) * length);
+                int[] sentence = Arrays.stream(padded)
+                        .filter(id -> id != TransformerEncoder.PADDING)
+                        .toArray();
+                examples.add(labels[i] + ": " + Arrays.toString(sentence));
+            }
+            batch.close();
+        }
+        return examples;
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
+    void everySentenceComesInOrderAndShuffled(String engine) {
+        try (NDManager manager = Engines.newManager(engine)) {
+            List<String> examples = examples(manager, new WordOrderDataset(SENTENCES, 3, 1, true));
+            assertThat(examples).hasSize(8);
+            for (int[] sentence : SENTENCES) {
+                assertThat(examples)
+                        .contains("1: " + Arrays.toString(sentence))
+                        .doesNotContain("0: " + Arrays.toString(sentence));
+                String sorted = Arrays.toString(Arrays.stream(sentence).sorted().toArray());
+                assertThat(examples.stream().filter(example -> example.startsWith("0")))
+                        .anyMatch(example -> sorted.equals(Arrays.toString(Arrays.stream(
+                                        example.replaceAll("^0: \\[|\\]", "").split(", ", -1))
+                                .mapToInt(Integer::parseInt)
+                                .sorted()
+                                .toArray())));
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
+    void sameSeedGivesTheSameBatches(String engine) {
+        try (NDManager manager = Engines.newManager(engine)) {
+            assertThat(examples(manager, new WordOrderDataset(SENTENCES, 3, 5, true)))
+                    .isEqualTo(examples(manager, new WordOrderDataset(SENTENCES, 3, 5, true)));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
+    void trainingHasNewShufflesEveryEpochAndMeasuringTheSame(String engine) {
+        List<int[]> sentences = List.of(new int[] {1, 2, 3, 4, 5, 6, 7, 8, 9});
+        try (NDManager manager = Engines.newManager(engine)) {
+            WordOrderDataset training = new WordOrderDataset(sentences, 2, 1, true);
+            assertThat(new TreeSet<>(examples(manager, training)))
+                    .isNotEqualTo(new TreeSet<>(examples(manager, training)));
+            WordOrderDataset measuring = new WordOrderDataset(sentences, 2, 1, false);
+            assertThat(examples(manager, measuring)).isEqualTo(examples(manager, measuring));
+        }
+    }
+}

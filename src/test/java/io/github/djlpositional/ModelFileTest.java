@@ -1,0 +1,163 @@
+package io.github.djlpositional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.List;
+
+/** What the blocks write to a model file, and which files they refuse. */
+class ModelFileTest {
+
+    private static PositionalEncodingBlock.Builder positions() {
+        return PositionalEncodingBlock.builder().setEmbeddingSize(4).optMaxSequenceLength(10);
+    }
+
+    private static InputEmbeddingBlock.Builder embedding() {
+        return InputEmbeddingBlock.builder()
+                .setVocabularySize(7)
+                .setEmbeddingSize(4)
+                .optMaxSequenceLength(10);
+    }
+
+    private static byte[] saved(NDManager manager, Block block) throws IOException {
+        Shape shape = block instanceof InputEmbeddingBlock ? new Shape(2, 3) : new Shape(2, 3, 4);
+        block.initialize(manager, DataType.FLOAT32, shape);
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        block.saveParameters(new DataOutputStream(bytes));
+        return bytes.toByteArray();
+    }
+
+    private static void load(NDManager manager, Block block, byte... file) throws IOException, MalformedModelException {
+        block.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file)));
+    }
+
+    @EngineTest
+    void anotherConfigurationIsRefusedWithBothNamed(NDManager manager) throws Exception {
+        byte[] file = saved(manager, positions().build());
+        for (PositionalEncodingBlock other : List.of(
+                positions().optMaxSequenceLength(11).build(),
+                positions().setEmbeddingSize(6).build(),
+                positions().optAddToInput(false).build(),
+                positions().optEncoding(SinusoidalEncoding.vaswani(4, 500)).build())) {
+            assertThatExceptionOfType(MalformedModelException.class)
+                    .isThrownBy(() -> load(manager, other, file))
+                    .withMessageContaining("was saved with PositionalEncodingBlock(encoding=SinusoidalEncoding(size=4,"
+                            + " geometric(count=2, base=10000, period=2), INTERLEAVED, sine first),"
+                            + " maxSequenceLength=10, addToInput=true)")
+                    .withMessageContaining("this block is " + other.toString().replace(", dropoutRate=0.0", ""))
+                    .withMessageContaining("build the block with the saved settings");
+            assertThat(other.isInitialized()).isFalse();
+        }
+    }
+
+    @EngineTest
+    void anotherInputEmbeddingIsRefusedWithBothNamed(NDManager manager) throws Exception {
+        byte[] file = saved(manager, embedding().build());
+        for (InputEmbeddingBlock other : List.of(
+                embedding().setVocabularySize(8).build(),
+                embedding().optScaleEmbedding(true).build(),
+                embedding().optPaddingIndex(0).build())) {
+            assertThatExceptionOfType(MalformedModelException.class)
+                    .isThrownBy(() -> load(manager, other, file))
+                    .withMessageContaining(
+                            "InputEmbeddingBlock(vocabularySize=7, embeddingSize=4, scaleEmbedding=false,"
+                                    + " paddingIndex=none)")
+                    .withMessageContaining(
+                            "this block is InputEmbeddingBlock(vocabularySize=" + other.getVocabularySize());
+            assertThat(other.isInitialized()).isFalse();
+        }
+        // the positional encoding within it is compared too
+        InputEmbeddingBlock longer = embedding().optMaxSequenceLength(11).build();
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> load(manager, longer, file))
+                .withMessageContaining("maxSequenceLength=11");
+        assertThat(longer.isInitialized()).isFalse();
+    }
+
+    @EngineTest
+    void dropoutIsNoPartOfTheConfiguration(NDManager manager) throws Exception {
+        load(
+                manager,
+                positions().optDropoutRate(0.5f).build(),
+                saved(manager, positions().build()));
+        load(
+                manager,
+                embedding().optDropoutRate(0.5f).build(),
+                saved(manager, embedding().build()));
+    }
+
+    @EngineTest
+    void everyTruncationIsRefused(NDManager manager) throws Exception {
+        for (Block block : List.of(positions().build(), embedding().build())) {
+            byte[] file = saved(manager, block);
+            for (int length = 0; length < file.length; length++) {
+                Block fresh = block instanceof InputEmbeddingBlock
+                        ? embedding().build()
+                        : positions().build();
+                byte[] cut = Arrays.copyOf(file, length);
+                assertThatExceptionOfType(MalformedModelException.class)
+                        .as("%s bytes of %s", length, file.length)
+                        .isThrownBy(() -> load(manager, fresh, cut));
+                assertThat(fresh.isInitialized()).isFalse();
+            }
+        }
+    }
+
+    @EngineTest
+    void anotherVersionIsRefused(NDManager manager) throws Exception {
+        byte[] file = saved(manager, positions().build());
+        file[0] = 99;
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> load(manager, positions().build(), file))
+                .withMessageContaining("version 99")
+                .withMessageContaining("reads version 1");
+    }
+
+    @EngineTest
+    void damagedCountsAreRefusedBeforeAnythingIsAllocated(NDManager manager) throws Exception {
+        byte[] file = saved(manager, positions().build());
+        byte[] settings = file.clone();
+        Arrays.fill(settings, 1, 5, (byte) 0x7f);
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> load(manager, positions().build(), settings))
+                .withMessageContaining("2139062143 settings");
+        // the shapes come last: one of rank 3, 4 + 4 + 3 · 8 bytes
+        byte[] inputs = file.clone();
+        Arrays.fill(inputs, file.length - 32, file.length - 28, (byte) 0x7f);
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> load(manager, positions().build(), inputs))
+                .withMessageContaining("2139062143 inputs");
+        byte[] dimensions = file.clone();
+        Arrays.fill(dimensions, file.length - 28, file.length - 24, (byte) 0xff);
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> load(manager, positions().build(), dimensions))
+                .withMessageContaining("-1 dimensions");
+        byte[] size = file.clone();
+        size[file.length - 8] = (byte) 0x80;
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> load(manager, positions().build(), size))
+                .withMessageContaining("a dimension of size");
+    }
+
+    @EngineTest
+    void refusedFileLeavesAnInitializedBlockAsItWas(NDManager manager) throws Exception {
+        byte[] file = saved(manager, embedding().optScaleEmbedding(true).build());
+        InputEmbeddingBlock block = embedding().build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(2, 3));
+        float[] before = block.getTokenTable().getArray().toFloatArray();
+        assertThatExceptionOfType(MalformedModelException.class).isThrownBy(() -> load(manager, block, file));
+        assertThat(block.getTokenTable().getArray().toFloatArray()).isEqualTo(before);
+    }
+}
