@@ -248,6 +248,7 @@ public final class InputEmbeddingBlock extends AbstractBlock {
      * @param inputShapes (B, T), and where positions are given their shape; a size may be -1 for unknown
      * @throws IllegalArgumentException if the data type is another, the first shape is not of rank 2, or the positional
      *     encoding refuses it; no array is then made
+     * @throws UnsupportedOperationException if the engine cannot make the token table in the data type: MXNet in FLOAT16
      */
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {

@@ -71,7 +71,10 @@ import java.util.Objects;
  */
 public final class PositionalEncodingBlock extends AbstractBlock {
 
-    /** The key of the forward parameter that gives the position of the first step, an Integer or Long from 0. */
+    /**
+     * The key of the forward parameter that gives the position of the first step, an Integer or Long from 0. DJL's
+     * {@link ai.djl.nn.SequentialBlock} does not hand forward parameters on to its blocks.
+     */
     public static final String START_POSITION = "startPosition";
 
     /** The maximum sequence length where none is set. */

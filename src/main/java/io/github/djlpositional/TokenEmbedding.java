@@ -61,6 +61,18 @@ final class TokenEmbedding extends Embedding<Long> {
     }
 
     @Override
+    public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
+        try {
+            super.initialize(manager, dataType, inputShapes);
+        } catch (UnsupportedOperationException e) {
+            throw new UnsupportedOperationException(
+                    manager.getEngine().getEngineName() + " cannot make the token table in " + dataType + " ("
+                            + e.getMessage() + "): use float32 or float64, or give a token embedding of your own",
+                    e);
+        }
+    }
+
+    @Override
     public void prepare(Shape[] inputShapes) {
         super.prepare(inputShapes);
         Initializer chosen = embedding.getInitializer();

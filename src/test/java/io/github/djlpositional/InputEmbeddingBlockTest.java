@@ -1,6 +1,7 @@
 package io.github.djlpositional;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import ai.djl.engine.Engine;
@@ -111,6 +112,22 @@ class InputEmbeddingBlockTest {
             // two roundings to half: of the position and of the sum, each to half an ulp of at most 16
             assertThat(Math.abs(values[i] - token - exact[i % 12])).isLessThanOrEqualTo(0.0045f);
         }
+    }
+
+    @EngineTest
+    void tokenTableInHalfPrecisionIsMadeOrRefused(Engine engine, NDManager manager) {
+        InputEmbeddingBlock block =
+                builder().optPaddingIndex(0).optScaleEmbedding(true).build();
+        if (engine.getEngineName().equals("MXNet")) {
+            assertThatExceptionOfType(UnsupportedOperationException.class)
+                    .isThrownBy(() -> block.initialize(manager, DataType.FLOAT16, new Shape(2, 3)))
+                    .withMessageContaining("MXNet cannot make the token table in float16")
+                    .withMessageContaining("use float32 or float64");
+            return;
+        }
+        block.initialize(manager, DataType.FLOAT16, new Shape(2, 3));
+        assertThat(block.getTokenTable().getArray().getDataType()).isEqualTo(DataType.FLOAT16);
+        assertThat(Forward.infer(manager, block, ids(manager)).getDataType()).isEqualTo(DataType.FLOAT16);
     }
 
     @EngineTest

@@ -89,7 +89,7 @@ public final class TrainEncoder implements Callable<Integer> {
     @Option(
             names = "--vocabulary",
             paramLabel = "N",
-            defaultValue = "5000",
+            defaultValue = "2500",
             description = "The number of token ids (default: ${DEFAULT-VALUE}).")
     private int vocabularySize;
 

@@ -20,8 +20,9 @@ import java.util.stream.IntStream;
  * Sentences in their order and shuffled: each sentence gives one example of both, with the label {@link #IN_ORDER} or
  * {@link #SHUFFLED}.
  *
- * <p>A batch holds sentences of about the same length, so that little of it is padding. A dataset for training draws new
- * shuffles and a new order of its batches for every epoch; one for evaluation gives the same examples every time.
+ * <p>A batch holds sentences of about the same length, so that little of it is padding, and both examples of each, so that
+ * what the words are says nothing about the label. A dataset for training draws new shuffles and a new order of its batches
+ * for every epoch; one for evaluation gives the same examples every time.
  */
 final class WordOrderDataset implements Dataset {
 
@@ -68,13 +69,14 @@ final class WordOrderDataset implements Dataset {
     @Override
     public Iterable<Batch> getData(NDManager manager) {
         Random random = new Random(seed + (newEveryEpoch ? 7919L * epoch++ : 0));
-        List<Example> examples = new ArrayList<>(2 * sentences.size());
-        for (int[] sentence : sentences) {
+        List<int[]> ordered = new ArrayList<>(sentences);
+        Collections.shuffle(ordered, random);
+        ordered.sort(Comparator.comparingInt(sentence -> sentence.length));
+        List<Example> examples = new ArrayList<>(2 * ordered.size());
+        for (int[] sentence : ordered) {
             examples.add(new Example(sentence, IN_ORDER));
             examples.add(new Example(shuffled(sentence, random), SHUFFLED));
         }
-        Collections.shuffle(examples, random);
-        examples.sort(Comparator.comparingInt(example -> example.ids.length));
         List<Integer> starts = new ArrayList<>(
                 IntStream.range(0, batches()).map(i -> i * batchSize).boxed().toList());
         Collections.shuffle(starts, random);
