@@ -4,7 +4,7 @@ Run with Python 3 and mpmath (Debian: python3-mpmath), from the repository root:
 
     python3 src/test/python/reference_values.py
 
-It writes src/test/resources/goldens/frequencies.csv and zero_crossings.csv. The other files beside them come from the
+It writes frequencies.csv, zero_crossings.csv and conventions.csv in src/test/resources/goldens. The other files beside them come from the
 published formulas too, with 50-digit arithmetic.
 """
 
@@ -60,3 +60,41 @@ with open(FOLDER + "zero_crossings.csv", "w") as out:
             for q in convergents(2 * frequency / pi, 2**24 - 1):
                 if q > 100_000:
                     out.write(f"{size},{base},{q},{2 * k + 1},{nstr(cos(q * frequency), 30)}\n")
+
+
+def rows(convention, size, position, values):
+    assert len(values) == size
+    return [f"{convention},{size},{position},{i},{nstr(v, 30)}\n" for i, v in enumerate(values)]
+
+
+def timestep_embedding(t, size, shift, scale, flip):
+    """Hugging Face diffusers, get_timestep_embedding; DDPM's is the case shift 1, scale 1, no flip."""
+    half = size // 2
+    angles = [scale * t * exp(-log(mpf(10000)) * k / (half - mpf(shift))) for k in range(half)]
+    sines, cosines = [sin(a) for a in angles], [cos(a) for a in angles]
+    return (cosines + sines if flip else sines + cosines) + [mpf(0)] * (size % 2)
+
+
+def bert4keras(t, size, base):
+    """bert4keras, sinusoidal_embeddings."""
+    angles = [t * mpf(base) ** (-mpf(2 * k) / size) for k in range(size // 2)]
+    return [f(a) for a in angles for f in (sin, cos)]
+
+
+def x_transformers(t, size):
+    """x-transformers, ScaledSinusoidalEmbedding before its scale."""
+    angles = [t * mpf(10000) ** (-mpf(k) / (size // 2)) for k in range(size // 2)]
+    return [sin(a) for a in angles] + [cos(a) for a in angles]
+
+
+with open(FOLDER + "conventions.csv", "w") as out:
+    out.write("convention,size,position,dimension,value\n")
+    for t in ["0", "1", "3", "999", "0.125", "517.75"]:
+        for size in (8, 9, 128):
+            out.writelines(rows("ddpm", size, t, timestep_embedding(mpf(t), size, 1, 1, False)))
+            out.writelines(rows("improved-diffusion", size, t, timestep_embedding(mpf(t), size, 0, 1, True)))
+            out.writelines(rows("diffusers scale 1000", size, t, timestep_embedding(mpf(t), size, 0, 1000, False)))
+        for size in (8, 64):
+            out.writelines(rows("bert4keras 10000", size, t, bert4keras(mpf(t), size, 10000)))
+            out.writelines(rows("bert4keras 500", size, t, bert4keras(mpf(t), size, 500)))
+            out.writelines(rows("x-transformers", size, t, x_transformers(mpf(t), size)))

@@ -97,6 +97,25 @@ public final class Frequencies {
         return new Frequencies(exact, "of(" + describe(frequencies) + ")");
     }
 
+    /**
+     * Returns these frequencies times a factor, for conventions that scale the position.
+     *
+     * @param factor finite and not zero
+     * @return new frequencies, as exact as these
+     * @throws IllegalArgumentException if the factor is zero, infinite or NaN
+     */
+    public Frequencies scaledBy(double factor) {
+        if (factor == 0 || !Double.isFinite(factor)) {
+            throw new IllegalArgumentException(
+                    "scale " + factor + " is no factor of a frequency: give a finite number that is not 0");
+        }
+        DoubleDouble[] scaled = new DoubleDouble[size()];
+        for (int pair = 0; pair < scaled.length; pair++) {
+            scaled[pair] = new DoubleDouble(high[pair], low[pair]).times(factor);
+        }
+        return new Frequencies(scaled, description + " · " + text(factor));
+    }
+
     private static Frequencies exponentials(int count, DoubleDouble logStep, DoubleDouble scale, String description) {
         DoubleDouble[] frequencies = new DoubleDouble[count];
         for (int k = 0; k < count; k++) {

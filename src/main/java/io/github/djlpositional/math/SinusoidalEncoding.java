@@ -124,6 +124,111 @@ public final class SinusoidalEncoding {
     }
 
     /**
+     * Returns the encoding of fairseq's {@code SinusoidalPositionalEmbedding}: {@link #tensor2tensor} with the timescales 1
+     * and 10,000.
+     *
+     * @param embeddingSize d, at least 1
+     * @return the encoding
+     * @throws IllegalArgumentException if the size is not positive
+     */
+    public static SinusoidalEncoding fairseq(int embeddingSize) {
+        return tensor2tensor(embeddingSize, 1, DEFAULT_BASE);
+    }
+
+    /**
+     * Returns the paper's encoding with an odd size rounded up: computed for d + 1, the last dimension dropped. So Géron's
+     * Keras layer (<em>Hands-On Machine Learning</em>, chapter 16) and multidim-positional-encoding do it.
+     *
+     * @param embeddingSize d, at least 1
+     * @return the encoding
+     * @throws IllegalArgumentException if the size is not positive
+     */
+    public static SinusoidalEncoding roundedUp(int embeddingSize) {
+        return builder()
+                .setEmbeddingSize(embeddingSize)
+                .optOddSize(OddSize.ROUNDED_UP)
+                .build();
+    }
+
+    /**
+     * Returns the encoding of bert4keras's {@code sinusoidal_embeddings}: the paper's, for even sizes alone, of any base.
+     *
+     * @param embeddingSize d, even and positive
+     * @param base positive and finite, usually 10,000
+     * @return the encoding
+     * @throws IllegalArgumentException if the size is odd or not positive, or the base is not a positive finite number
+     */
+    public static SinusoidalEncoding bert4keras(int embeddingSize, double base) {
+        requireEven(embeddingSize, "bert4keras");
+        return vaswani(embeddingSize, base);
+    }
+
+    /**
+     * Returns the encoding of x-transformers' {@code ScaledSinusoidalEmbedding}, without its scale: the paper's frequencies,
+     * all sines, then all cosines. The scale is learned; a block has it with {@code optLearnedScale}.
+     *
+     * @param embeddingSize d, even and positive
+     * @return the encoding
+     * @throws IllegalArgumentException if the size is odd or not positive
+     */
+    public static SinusoidalEncoding xTransformers(int embeddingSize) {
+        requireEven(embeddingSize, "x-transformers");
+        return builder()
+                .setEmbeddingSize(embeddingSize)
+                .optLayout(PairLayout.CONCATENATED)
+                .build();
+    }
+
+    /**
+     * Returns the encoding of DDPM's time steps (Ho et al., <em>Denoising Diffusion Probabilistic Models</em>, 2020):
+     * {@link #diffusion(int, double, double, boolean)} with a frequency shift of 1, a scale of 1 and the sines first.
+     *
+     * @param embeddingSize d, at least 4
+     * @return the encoding
+     * @throws IllegalArgumentException if the size is below 4
+     */
+    public static SinusoidalEncoding diffusion(int embeddingSize) {
+        return diffusion(embeddingSize, 1, 1, false);
+    }
+
+    /**
+     * Returns the encoding of a diffusion model's time steps, as {@code get_timestep_embedding} in DDPM and Hugging Face's
+     * diffusers computes it: with n = ⌊d/2⌋, the frequencies scale · 10000<sup>-k/(n - frequencyShift)</sup>, all of one
+     * half, then all of the other, and a zero where d is odd. DDPM has a shift of 1 and the sines first; improved-diffusion
+     * and its descendants a shift of 0 and the cosines first.
+     *
+     * @param embeddingSize d
+     * @param frequencyShift below ⌊d/2⌋, usually 0 or 1
+     * @param scale what a time step is multiplied by, usually 1
+     * @param cosineFirst true for the cosines before the sines
+     * @return the encoding
+     * @throws IllegalArgumentException if the size is not positive, the shift is ⌊d/2⌋ or more, or the scale is no factor
+     */
+    public static SinusoidalEncoding diffusion(
+            int embeddingSize, double frequencyShift, double scale, boolean cosineFirst) {
+        int pairs = Math.max(0, embeddingSize / 2);
+        if (!(frequencyShift < pairs)) {
+            throw new IllegalArgumentException("frequency shift " + frequencyShift + " is not below the " + pairs
+                    + " pairs of size " + embeddingSize + ": give a smaller shift, usually 0 or 1, or a greater size");
+        }
+        Frequencies frequencies = Frequencies.geometric(pairs, DEFAULT_BASE, pairs - frequencyShift);
+        return builder()
+                .setEmbeddingSize(embeddingSize)
+                .optFrequencies(scale == 1 ? frequencies : frequencies.scaledBy(scale))
+                .optLayout(PairLayout.CONCATENATED)
+                .optCosineFirst(cosineFirst)
+                .optOddSize(OddSize.ZERO_PADDED)
+                .build();
+    }
+
+    private static void requireEven(int embeddingSize, String convention) {
+        if (embeddingSize % 2 != 0) {
+            throw new IllegalArgumentException("embedding size " + embeddingSize + " is odd: " + convention
+                    + " knows even sizes alone; give an even size, or another convention");
+        }
+    }
+
+    /**
      * Returns a builder, which reaches every combination. Its defaults are the paper's.
      *
      * @return a new builder
@@ -248,10 +353,7 @@ public final class SinusoidalEncoding {
      */
     public double[][] shift(double offset) {
         requireFinite(offset);
-        if (embeddingSize % 2 != 0 && oddSize != OddSize.ZERO_PADDED) {
-            throw new UnsupportedOperationException("an encoding of odd size " + embeddingSize + " with " + oddSize
-                    + " ends with half a pair, which no linear map can shift: use an even size or OddSize.ZERO_PADDED");
-        }
+        requireWholePairs("no linear map can shift");
         double[][] shift = new double[embeddingSize][embeddingSize];
         int pairs = frequencies.size();
         int[] dimensionOf = new int[2 * pairs];
@@ -271,6 +373,33 @@ public final class SinusoidalEncoding {
             shift[cosine][cosine] = frequencies.cosine(offset, pair);
         }
         return shift;
+    }
+
+    /**
+     * Returns the dot product of two positions' encodings that are k apart, PE(t) · PE(t + k). It is the same for all t: the
+     * sum over the pairs of cos(k · frequency). It is symmetric in k and greatest, the number of pairs, at k = 0.
+     *
+     * @param offset k, any finite number
+     * @return the dot product, in [-pairs, pairs]
+     * @throws IllegalArgumentException if the offset is not finite
+     * @throws UnsupportedOperationException if the size is odd and the encoding ends with half a pair: the product then
+     *     depends on t
+     */
+    public double similarity(double offset) {
+        requireFinite(offset);
+        requireWholePairs("makes the similarity depend on the position");
+        double sum = 0;
+        for (int pair = 0; pair < frequencies.size(); pair++) {
+            sum += frequencies.cosine(offset, pair);
+        }
+        return sum;
+    }
+
+    private void requireWholePairs(String why) {
+        if (embeddingSize % 2 != 0 && oddSize != OddSize.ZERO_PADDED) {
+            throw new UnsupportedOperationException("an encoding of odd size " + embeddingSize + " with " + oddSize
+                    + " ends with half a pair, which " + why + ": use an even size or OddSize.ZERO_PADDED");
+        }
     }
 
     private static void requireFinite(double position) {
