@@ -60,6 +60,14 @@ final class BlockSettings {
         }
     }
 
+    static void requireSequenceAxis(int axis) {
+        if (axis == -1) {
+            throw new IllegalArgumentException(
+                    "sequence axis -1 is the embedding's: allowed is 0 or more, or -2 or less;"
+                            + " give the axis of the positions with optSequenceAxis(int)");
+        }
+    }
+
     void write(DataOutputStream os) throws IOException {
         os.writeInt(saved.size());
         for (Map.Entry<String, String> setting : saved.entrySet()) {

@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The life of a constant matrix: made once for each (engine, device, data type) that asks for it, never a parameter, never
+ * The life of a constant array: made once for each (engine, device, data type) that asks for it, never a parameter, never
  * saved, freed with its owner.
  *
  * <p>It is no {@link ai.djl.nn.Parameter}: {@code freezeParameters(false)} makes every parameter trainable, and a parameter
@@ -28,7 +28,7 @@ import java.util.List;
  */
 final class ConstantArray implements AutoCloseable {
 
-    /** Computes some rows of the matrix. */
+    /** Computes some rows of the array: its parts along the first axis. */
     @FunctionalInterface
     interface Rows {
         /** Writes rows first … first + count - 1 to the start of the buffer, row-major. */
@@ -37,25 +37,22 @@ final class ConstantArray implements AutoCloseable {
 
     private static final Cleaner CLEANER = Cleaner.create();
 
-    /** The matrix goes to the device in pieces of about this size, so that it never stands twice in memory. */
+    /** The array goes to the device in pieces of about this size, so that it never stands twice in memory. */
     private static final int PIECE_BYTES = 8 << 20;
 
-    private final int height;
-    private final int width;
+    private final Shape shape;
     private final Rows rows;
     private final Copies copies = new Copies();
     private NDManager owner;
 
     /**
-     * Describes a matrix; nothing is made yet.
+     * Describes an array; nothing is made yet.
      *
-     * @param height the number of rows
-     * @param width the number of columns
-     * @param rows computes them
+     * @param shape its shape, of rank 2 or more
+     * @param rows computes its parts along the first axis
      */
-    ConstantArray(int height, int width, Rows rows) {
-        this.height = height;
-        this.width = width;
+    ConstantArray(Shape shape, Rows rows) {
+        this.shape = shape;
         this.rows = rows;
         CLEANER.register(this, copies);
     }
@@ -78,30 +75,30 @@ final class ConstantArray implements AutoCloseable {
     }
 
     /**
-     * Returns the matrix where it is wanted, making it where this is the first call for the place and the data type.
+     * Returns the array where it is wanted, making it where this is the first call for the place and the data type.
      *
      * @param engine the engine of the arrays it will meet
      * @param device the device of the arrays it will meet
      * @param type FLOAT16, FLOAT32 or FLOAT64
-     * @return the matrix (height, width); this object's own
+     * @return the array; this object's own
      */
     NDArray on(Engine engine, Device device, DataType type) {
-        return copy(engine, device, type).matrix;
+        return copy(engine, device, type).array;
     }
 
     /**
-     * Returns the matrix with a leading axis of size 1.
+     * Returns the array with a leading axis of size 1.
      *
      * @param engine as for {@link #on}
      * @param device as for {@link #on}
      * @param type as for {@link #on}
-     * @return the array (1, height, width); this object's own
+     * @return the array (1, …); this object's own
      */
     NDArray batchedOn(Engine engine, Device device, DataType type) {
         Copy copy = copy(engine, device, type);
         synchronized (this) {
             if (copy.batched == null || copy.batched.isReleased()) {
-                copy.batched = copy.matrix.expandDims(0);
+                copy.batched = copy.array.expandDims(0);
                 NDScope.unregister(copy.batched);
             }
             return copy.batched;
@@ -122,7 +119,7 @@ final class ConstantArray implements AutoCloseable {
         NDManager manager =
                 open != null && open.getEngine() == engine ? open.newSubManager(device) : engine.newBaseManager(device);
         try {
-            Copy made = new Copy(engine, device, type, manager, matrix(manager, type));
+            Copy made = new Copy(engine, device, type, manager, array(manager, type));
             copies.add(made);
             return made;
         } catch (RuntimeException | Error e) {
@@ -131,27 +128,29 @@ final class ConstantArray implements AutoCloseable {
         }
     }
 
-    private NDArray matrix(NDManager manager, DataType type) {
+    private NDArray array(NDManager manager, DataType type) {
         FloatFormat format = DataTypes.formatOf(type);
-        int pieceHeight = Math.max(1, Math.min(height, PIECE_BYTES / width / format.bytes()));
-        ByteBuffer buffer = manager.allocateDirect(pieceHeight * width * format.bytes());
-        // an own scope: a user's would close the matrix, and the pieces' temporaries would pile up in it
+        int height = Math.toIntExact(shape.get(0));
+        int rowBytes = Math.toIntExact(shape.slice(1).size() * format.bytes());
+        int pieceHeight = Math.max(1, Math.min(height, PIECE_BYTES / rowBytes));
+        ByteBuffer buffer = manager.allocateDirect(pieceHeight * rowBytes);
+        // an own scope: a user's would close the array, and the pieces' temporaries would pile up in it
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
-            NDArray matrix = manager.create(new Shape(height, width), type);
-            NDScope.unregister(matrix);
+            NDArray array = manager.create(shape, type);
+            NDScope.unregister(array);
             for (int first = 0; first < height; first += pieceHeight) {
                 int count = Math.min(pieceHeight, height - first);
                 buffer.clear();
                 rows.write(first, count, format, buffer);
-                buffer.limit(count * width * format.bytes());
+                buffer.limit(count * rowBytes);
                 // copied into memory of the engine's own: an array made of the buffer would share it with Java's heap,
                 // and a view of it would outlive it
-                matrix.set(
+                array.set(
                         NDIndex.sliceAxis(0, first, (long) first + count),
-                        manager.create(buffer, new Shape(count, width), type));
+                        manager.create(buffer, new Shape(count).addAll(shape.slice(1)), type));
             }
-            return matrix;
+            return array;
         }
     }
 
@@ -161,25 +160,25 @@ final class ConstantArray implements AutoCloseable {
         copies.run();
     }
 
-    /** The matrix on one device in one data type. */
+    /** The array on one device in one data type. */
     private static final class Copy {
         private final Engine engine;
         private final Device device;
         private final DataType type;
         private final NDManager manager;
-        private final NDArray matrix;
+        private final NDArray array;
         private NDArray batched;
 
-        Copy(Engine engine, Device device, DataType type, NDManager manager, NDArray matrix) {
+        Copy(Engine engine, Device device, DataType type, NDManager manager, NDArray array) {
             this.engine = engine;
             this.device = device;
             this.type = type;
             this.manager = manager;
-            this.matrix = matrix;
+            this.array = array;
         }
 
         boolean serves(Engine wantedEngine, Device wantedDevice, DataType wantedType) {
-            return type == wantedType && engine == wantedEngine && device.equals(wantedDevice) && !matrix.isReleased();
+            return type == wantedType && engine == wantedEngine && device.equals(wantedDevice) && !array.isReleased();
         }
     }
 
@@ -200,7 +199,7 @@ final class ConstantArray implements AutoCloseable {
 
         void add(Copy copy) {
             List<Copy> living = new ArrayList<>(list);
-            living.removeIf(other -> other.matrix.isReleased());
+            living.removeIf(other -> other.array.isReleased());
             living.add(copy);
             list = List.copyOf(living);
         }

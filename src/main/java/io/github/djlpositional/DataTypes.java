@@ -1,5 +1,6 @@
 package io.github.djlpositional;
 
+import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import io.github.djlpositional.math.FloatFormat;
 
@@ -30,6 +31,22 @@ final class DataTypes {
             throw new IllegalArgumentException(
                     what + " has data type " + type
                             + ": allowed are float16, float32 and float64; convert it with toType, or set the model's data type");
+        }
+    }
+
+    /**
+     * Refuses an input whose data type is not that of a parameter it would meet: MXNet fails on such a pair, and PyTorch
+     * silently gives the wider type.
+     *
+     * @param input what was given
+     * @param parameter the parameter's array
+     * @param what what the parameter is, for the message
+     */
+    static void requireSame(NDArray input, NDArray parameter, String what) {
+        if (input.getDataType() != parameter.getDataType()) {
+            throw new IllegalArgumentException("input " + input.getShape() + " has data type " + input.getDataType()
+                    + ": allowed is " + parameter.getDataType() + ", the " + what
+                    + "'s; convert it with toType, or set the model's data type");
         }
     }
 

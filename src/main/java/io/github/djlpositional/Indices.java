@@ -16,15 +16,19 @@ final class Indices {
      * @param limit the number of rows
      * @param what what one index is, for the message
      * @param remedy what to do, for the message
+     * @return the greatest index, -1 where there is none
      */
-    static void requireBelow(NDArray indices, int limit, String what, String remedy) {
+    static int requireBelow(NDArray indices, int limit, String what, String remedy) {
         long[] values = toLongArray(indices);
+        long greatest = -1;
         for (int i = 0; i < values.length; i++) {
             if (values[i] < 0 || values[i] >= limit) {
                 throw new IllegalArgumentException(what + " " + values[i] + " at index " + i + " of "
                         + indices.getShape() + " is outside 0 to " + (limit - 1) + ": " + remedy);
             }
+            greatest = Math.max(greatest, values[i]);
         }
+        return (int) greatest;
     }
 
     /**

@@ -2,20 +2,29 @@ package io.github.djlpositional;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.util.PairList;
 import java.util.Arrays;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 
 /**
  * What one forward asks of a positional encoding: an input, and which position each of its steps has. Checked when made,
  * but for the values in {@code positions}.
  *
- * @param input (…, T, D), FLOAT16, FLOAT32 or FLOAT64; the caller's
- * @param positions (T) or (B, T), integer or real; the caller's; null where the positions are consecutive
+ * @param input (…, T, D), or with T on another axis; FLOAT16, FLOAT32 or FLOAT64; the caller's
+ * @param axis the axis of T, counted from 0
+ * @param positions (T), or one for each sequence of the batch; integer or real; the caller's; null where the positions are
+ *     consecutive
  * @param start the first of the consecutive positions
  */
-record PositionRequest(NDArray input, NDArray positions, int start) {
+record PositionRequest(NDArray input, int axis, NDArray positions, int start) {
+
+    /** The axis of T where none is set: before the last, D. */
+    static final int DEFAULT_AXIS = -2;
 
     /**
      * Reads a forward's inputs.
@@ -23,31 +32,32 @@ record PositionRequest(NDArray input, NDArray positions, int start) {
      * @param inputs {@code [input]} or {@code [input, positions]}
      * @param params the forward's parameters, of which {@link PositionalEncodingBlock#START_POSITION} is read; may be null
      * @param embeddingSize D
-     * @param maxSequenceLength one more than the greatest position
+     * @param sequenceAxis the axis of T, negative from the end
+     * @param limit one more than the greatest position
      * @return the request
      * @throws IllegalArgumentException if anything of it is not as the block's documentation says
      */
     static PositionRequest of(
-            NDList inputs, PairList<String, Object> params, int embeddingSize, int maxSequenceLength) {
+            NDList inputs, PairList<String, Object> params, int embeddingSize, int sequenceAxis, int limit) {
         if (inputs.isEmpty() || inputs.size() > 2) {
             throw new IllegalArgumentException(
                     inputs.size() + " inputs were given: allowed are [x] or [x, positions]; pass one or two arrays");
         }
         NDArray input = inputs.get(0);
         DataTypes.requireEmbedding(input.getDataType(), "input " + input.getShape());
-        requireWidth(input.getShape(), embeddingSize);
+        int axis = requireShape(input.getShape(), embeddingSize, sequenceAxis);
         Object start = params == null ? null : params.get(PositionalEncodingBlock.START_POSITION);
         if (inputs.size() == 1) {
-            long length = length(input.getShape());
-            return new PositionRequest(input, null, requireStart(start, length, maxSequenceLength));
+            return new PositionRequest(
+                    input, axis, null, requireStart(start, input.getShape().get(axis), limit));
         }
         if (start != null) {
             throw new IllegalArgumentException("both positions and " + PositionalEncodingBlock.START_POSITION + "="
                     + start + " were given: give the positions of all steps, or where they start, not both");
         }
-        NDArray positions = inputs.get(1);
-        requirePositionsShape(positions.getShape(), input.getShape());
-        return new PositionRequest(input, positions, 0);
+        PositionRequest request = new PositionRequest(input, axis, inputs.get(1), 0);
+        request.requirePositionsShape();
+        return request;
     }
 
     /**
@@ -55,12 +65,20 @@ record PositionRequest(NDArray input, NDArray positions, int start) {
      *
      * @param shape the input's shape
      * @param embeddingSize D
+     * @param sequenceAxis the axis of T, negative from the end
+     * @return the axis of T, counted from 0
      */
-    static void requireWidth(Shape shape, int embeddingSize) {
+    static int requireShape(Shape shape, int embeddingSize, int sequenceAxis) {
         int rank = shape.dimension();
         if (rank < 2) {
             throw new IllegalArgumentException("input of shape " + shape + " has rank " + rank
                     + ": allowed is (…, T, D), rank 2 or more; add the missing dimensions with expandDims");
+        }
+        int axis = sequenceAxis < 0 ? rank + sequenceAxis : sequenceAxis;
+        if (axis < 0 || axis >= rank - 1) {
+            throw new IllegalArgumentException("input of shape " + shape + " has no sequence axis " + sequenceAxis
+                    + ": allowed is 0 to " + (rank - 2) + ", or -2 to " + -rank
+                    + "; give an input of higher rank, or build the block with another optSequenceAxis(int)");
         }
         long width = shape.get(rank - 1);
         if (width != -1 && width != embeddingSize) {
@@ -68,6 +86,7 @@ record PositionRequest(NDArray input, NDArray positions, int start) {
                     + embeddingSize + "; give (…, T, " + embeddingSize + "), or build the block with setEmbeddingSize("
                     + width + ")");
         }
+        return axis;
     }
 
     /**
@@ -75,17 +94,17 @@ record PositionRequest(NDArray input, NDArray positions, int start) {
      *
      * @param length T
      * @param start the first position
-     * @param maxSequenceLength one more than the greatest position
+     * @param limit one more than the greatest position
      */
-    static void requireLength(long length, long start, int maxSequenceLength) {
-        if (start + length > maxSequenceLength) {
+    static void requireLength(long length, long start, int limit) {
+        if (start + length > limit) {
             throw new IllegalArgumentException("sequence length " + length + " at start position " + start
-                    + " exceeds the maximum " + maxSequenceLength + ": build the block with optMaxSequenceLength("
+                    + " exceeds the maximum " + limit + ": build the block with optMaxSequenceLength("
                     + (start + length) + ") or more");
         }
     }
 
-    private static int requireStart(Object start, long length, int maxSequenceLength) {
+    private static int requireStart(Object start, long length, int limit) {
         long first = 0;
         if (start != null) {
             if (!(start instanceof Integer || start instanceof Long)) {
@@ -95,64 +114,156 @@ record PositionRequest(NDArray input, NDArray positions, int start) {
             }
             first = ((Number) start).longValue();
         }
-        if (first < 0 || first > maxSequenceLength) {
+        if (first < 0 || first > limit) {
             throw new IllegalArgumentException(PositionalEncodingBlock.START_POSITION + " " + first
-                    + " is outside 0 to " + maxSequenceLength
+                    + " is outside 0 to " + limit
                     + ": count positions from 0, or build the block with a greater optMaxSequenceLength(int)");
         }
-        requireLength(length, first, maxSequenceLength);
+        requireLength(length, first, limit);
         return (int) first;
     }
 
-    private static void requirePositionsShape(Shape positions, Shape input) {
-        long length = length(input);
-        boolean oneForAll = positions.dimension() == 1 && positions.get(0) == length;
-        boolean oneEach = positions.dimension() == 2
-                && input.dimension() >= 3
-                && positions.get(0) == input.get(0)
-                && positions.get(1) == length;
-        if (!oneForAll && !oneEach) {
-            String allowed =
-                    "(" + length + ")" + (input.dimension() >= 3 ? " or (" + input.get(0) + ", " + length + ")" : "");
-            throw new IllegalArgumentException("positions of shape " + positions + " do not fit input " + input
-                    + ": allowed is " + allowed + "; give one position for each step of the sequence");
+    private void requirePositionsShape() {
+        Shape given = positions.getShape();
+        Shape each = eachShape();
+        if (!given.equals(new Shape(length())) && !given.equals(each)) {
+            throw new IllegalArgumentException("positions of shape " + given + " do not fit input " + input.getShape()
+                    + ": allowed is (" + length() + ")" + (each == null ? "" : " or " + each)
+                    + "; give one position for each step of the sequence");
         }
     }
 
-    /** T, the length of the sequence. */
-    private static long length(Shape shape) {
-        return shape.get(shape.dimension() - 2);
+    /** The shape of positions that differ within the batch: (B, T), time-major (T, B), or null where there is no batch. */
+    private Shape eachShape() {
+        Shape shape = input.getShape();
+        int rank = shape.dimension();
+        if (rank >= 3 && axis == rank - 2) {
+            return new Shape(shape.get(0), shape.get(axis));
+        }
+        return rank == 3 && axis == 0 ? new Shape(shape.get(0), shape.get(1)) : null;
+    }
+
+    /**
+     * Returns the shape of the answer.
+     *
+     * @param inputs the shape of the input, and where positions are given theirs
+     * @param embeddingSize D
+     * @param sequenceAxis the axis of T, negative from the end
+     * @param addToInput whether the encodings are added to the input
+     * @return the input's shape, or that of the encodings alone
+     * @throws IllegalArgumentException if the input cannot be encoded
+     */
+    static Shape outputShape(Shape[] inputs, int embeddingSize, int sequenceAxis, boolean addToInput) {
+        Shape input = inputs[0];
+        int axis = requireShape(input, embeddingSize, sequenceAxis);
+        if (addToInput) {
+            return input;
+        }
+        if (inputs.length == 2 && inputs[1].dimension() == 2) {
+            return inputs[1].add(embeddingSize);
+        }
+        long length = input.get(axis);
+        return axis == input.dimension() - 2
+                ? new Shape(1, length, embeddingSize)
+                : new Shape(length, 1, embeddingSize);
     }
 
     /** T, the length of the sequence. */
-    int length() {
-        return Math.toIntExact(length(input.getShape()));
+    long length() {
+        return input.getShape().get(axis);
     }
 
-    boolean isEmpty() {
-        return input.getShape().size() == 0;
+    /** One more than the greatest of the consecutive positions. */
+    int end() {
+        return Math.toIntExact(start + length());
     }
 
     DataType dataType() {
         return input.getDataType();
     }
 
+    private boolean isTimeMajor() {
+        return axis != input.getShape().dimension() - 2;
+    }
+
     /**
-     * Gives the positions' rows a shape that broadcasts over the input.
+     * Computes what was asked for.
      *
-     * @param rows (T, D) or (B, T, D)
-     * @return (T, D) or (B, 1, …, 1, T, D) with the input's rank; the rows themselves where nothing needs to change
+     * @param addToInput whether the encodings are added to the input
+     * @param table gives the encodings of positions 0, 1, … as (n, D) in the input's data type on its device, n at least
+     *     {@link #end}; not closed here
+     * @param encode gives the encodings of explicit positions as their shape + (D), in the input's data type; closed here
+     * @return the sum, of the input's shape; or the encodings alone, (1, T, D) or (B, T, D), time-major (T, 1, D) or
+     *     (T, B, D); a new array on the input's manager
      */
-    NDArray broadcastable(NDArray rows) {
+    NDArray answer(boolean addToInput, Supplier<NDArray> table, UnaryOperator<NDArray> encode) {
+        if (addToInput && input.getShape().size() == 0) {
+            return input.duplicate();
+        }
+        if (length() == 0) {
+            NDManager manager = input.getManager();
+            long width = input.getShape().get(input.getShape().dimension() - 1);
+            return manager.create(isTimeMajor() ? new Shape(0, 1, width) : new Shape(1, 0, width), dataType());
+        }
+        try (NDArray rows = positions == null ? consecutive(table.get()) : explicit(encode)) {
+            return addToInput ? addTo(rows) : alone(rows);
+        }
+    }
+
+    /**
+     * Adds encodings to the input.
+     *
+     * @param rows (T, D), or with an axis for the batch as {@link #answer} gives them alone; not closed here
+     * @return a new array of the input's shape
+     */
+    NDArray addTo(NDArray rows) {
+        NDArray broadcastable = broadcastable(rows);
+        NDArray sum = input.add(broadcastable);
+        if (broadcastable != rows) {
+            broadcastable.close();
+        }
+        return sum;
+    }
+
+    private NDArray consecutive(NDArray table) {
+        return table.get(input.getManager(), NDIndex.sliceAxis(0, start, end()));
+    }
+
+    private NDArray explicit(UnaryOperator<NDArray> encode) {
+        NDArray here = positions.toDevice(input.getDevice(), false);
+        try {
+            return encode.apply(here);
+        } finally {
+            if (here != positions) {
+                here.close();
+            }
+        }
+    }
+
+    /** The rows in memory of their own, with an axis for the batch. */
+    private NDArray alone(NDArray rows) {
+        if (rows.getShape().dimension() == 3) {
+            return rows.duplicate();
+        }
+        try (NDArray batched = rows.expandDims(isTimeMajor() ? 1 : 0)) {
+            return batched.duplicate();
+        }
+    }
+
+    /** The rows in a shape that broadcasts over the input: the rows themselves where nothing needs to change. */
+    private NDArray broadcastable(NDArray rows) {
         int rank = input.getShape().dimension();
-        if (rows.getShape().dimension() == 2 || rank == 3) {
+        Shape shape = rows.getShape();
+        if ((shape.dimension() == 2 && !isTimeMajor()) || (shape.dimension() == 3 && rank == 3)) {
             return rows;
         }
-        long[] shape = new long[rank];
-        Arrays.fill(shape, 1);
-        shape[0] = rows.getShape().get(0);
-        shape[rank - 2] = rows.getShape().get(1);
-        shape[rank - 1] = rows.getShape().get(2);
-        return rows.reshape(shape);
+        long[] wide = new long[rank];
+        Arrays.fill(wide, 1);
+        if (shape.dimension() == 3 && !isTimeMajor()) {
+            wide[0] = shape.get(0);
+        }
+        wide[axis] = length();
+        wide[rank - 1] = shape.get(shape.dimension() - 1);
+        return rows.reshape(wide);
     }
 }

@@ -4,15 +4,17 @@ import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.ndarray.types.SparseFormat;
 import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Embedding;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
+import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.util.PairList;
+import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
@@ -77,17 +79,26 @@ public final class PositionalEncodingBlock extends AbstractBlock {
      */
     public static final String START_POSITION = "startPosition";
 
+    private static final String REMEDY =
+            "count positions from 0, or build the block with a greater optMaxSequenceLength(int)";
+
     /** The maximum sequence length where none is set. */
     static final int DEFAULT_MAX_SEQUENCE_LENGTH = 5000;
 
     private static final byte VERSION = 1;
 
     private final SinusoidalEncoding encoding;
-    private final int maxSequenceLength;
+    private final boolean autoExtend;
+    private final int sequenceAxis;
     private final boolean addToInput;
     private final float dropoutRate;
     private final BlockSettings settings;
-    private final ConstantArray table;
+
+    /** The factor of the encodings, (1); null where they have none. */
+    private final Parameter scale;
+
+    /** Replaced by a longer one where the block extends itself; what is in use by others stays until they are done. */
+    private volatile Table table;
 
     /** The data type of {@link #getEncodings} and {@link #encode}. */
     private volatile DataType dataType = DataType.FLOAT32;
@@ -95,15 +106,40 @@ public final class PositionalEncodingBlock extends AbstractBlock {
     private PositionalEncodingBlock(Builder builder, SinusoidalEncoding encoding) {
         super(VERSION);
         this.encoding = encoding;
-        maxSequenceLength = builder.maxSequenceLength;
+        autoExtend = builder.autoExtend;
+        sequenceAxis = builder.sequenceAxis;
         addToInput = builder.addToInput;
         dropoutRate = builder.dropoutRate;
         settings = new BlockSettings(PositionalEncodingBlock.class)
                 .with("encoding", encoding)
-                .with("maxSequenceLength", maxSequenceLength)
+                .with("maxSequenceLength", builder.maxSequenceLength)
                 .with("addToInput", addToInput)
+                .with("sequenceAxis", sequenceAxis)
+                .with("learnedScale", builder.learnedScale != null)
+                .withUnsaved("autoExtend", autoExtend)
                 .withUnsaved("dropoutRate", dropoutRate);
-        table = new ConstantArray(maxSequenceLength, encoding.getEmbeddingSize(), encoding::write);
+        scale = builder.learnedScale == null ? null : addParameter(scaleParameter(builder.learnedScale));
+        table = new Table(encoding, builder.maxSequenceLength);
+    }
+
+    private static Parameter scaleParameter(float initial) {
+        return Parameter.builder()
+                .setName("scale")
+                .setType(Parameter.Type.OTHER)
+                .optShape(new Shape(1))
+                .optInitializer(new ConstantInitializer(initial))
+                .build();
+    }
+
+    /** The encodings of positions 0 … length - 1. */
+    private static final class Table {
+        private final int length;
+        private final ConstantArray array;
+
+        Table(SinusoidalEncoding encoding, int length) {
+            this.length = length;
+            array = new ConstantArray(new Shape(length, encoding.getEmbeddingSize()), encoding::write);
+        }
     }
 
     /**
@@ -125,12 +161,12 @@ public final class PositionalEncodingBlock extends AbstractBlock {
     }
 
     /**
-     * Returns one more than the greatest position.
+     * Returns one more than the greatest position; more than it was built with where the block has extended itself.
      *
      * @return the number of rows in the table
      */
     public int getMaxSequenceLength() {
-        return maxSequenceLength;
+        return table.length;
     }
 
     /**
@@ -155,24 +191,50 @@ public final class PositionalEncodingBlock extends AbstractBlock {
      * Returns the table itself, (1, maxSequenceLength, D), on the device and in the data type that the block was
      * initialized with; after loading from a file, on the device of the model and FLOAT32.
      *
-     * @return the block's own array: neither write to it nor close it
+     * @return the block's own array: neither write to it nor close it; where the block extends itself, it may be closed once
+     *     there is a longer one
      * @throws IllegalStateException if the block is neither initialized nor loaded, or the manager that it was initialized
      *     or loaded with is closed
      */
     public NDArray getEncodings() {
-        NDManager owner = table.owner();
+        ConstantArray array = table.array;
+        NDManager owner = array.owner();
         if (owner == null) {
             throw new IllegalStateException("the block has no open manager to make its table with: initialize it with"
                     + " initialize(manager, dataType, shapes), or use encode(positions), before getEncodings()");
         }
-        return table.batchedOn(owner.getEngine(), owner.getDevice(), dataType);
+        return array.batchedOn(owner.getEngine(), owner.getDevice(), dataType);
+    }
+
+    /**
+     * Returns T(k) as an array: the linear map that moves every position's encoding by k, T(k) · PE(t) = PE(t + k). See
+     * {@link SinusoidalEncoding#shift}.
+     *
+     * @param manager what the array is made with, on its device
+     * @param offset k, any finite number
+     * @return a new array (D, D) in the data type that the block was initialized with (FLOAT32 before); the caller's to close
+     * @throws IllegalArgumentException if the offset is not finite
+     * @throws UnsupportedOperationException if the size is odd and the encoding ends with half a pair
+     */
+    public NDArray shift(NDManager manager, double offset) {
+        double[][] shift = encoding.shift(offset);
+        int size = getEmbeddingSize();
+        FloatFormat format = DataTypes.formatOf(dataType);
+        ByteBuffer buffer = manager.allocateDirect(size * size * format.bytes());
+        for (int row = 0; row < size; row++) {
+            for (int column = 0; column < size; column++) {
+                format.put(buffer, row * size + column, shift[row][column]);
+            }
+        }
+        return manager.create(buffer, new Shape(size, size), dataType);
     }
 
     /**
      * Returns the encodings of any positions. Integer positions are looked up in the table, real ones computed from the
      * definition; where both are the same number they give the same values, bit for bit.
      *
-     * @param positions any shape, integer (0 … maxSequenceLength - 1) or real (from 0 to below maxSequenceLength)
+     * @param positions any shape, integer (0 … maxSequenceLength - 1) or real (from 0 to below maxSequenceLength); where the
+     *     block extends itself, any that are not negative
      * @return a new array of the shape of the positions + (D), on their device and manager, in the data type that the block
      *     was initialized with (FLOAT32 before); the caller's to close
      * @throws IllegalArgumentException if a position is out of range or not a number, or the array is neither integer nor
@@ -199,17 +261,42 @@ public final class PositionalEncodingBlock extends AbstractBlock {
         if (shape.size() == 0) {
             return manager.create(shape, type);
         }
-        Indices.requireBelow(positions, maxSequenceLength, "position", positionRemedy());
+        int last = Indices.requireBelow(positions, limit(), "position", REMEDY);
         NDArray indices = Indices.forLookUp(positions);
+        ConstantArray array = tableTo(last + 1);
         try {
-            NDArray matrix = table.on(manager.getEngine(), positions.getDevice(), type);
-            return Embedding.embedding(indices, matrix, SparseFormat.DENSE).singletonOrThrow();
+            NDArray rows = array.on(manager.getEngine(), positions.getDevice(), type);
+            return Embedding.embedding(indices, rows, SparseFormat.DENSE).singletonOrThrow();
         } finally {
             if (indices != positions) {
                 indices.close();
             }
-            Reference.reachabilityFence(this);
+            Reference.reachabilityFence(array);
         }
+    }
+
+    /** One more than the greatest position that may be asked for. */
+    private int limit() {
+        return autoExtend ? Integer.MAX_VALUE - 1 : table.length;
+    }
+
+    /** The table, of at least the given length; extended to twice what it was, or more, where it is shorter. */
+    private ConstantArray tableTo(int length) {
+        Table current = table;
+        return (length <= current.length ? current : extend(length)).array;
+    }
+
+    private synchronized Table extend(int length) {
+        Table shorter = table;
+        if (length > shorter.length) {
+            Table longer = new Table(encoding, (int) Math.max(length, Math.min(2L * shorter.length, limit())));
+            NDManager owner = shorter.array.owner();
+            if (owner != null) {
+                longer.array.ownedBy(owner);
+            }
+            table = longer;
+        }
+        return table;
     }
 
     private NDArray compute(NDArray positions, DataType type) {
@@ -224,10 +311,9 @@ public final class PositionalEncodingBlock extends AbstractBlock {
             }
         }
         for (int i = 0; i < values.length; i++) {
-            if (!(values[i] >= 0 && values[i] < maxSequenceLength)) {
+            if (!(values[i] >= 0 && values[i] < limit())) {
                 throw new IllegalArgumentException("position " + values[i] + " at index " + i + " of "
-                        + positions.getShape() + " is outside 0 to " + maxSequenceLength + " (exclusive): "
-                        + positionRemedy());
+                        + positions.getShape() + " is outside 0 to " + limit() + " (exclusive): " + REMEDY);
             }
         }
         Shape shape = positions.getShape().add(getEmbeddingSize());
@@ -239,15 +325,11 @@ public final class PositionalEncodingBlock extends AbstractBlock {
         return manager.create(buffer, shape, type);
     }
 
-    private static String positionRemedy() {
-        return "count positions from 0, or build the block with a greater optMaxSequenceLength(int)";
-    }
-
     @Override
     protected NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        PositionRequest request = PositionRequest.of(inputs, params, getEmbeddingSize(), maxSequenceLength);
-        NDArray encoded = request.positions() == null ? fromConsecutive(request) : fromPositions(request);
+        PositionRequest request = PositionRequest.of(inputs, params, getEmbeddingSize(), sequenceAxis, limit());
+        NDArray encoded = scale == null ? unscaled(request) : scaled(request, parameterStore, training);
         if (!training || dropoutRate == 0) {
             return new NDList(encoded);
         }
@@ -256,56 +338,36 @@ public final class PositionalEncodingBlock extends AbstractBlock {
         }
     }
 
-    private NDArray fromConsecutive(PositionRequest request) {
-        NDArray x = request.input();
-        if (request.isEmpty() && (addToInput || request.length() == 0)) {
-            return empty(request);
-        }
-        NDIndex rowsAsked = NDIndex.sliceAxis(0, request.start(), (long) request.start() + request.length());
-        NDManager manager = x.getManager();
-        NDArray matrix = table.on(manager.getEngine(), x.getDevice(), request.dataType());
-        try (NDArray rows = matrix.get(manager, rowsAsked)) {
-            return addToInput ? x.add(rows) : alone(rows);
-        } finally {
-            Reference.reachabilityFence(this);
-        }
+    private NDArray unscaled(PositionRequest request) {
+        return answer(request, addToInput);
     }
 
-    private NDArray fromPositions(PositionRequest request) {
+    private NDArray scaled(PositionRequest request, ParameterStore parameterStore, boolean training) {
         NDArray x = request.input();
-        NDArray positions = request.positions().toDevice(x.getDevice(), false);
-        try (NDArray rows = encode(positions, request.dataType())) {
+        NDArray factor = parameterStore.getValue(scale, x.getDevice(), training);
+        DataTypes.requireSame(x, factor, "learned scale");
+        try (NDArray alone = answer(request, false)) {
+            NDArray scaled = alone.mul(factor);
             if (!addToInput) {
-                return rows.getShape().dimension() == 2 ? alone(rows) : rows.duplicate();
+                return scaled;
             }
-            if (request.isEmpty()) {
-                return empty(request);
-            }
-            NDArray broadcastable = request.broadcastable(rows);
-            NDArray sum = x.add(broadcastable);
-            if (broadcastable != rows) {
-                broadcastable.close();
-            }
-            return sum;
-        } finally {
-            if (positions != request.positions()) {
-                positions.close();
+            try (scaled) {
+                return request.addTo(scaled);
             }
         }
     }
 
-    /** (T, D) as (1, T, D), in memory of its own. */
-    private static NDArray alone(NDArray rows) {
-        try (NDArray batched = rows.expandDims(0)) {
-            return batched.duplicate();
-        }
-    }
-
-    private NDArray empty(PositionRequest request) {
+    private NDArray answer(PositionRequest request, boolean add) {
         NDArray x = request.input();
-        return addToInput
-                ? x.duplicate()
-                : x.getManager().create(new Shape(1, request.length(), getEmbeddingSize()), request.dataType());
+        ConstantArray array = request.positions() == null ? tableTo(request.end()) : table.array;
+        try {
+            return request.answer(
+                    add,
+                    () -> array.on(x.getManager().getEngine(), x.getDevice(), request.dataType()),
+                    positions -> encode(positions, request.dataType()));
+        } finally {
+            Reference.reachabilityFence(array);
+        }
     }
 
     /**
@@ -316,15 +378,7 @@ public final class PositionalEncodingBlock extends AbstractBlock {
      */
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
-        Shape input = inputShapes[0];
-        PositionRequest.requireWidth(input, getEmbeddingSize());
-        if (addToInput) {
-            return new Shape[] {input};
-        }
-        boolean oneEach = inputShapes.length == 2 && inputShapes[1].dimension() == 2;
-        return new Shape[] {
-            new Shape(oneEach ? inputShapes[1].get(0) : 1, input.get(input.dimension() - 2), getEmbeddingSize())
-        };
+        return new Shape[] {PositionRequest.outputShape(inputShapes, getEmbeddingSize(), sequenceAxis, addToInput)};
     }
 
     /**
@@ -341,8 +395,9 @@ public final class PositionalEncodingBlock extends AbstractBlock {
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
         requireInitializable(dataType, inputShapes);
-        table.ownedBy(manager);
-        table.on(manager.getEngine(), manager.getDevice(), dataType);
+        ConstantArray array = table.array;
+        array.ownedBy(manager);
+        array.on(manager.getEngine(), manager.getDevice(), dataType);
         this.dataType = dataType;
         super.initialize(manager, dataType, inputShapes);
     }
@@ -353,16 +408,15 @@ public final class PositionalEncodingBlock extends AbstractBlock {
             throw new IllegalArgumentException(
                     shapes.length + " input shapes were given: allowed are one for x, or two for x and positions");
         }
-        PositionRequest.requireWidth(shapes[0], getEmbeddingSize());
-        long length = shapes[0].get(shapes[0].dimension() - 2);
-        PositionRequest.requireLength(Math.max(0, length), 0, maxSequenceLength);
+        int axis = PositionRequest.requireShape(shapes[0], getEmbeddingSize(), sequenceAxis);
+        PositionRequest.requireLength(Math.max(0, shapes[0].get(axis)), 0, limit());
     }
 
     /** {@inheritDoc} Frees the table too; a later forward makes it anew. */
     @Override
     public void clear() {
         super.clear();
-        table.close();
+        table.array.close();
     }
 
     @Override
@@ -384,7 +438,7 @@ public final class PositionalEncodingBlock extends AbstractBlock {
         } catch (EOFException | UTFDataFormatException e) {
             throw settings.damaged(e);
         }
-        table.ownedBy(manager);
+        table.array.ownedBy(manager);
     }
 
     @Override
@@ -408,7 +462,10 @@ public final class PositionalEncodingBlock extends AbstractBlock {
 
         private int embeddingSize;
         private int maxSequenceLength = DEFAULT_MAX_SEQUENCE_LENGTH;
+        private boolean autoExtend;
+        private int sequenceAxis = PositionRequest.DEFAULT_AXIS;
         private SinusoidalEncoding encoding;
+        private Float learnedScale;
         private boolean addToInput = true;
         private float dropoutRate;
 
@@ -433,6 +490,43 @@ public final class PositionalEncodingBlock extends AbstractBlock {
          */
         public Builder optMaxSequenceLength(int maxSequenceLength) {
             this.maxSequenceLength = maxSequenceLength;
+            return this;
+        }
+
+        /**
+         * Sets whether a longer sequence or a greater position extends the table, to at least twice its length each time,
+         * instead of being refused; false without it. The rows that were there keep their values. Safe under threads.
+         *
+         * @param autoExtend true to extend
+         * @return this builder
+         */
+        public Builder optAutoExtend(boolean autoExtend) {
+            this.autoExtend = autoExtend;
+            return this;
+        }
+
+        /**
+         * Sets the axis of the sequence; -2 without it, for (…, T, D). Time-major models, (T, B, D), have 0; explicit
+         * positions are then (T) or (T, B), and the encodings alone (T, 1, D) or (T, B, D).
+         *
+         * @param sequenceAxis from 0 at the front or from -2 at the end; the last axis is D
+         * @return this builder
+         */
+        public Builder optSequenceAxis(int sequenceAxis) {
+            this.sequenceAxis = sequenceAxis;
+            return this;
+        }
+
+        /**
+         * Makes the encodings have a factor that is learned, as x-transformers' {@code ScaledSinusoidalEmbedding} has it
+         * with an initial D<sup>-0.5</sup>; without it they have none. The factor is a parameter of the block, and part of
+         * its model file.
+         *
+         * @param initialScale the factor's initial value, finite
+         * @return this builder
+         */
+        public Builder optLearnedScale(float initialScale) {
+            learnedScale = initialScale;
             return this;
         }
 
@@ -480,6 +574,11 @@ public final class PositionalEncodingBlock extends AbstractBlock {
             BlockSettings.requirePositive("embedding size", embeddingSize, "setEmbeddingSize(int)");
             BlockSettings.requirePositive("maximum sequence length", maxSequenceLength, "optMaxSequenceLength(int)");
             BlockSettings.requireDropoutRate(dropoutRate);
+            BlockSettings.requireSequenceAxis(sequenceAxis);
+            if (learnedScale != null && !Float.isFinite(learnedScale)) {
+                throw new IllegalArgumentException("learned scale " + learnedScale
+                        + " is not finite: give its initial value, usually D^-0.5, with optLearnedScale(float)");
+            }
             if (encoding != null && encoding.getEmbeddingSize() != embeddingSize) {
                 throw new IllegalArgumentException(encoding + " has another size than the block's " + embeddingSize
                         + ": give both the same, setEmbeddingSize(" + encoding.getEmbeddingSize() + ")");

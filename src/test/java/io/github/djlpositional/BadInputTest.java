@@ -118,6 +118,62 @@ class BadInputTest {
                 .withMessageContaining("setEmbeddingSize(6)");
     }
 
+    @Test
+    void sequenceAxesAndScalesThatAreNone() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> PositionalEncodingBlock.builder()
+                        .setEmbeddingSize(4)
+                        .optSequenceAxis(-1)
+                        .build())
+                .withMessageContaining("sequence axis -1 is the embedding's")
+                .withMessageContaining("optSequenceAxis(int)");
+        for (float scale : new float[] {Float.NaN, Float.POSITIVE_INFINITY}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> PositionalEncodingBlock.builder()
+                            .setEmbeddingSize(4)
+                            .optLearnedScale(scale)
+                            .build())
+                    .withMessageContaining("learned scale " + scale + " is not finite");
+        }
+    }
+
+    @EngineTest
+    void inputsWithoutTheSequenceAxis(NDManager manager) {
+        for (int axis : new int[] {2, 3, -4}) {
+            PositionalEncodingBlock block = PositionalEncodingBlock.builder()
+                    .setEmbeddingSize(4)
+                    .optSequenceAxis(axis)
+                    .build();
+            refused(manager, block, manager.zeros(new Shape(2, 3, 4)))
+                    .withMessageContaining("has no sequence axis " + axis)
+                    .withMessageContaining("allowed is 0 to 1, or -2 to -3");
+        }
+    }
+
+    @EngineTest
+    void inputsOfAnotherTypeThanTheLearnedScales(NDManager manager) {
+        PositionalEncodingBlock block = PositionalEncodingBlock.builder()
+                .setEmbeddingSize(4)
+                .optLearnedScale(1)
+                .build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 4));
+        refused(manager, block, manager.zeros(new Shape(1, 3, 4), DataType.FLOAT64))
+                .withMessageContaining("data type float64: allowed is float32, the learned scale's");
+    }
+
+    @EngineTest
+    void negativePositionsWhereTheBlockExtendsItself(NDManager manager) {
+        PositionalEncodingBlock block = PositionalEncodingBlock.builder()
+                .setEmbeddingSize(4)
+                .optMaxSequenceLength(10)
+                .optAutoExtend(true)
+                .build();
+        NDArray x = manager.zeros(new Shape(1, 1, 4));
+        refused(manager, block, x, manager.create(new long[] {-1})).withMessageContaining("position -1");
+        refused(manager, block, x, manager.create(new float[] {-1})).withMessageContaining("position -1.0");
+        assertThatIllegalArgumentException().isThrownBy(() -> Forward.inferFrom(manager, -1, block, x));
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {-1, 7})
     void paddingIndicesOutsideTheVocabulary(int index) {

@@ -8,6 +8,7 @@ import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.math.FloatFormat;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -40,7 +41,7 @@ class ConstantArrayTest {
     @EngineTest
     void isMadeOnceForEachDataType(Engine engine, NDManager manager) {
         CountingRows rows = new CountingRows();
-        ConstantArray array = new ConstantArray(4, 3, rows);
+        ConstantArray array = new ConstantArray(new Shape(4, 3), rows);
         array.ownedBy(manager);
         assertThat(rows.calls).hasValue(0);
         NDArray floats = matrix(array, engine, DataType.FLOAT32);
@@ -57,7 +58,7 @@ class ConstantArrayTest {
     @EngineTest
     void isMadeOnceForManyThreads(Engine engine, NDManager manager) throws Exception {
         CountingRows rows = new CountingRows();
-        ConstantArray array = new ConstantArray(4, 3, rows);
+        ConstantArray array = new ConstantArray(new Shape(4, 3), rows);
         array.ownedBy(manager);
         ExecutorService executor = Executors.newFixedThreadPool(8);
         try {
@@ -80,7 +81,7 @@ class ConstantArrayTest {
 
     @EngineTest
     void belongsToEachEngineApart(Engine engine, NDManager manager) {
-        ConstantArray array = new ConstantArray(4, 3, new CountingRows());
+        ConstantArray array = new ConstantArray(new Shape(4, 3), new CountingRows());
         array.ownedBy(manager);
         NDArray own = matrix(array, engine, DataType.FLOAT32);
         for (String name : List.of("PyTorch", "MXNet")) {
@@ -94,7 +95,7 @@ class ConstantArrayTest {
 
     @EngineTest
     void isFreedWithItsOwnerAndWhenItIsClosed(Engine engine) {
-        ConstantArray array = new ConstantArray(4, 3, new CountingRows());
+        ConstantArray array = new ConstantArray(new Shape(4, 3), new CountingRows());
         NDArray first;
         try (NDManager owner = engine.newBaseManager(Device.cpu())) {
             array.ownedBy(owner);
@@ -110,7 +111,7 @@ class ConstantArrayTest {
 
     @EngineTest
     void isFreedOnceItIsGarbage(Engine engine) throws Exception {
-        NDArray left = matrix(new ConstantArray(4, 3, new CountingRows()), engine, DataType.FLOAT32);
+        NDArray left = matrix(new ConstantArray(new Shape(4, 3), new CountingRows()), engine, DataType.FLOAT32);
         for (int i = 0; i < 200 && !left.isReleased(); i++) {
             System.gc();
             Thread.sleep(20);
@@ -122,7 +123,7 @@ class ConstantArrayTest {
     void leavesNothingBehindWhenItCannotBeMade(Engine engine, NDManager manager) {
         AtomicInteger failures = new AtomicInteger(1);
         CountingRows rows = new CountingRows();
-        ConstantArray array = new ConstantArray(4, 3, (first, count, format, out) -> {
+        ConstantArray array = new ConstantArray(new Shape(4, 3), (first, count, format, out) -> {
             if (failures.getAndDecrement() > 0) {
                 throw new IllegalStateException("once");
             }

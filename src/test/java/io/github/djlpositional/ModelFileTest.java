@@ -55,8 +55,9 @@ class ModelFileTest {
                     .isThrownBy(() -> load(manager, other, file))
                     .withMessageContaining("was saved with PositionalEncodingBlock(encoding=SinusoidalEncoding(size=4,"
                             + " geometric(count=2, base=10000, period=2), INTERLEAVED, sine first),"
-                            + " maxSequenceLength=10, addToInput=true)")
-                    .withMessageContaining("this block is " + other.toString().replace(", dropoutRate=0.0", ""))
+                            + " maxSequenceLength=10, addToInput=true, sequenceAxis=-2, learnedScale=false)")
+                    .withMessageContaining(
+                            "this block is " + other.toString().replace(", autoExtend=false, dropoutRate=0.0", ""))
                     .withMessageContaining("build the block with the saved settings");
             assertThat(other.isInitialized()).isFalse();
         }
@@ -96,6 +97,19 @@ class ModelFileTest {
                 manager,
                 embedding().optDropoutRate(0.5f).build(),
                 saved(manager, embedding().build()));
+    }
+
+    @EngineTest
+    void learnedScaleIsSavedAndLoaded(NDManager manager) throws Exception {
+        PositionalEncodingBlock block = positions().optLearnedScale(0.5f).build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(2, 3, 4));
+        block.getParameters().get("scale").getArray().addi(1);
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        block.saveParameters(new DataOutputStream(bytes));
+        PositionalEncodingBlock loaded = positions().optLearnedScale(0.25f).build();
+        load(manager, loaded, bytes.toByteArray());
+        assertThat(loaded.getParameters().get("scale").getArray().toFloatArray())
+                .containsExactly(1.5f);
     }
 
     @EngineTest

@@ -16,7 +16,13 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 
 class PositionalEncodingBlockTest {
 
@@ -339,6 +345,151 @@ class PositionalEncodingBlockTest {
     }
 
     @EngineTest
+    void extendsItselfWhereAsked(NDManager manager) {
+        PositionalEncodingBlock block = PositionalEncodingBlock.builder()
+                .setEmbeddingSize(8)
+                .optMaxSequenceLength(10)
+                .optAutoExtend(true)
+                .build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, 10, 8));
+        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(8);
+        assertThat(Forward.infer(manager, block, manager.zeros(new Shape(1, 11, 8)))
+                        .toFloatArray())
+                .isEqualTo(encoding.table(0, 11));
+        assertThat(block.getMaxSequenceLength()).isEqualTo(20);
+        assertThat(Forward.inferFrom(manager, 100, block, manager.zeros(new Shape(1, 2, 8)))
+                        .toFloatArray())
+                .isEqualTo(encoding.table(100, 2));
+        assertThat(block.getMaxSequenceLength()).isEqualTo(102);
+        assertThat(block.encode(manager.create(new long[] {150})).toFloatArray())
+                .isEqualTo(encoding.table(150, 1));
+        assertThat(block.getMaxSequenceLength()).isEqualTo(204);
+        assertThat(block.encode(manager.create(new float[] {1e6f})).toFloatArray())
+                .isEqualTo(encoding.table(1_000_000, 1));
+        assertThat(block.getMaxSequenceLength()).isEqualTo(204);
+        // the rows that were there keep their values, and what fits extends nothing
+        assertThat(block.getEncodings().toFloatArray()).isEqualTo(encoding.table(0, 204));
+        Forward.infer(manager, block, manager.zeros(new Shape(1, 204, 8)));
+        assertThat(block.getMaxSequenceLength()).isEqualTo(204);
+    }
+
+    @EngineTest
+    void extendsItselfOnceForManyThreads(NDManager manager) throws Exception {
+        PositionalEncodingBlock block = PositionalEncodingBlock.builder()
+                .setEmbeddingSize(8)
+                .optMaxSequenceLength(4)
+                .optAutoExtend(true)
+                .build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, 4, 8));
+        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(8);
+        AtomicInteger longest = new AtomicInteger();
+        ExecutorService executor = Executors.newFixedThreadPool(8);
+        try {
+            List<Future<?>> futures = new ArrayList<>();
+            for (int thread = 0; thread < 8; thread++) {
+                int first = thread;
+                futures.add(executor.submit(() -> {
+                    for (int i = 1; i < 200; i++) {
+                        int length = 1 + (i * 5 + first * 11) % (4 * i);
+                        longest.accumulateAndGet(length, Math::max);
+                        try (NDManager own = manager.newSubManager()) {
+                            NDArray y = Forward.infer(own, block, own.zeros(new Shape(1, length, 8)));
+                            assertThat(y.toFloatArray()).isEqualTo(encoding.table(0, length));
+                        }
+                    }
+                }));
+            }
+            for (Future<?> future : futures) {
+                future.get();
+            }
+        } finally {
+            executor.shutdownNow();
+        }
+        // each growth is to what is asked for, or to twice the length before
+        assertThat(block.getMaxSequenceLength()).isBetween(longest.get(), 2 * longest.get());
+    }
+
+    @EngineTest
+    void takesTimeMajorInput(NDManager manager) {
+        PositionalEncodingBlock.Builder builder = PositionalEncodingBlock.builder()
+                .setEmbeddingSize(4)
+                .optMaxSequenceLength(10)
+                .optSequenceAxis(0);
+        PositionalEncodingBlock block = builder.build();
+        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(4);
+        NDArray x = manager.zeros(new Shape(3, 2, 4));
+        float[] rows = encoding.table(0, 3);
+        float[] y = Forward.infer(manager, block, x).toFloatArray();
+        for (int i = 0; i < 24; i++) {
+            assertThat(y[i]).isEqualTo(rows[i / 8 * 4 + i % 4]);
+        }
+        // positions for all of the batch, and for each
+        NDArray shared = Forward.infer(manager, block, x, manager.create(new int[] {5, 6, 7}));
+        assertThat(shared.get(":, 1").toFloatArray()).isEqualTo(encoding.table(5, 3));
+        NDArray each = Forward.infer(manager, block, x, manager.create(new int[] {5, 1, 6, 2, 7, 3}, new Shape(3, 2)));
+        assertThat(each.get(":, 0").toFloatArray()).isEqualTo(encoding.table(5, 3));
+        assertThat(each.get(":, 1").toFloatArray()).isEqualTo(encoding.table(1, 3));
+        // higher rank
+        NDArray deep = Forward.infer(manager, block, manager.zeros(new Shape(3, 2, 5, 4)));
+        assertThat(deep.get(":, 1, 4").toFloatArray()).isEqualTo(rows);
+        // alone
+        PositionalEncodingBlock alone = builder.optAddToInput(false).build();
+        assertThat(Forward.infer(manager, alone, x).getShape()).isEqualTo(new Shape(3, 1, 4));
+        assertThat(alone.getOutputShapes(new Shape[] {x.getShape()})).containsExactly(new Shape(3, 1, 4));
+        assertThat(Forward.infer(manager, alone, manager.create(new Shape(0, 2, 4), DataType.FLOAT32))
+                        .getShape())
+                .isEqualTo(new Shape(0, 1, 4));
+    }
+
+    @EngineTest
+    void learnsAScaleWhereAsked(NDManager manager) {
+        PositionalEncodingBlock block = PositionalEncodingBlock.builder()
+                .setEmbeddingSize(4)
+                .optEncoding(SinusoidalEncoding.xTransformers(4))
+                .optLearnedScale(0.5f)
+                .build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 4));
+        float[] rows = SinusoidalEncoding.xTransformers(4).table(0, 3);
+        NDArray x = manager.ones(new Shape(1, 3, 4));
+        float[] y = Forward.infer(manager, block, x).toFloatArray();
+        for (int i = 0; i < 12; i++) {
+            assertThat(y[i]).isEqualTo(1 + 0.5f * rows[i]);
+        }
+        assertThat(block.getParameters().keys()).containsExactly("scale");
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            collector.backward(block.forward(new ParameterStore(manager, false), new NDList(x), true)
+                    .singletonOrThrow()
+                    .sum());
+        }
+        double sum = 0;
+        for (float value : rows) {
+            sum += value;
+        }
+        // 12 floats of at most 1 and their sum: 24 roundings of at most 2^-23
+        assertThat((double) block.getParameters()
+                        .get("scale")
+                        .getArray()
+                        .getGradient()
+                        .getFloat(0))
+                .isCloseTo(sum, within(24 * 0x1p-22));
+    }
+
+    @EngineTest
+    void shiftsByAMatrixOnTheDevice(NDManager manager) {
+        PositionalEncodingBlock block = block(16, 100);
+        block.initialize(manager, DataType.FLOAT64, new Shape(1, 3, 16));
+        for (double offset : new double[] {1, -7, 0.5}) {
+            NDArray shift = block.shift(manager, offset);
+            assertThat(shift.getShape()).isEqualTo(new Shape(16, 16));
+            NDArray from = block.encode(manager.create(new float[] {20, 50}));
+            NDArray to = block.encode(manager.create(new float[] {20 + (float) offset, 50 + (float) offset}));
+            // 16 products of values right to an ulp
+            assertThat(from.matMul(shift.transpose()).sub(to).abs().max().getDouble())
+                    .isLessThan(16 * 0x1p-52);
+        }
+    }
+
+    @EngineTest
     void describesItsOutputShape(NDManager manager) {
         Shape x = new Shape(2, 3, 4);
         assertThat(block(4, 10).getOutputShapes(new Shape[] {x})).containsExactly(x);
@@ -355,6 +506,6 @@ class PositionalEncodingBlockTest {
                 .hasToString(
                         "PositionalEncodingBlock(encoding=SinusoidalEncoding(size=8, geometric(count=4, base=10000,"
                                 + " period=4), INTERLEAVED, sine first), maxSequenceLength=20, addToInput=true,"
-                                + " dropoutRate=0.0)");
+                                + " sequenceAxis=-2, learnedScale=false, autoExtend=false, dropoutRate=0.0)");
     }
 }
