@@ -24,7 +24,8 @@ import java.util.List;
  * Before there is such an owner, or after it is closed, a copy hangs on a manager of its own, which is closed with
  * {@link #close} or once the block is garbage. A copy that was closed from outside is made anew.
  *
- * <p>Safe under threads.
+ * <p>Any number of threads may ask for it at once. To close it, or to name another owner, while an array of it is in use is
+ * the caller's mistake, as it is with every array of DJL.
  */
 final class ConstantArray implements AutoCloseable {
 

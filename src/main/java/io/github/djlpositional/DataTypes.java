@@ -1,6 +1,7 @@
 package io.github.djlpositional;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import io.github.djlpositional.math.FloatFormat;
 
@@ -47,6 +48,25 @@ final class DataTypes {
             throw new IllegalArgumentException("input " + input.getShape() + " has data type " + input.getDataType()
                     + ": allowed is " + parameter.getDataType() + ", the " + what
                     + "'s; convert it with toType, or set the model's data type");
+        }
+    }
+
+    /**
+     * Initializes a parameter, and says which one where the engine cannot make it in a data type.
+     *
+     * @param what what the parameter is, for the message
+     * @param manager what it is made with
+     * @param type its data type
+     * @param initialization makes it
+     */
+    static void initializing(String what, NDManager manager, DataType type, Runnable initialization) {
+        try {
+            initialization.run();
+        } catch (UnsupportedOperationException e) {
+            throw new UnsupportedOperationException(
+                    manager.getEngine().getEngineName() + " cannot make the " + what + " in " + type + " ("
+                            + e.getMessage() + "): use float32 or float64",
+                    e);
         }
     }
 

@@ -1,10 +1,17 @@
 package io.github.djlpositional;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.SparseFormat;
+import ai.djl.nn.core.Embedding;
 
 /** Integer arrays that pick rows of a table: token ids and positions. */
 final class Indices {
+
+    /** What to do about a position that is out of range. */
+    static final String POSITION_REMEDY =
+            "count positions from 0, or build the block with a greater optMaxSequenceLength(int)";
 
     private Indices() {}
 
@@ -39,6 +46,24 @@ final class Indices {
      */
     static NDArray forLookUp(NDArray indices) {
         return indices.getDataType() == DataType.INT32 ? indices : indices.toType(DataType.INT64, false);
+    }
+
+    /**
+     * Looks rows up.
+     *
+     * @param indices any shape, an integer type, in range; any device
+     * @param table (n, D), on the device where the rows are wanted
+     * @param manager what the rows are attached to
+     * @return the shape of the indices + (D); a new array
+     */
+    static NDArray lookUp(NDArray indices, NDArray table, NDManager manager) {
+        try (Temporaries temporaries = new Temporaries()) {
+            NDArray here = temporaries.addUnless(indices, indices.toDevice(table.getDevice(), false));
+            NDArray wide = temporaries.addUnless(here, forLookUp(here));
+            NDArray rows = Embedding.embedding(wide, table, SparseFormat.DENSE).singletonOrThrow();
+            rows.attach(manager);
+            return rows;
+        }
     }
 
     private static long[] toLongArray(NDArray indices) {

@@ -6,17 +6,11 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.EOFException;
-import java.io.IOException;
-import java.io.UTFDataFormatException;
 import java.util.Objects;
 
 /**
@@ -53,9 +47,10 @@ import java.util.Objects;
  *
  * <h2>Padding</h2>
  *
- * With {@link Builder#optPaddingIndex} the padding token's row starts as zeros and its vectors are zero whatever the row
- * holds, so no gradient reaches the row through this block, and it stays zero through training. The positions are added to
- * padding as to any token.
+ * With {@link Builder#optPaddingIndex} the padding token's row starts as zeros, its vectors are zero whatever finite numbers
+ * the row holds, and no gradient reaches the row through this block: it stays zero through training, unless an output layer
+ * that shares the table trains it. Positions are added to padding as to any token, but for
+ * {@link Builder#optPositionsFromPadding}.
  *
  * <h2>Weight tying</h2>
  *
@@ -66,15 +61,18 @@ import java.util.Objects;
  * NDArray logits = hidden.matMul(table.transpose());
  * }</pre>
  */
-public final class InputEmbeddingBlock extends AbstractBlock {
+public final class InputEmbeddingBlock extends ConfiguredBlock {
 
-    private static final byte VERSION = 1;
     private static final int NO_PADDING = -1;
+
+    /** Positions do not depend on padding. */
+    private static final int ALL_POSITIONS = -1;
 
     private final int vocabularySize;
     private final int embeddingSize;
     private final boolean scaleEmbedding;
     private final int paddingIndex;
+    private final int firstPosition;
     private final float dropoutRate;
     private final BlockSettings settings;
 
@@ -82,21 +80,25 @@ public final class InputEmbeddingBlock extends AbstractBlock {
     private final Block positionalEncoding;
 
     private InputEmbeddingBlock(Builder builder, Block positionalEncoding) {
-        super(VERSION);
         vocabularySize = builder.vocabularySize;
         embeddingSize = builder.embeddingSize;
         scaleEmbedding = builder.scaleEmbedding;
         paddingIndex = builder.paddingIndex == null ? NO_PADDING : builder.paddingIndex;
+        firstPosition = builder.firstPosition == null ? ALL_POSITIONS : builder.firstPosition;
         dropoutRate = builder.dropoutRate;
+        Block token = builder.tokenEmbedding != null
+                ? builder.tokenEmbedding
+                : new TokenEmbedding(vocabularySize, embeddingSize, paddingIndex, builder.sparseGradients);
         settings = new BlockSettings(InputEmbeddingBlock.class)
                 .with("vocabularySize", vocabularySize)
                 .with("embeddingSize", embeddingSize)
                 .with("scaleEmbedding", scaleEmbedding)
                 .with("paddingIndex", builder.paddingIndex == null ? "none" : builder.paddingIndex)
+                .with("positionsFromPadding", builder.firstPosition == null ? "none" : builder.firstPosition)
+                .with("positionalEncoding", positionalEncoding.getClass().getSimpleName())
+                .with("tokenEmbedding", token.getClass().getSimpleName())
+                .withUnsaved("sparseGradients", builder.sparseGradients)
                 .withUnsaved("dropoutRate", dropoutRate);
-        Block token = builder.tokenEmbedding != null
-                ? builder.tokenEmbedding
-                : new TokenEmbedding(vocabularySize, embeddingSize, paddingIndex, builder.sparseGradients);
         // the positional encoding first: a model file of other settings is then refused before the token table is read
         this.positionalEncoding = addChildBlock("positionalEncoding", positionalEncoding);
         tokenEmbedding = addChildBlock("tokenEmbedding", token);
@@ -171,19 +173,94 @@ public final class InputEmbeddingBlock extends AbstractBlock {
         }
         NDArray ids = inputs.get(0);
         requireIds(ids);
-        NDArray tokens = embed(parameterStore, ids, training);
-        NDList toEncode = new NDList(inputs);
-        toEncode.set(0, tokens);
-        NDArray encoded = positionalEncoding
-                .forward(parameterStore, toEncode, training, params)
+        try (Temporaries temporaries = new Temporaries()) {
+            NDArray indices = temporaries.addUnless(ids, Indices.forLookUp(ids));
+            NDArray mask = paddingIndex == NO_PADDING ? null : temporaries.add(indices.neq(paddingIndex));
+            NDArray tokens = embed(temporaries, parameterStore, indices, mask, training);
+            NDList toEncode = new NDList(inputs);
+            toEncode.set(0, tokens);
+            if (firstPosition != ALL_POSITIONS) {
+                requireNoPositions(inputs, params);
+                toEncode.add(positionsOfTokens(temporaries, mask));
+            }
+            NDArray encoded = encode(temporaries, parameterStore, toEncode, training, params);
+            if (firstPosition != ALL_POSITIONS) {
+                encoded = zeroAtPadding(temporaries, encoded, mask);
+            }
+            if (training && dropoutRate > 0) {
+                encoded = Dropout.dropout(encoded, dropoutRate, true).singletonOrThrow();
+            }
+            return new NDList(temporaries.keep(encoded));
+        }
+    }
+
+    /** Token vectors (B, T, D), scaled, and zero for padding. */
+    private NDArray embed(
+            Temporaries temporaries, ParameterStore parameterStore, NDArray indices, NDArray mask, boolean training) {
+        NDArray vectors = tokenEmbedding
+                .forward(parameterStore, new NDList(indices), training)
                 .singletonOrThrow();
+        if (tokenEmbedding instanceof TokenEmbedding) {
+            temporaries.add(vectors);
+        }
+        Shape expected = indices.getShape().add(embeddingSize);
+        if (!vectors.getShape().equals(expected)) {
+            throw new IllegalArgumentException("the token embedding "
+                    + tokenEmbedding.getClass().getSimpleName() + " turned ids " + indices.getShape() + " into "
+                    + vectors.getShape() + ": allowed is " + expected
+                    + "; give a block of the same embedding size with optTokenEmbedding(Block)");
+        }
+        if (scaleEmbedding) {
+            vectors = temporaries.add(vectors.mul(Math.sqrt(embeddingSize)));
+        }
+        return mask == null ? vectors : zeroAtPadding(temporaries, vectors, mask);
+    }
+
+    private NDArray encode(
+            Temporaries temporaries,
+            ParameterStore parameterStore,
+            NDList inputs,
+            boolean training,
+            PairList<String, Object> params) {
+        NDArray tokens = inputs.head();
+        NDArray encoded = positionalEncoding
+                .forward(parameterStore, inputs, training, params)
+                .singletonOrThrow();
+        if (positionalEncoding instanceof ConfiguredBlock) {
+            temporaries.add(encoded);
+        }
         if (!encoded.getShape().equals(tokens.getShape())) {
             throw new IllegalArgumentException("the positional encoding "
                     + positionalEncoding.getClass().getSimpleName() + " turned " + tokens.getShape() + " into "
                     + encoded.getShape() + ": allowed is a block that keeps the shape (B, T, D); give another with"
                     + " optPositionalEncoding(Block)");
         }
-        return training && dropoutRate > 0 ? Dropout.dropout(encoded, dropoutRate, true) : new NDList(encoded);
+        return encoded;
+    }
+
+    private static NDArray zeroAtPadding(Temporaries temporaries, NDArray vectors, NDArray mask) {
+        NDArray factors = temporaries.add(mask.toType(vectors.getDataType(), true));
+        return temporaries.add(vectors.mul(temporaries.add(factors.expandDims(2))));
+    }
+
+    /** The positions (B, T) of tokens counted without the padding between and before them; 0 at padding. */
+    private NDArray positionsOfTokens(Temporaries temporaries, NDArray mask) {
+        NDArray isToken = temporaries.add(mask.toType(DataType.INT64, true));
+        if (isToken.getShape().size() == 0) {
+            return isToken;
+        }
+        // counts from 1; moved so that the first token is at firstPosition
+        NDArray counts = temporaries.add(isToken.cumSum(1));
+        NDArray positions = temporaries.add(counts.add(firstPosition - 1L));
+        return temporaries.add(positions.mul(isToken));
+    }
+
+    private static void requireNoPositions(NDList inputs, PairList<String, Object> params) {
+        if (inputs.size() == 2 || (params != null && params.contains(PositionalEncodingBlock.START_POSITION))) {
+            throw new IllegalArgumentException(
+                    "positions or a start position were given to a block that takes positions"
+                            + " from padding: give the ids alone, or build the block without optPositionsFromPadding(int)");
+        }
     }
 
     private void requireIds(NDArray ids) {
@@ -204,28 +281,6 @@ public final class InputEmbeddingBlock extends AbstractBlock {
             throw new IllegalArgumentException("token ids of shape " + shape + " have rank " + shape.dimension()
                     + ": allowed is (B, T); give a batch, for a single sequence with expandDims(0)");
         }
-    }
-
-    /** Token vectors (B, T, D), scaled, and zero for padding. */
-    private NDArray embed(ParameterStore parameterStore, NDArray ids, boolean training) {
-        NDArray vectors = tokenEmbedding
-                .forward(parameterStore, new NDList(Indices.forLookUp(ids)), training)
-                .singletonOrThrow();
-        Shape expected = ids.getShape().add(embeddingSize);
-        if (!vectors.getShape().equals(expected)) {
-            throw new IllegalArgumentException("the token embedding "
-                    + tokenEmbedding.getClass().getSimpleName() + " turned ids " + ids.getShape() + " into "
-                    + vectors.getShape() + ": allowed is " + expected
-                    + "; give a block of the same embedding size with optTokenEmbedding(Block)");
-        }
-        if (scaleEmbedding) {
-            vectors = vectors.mul(Math.sqrt(embeddingSize));
-        }
-        if (paddingIndex != NO_PADDING) {
-            NDArray isToken = ids.neq(paddingIndex).toType(vectors.getDataType(), false);
-            vectors = vectors.mul(isToken.expandDims(2));
-        }
-        return vectors;
     }
 
     /**
@@ -253,8 +308,22 @@ public final class InputEmbeddingBlock extends AbstractBlock {
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
         DataTypes.requireEmbedding(dataType, toString());
+        if (inputShapes.length < 1 || inputShapes.length > 2) {
+            throw new IllegalArgumentException(
+                    inputShapes.length
+                            + " input shapes were given: allowed are one for the ids, or two for ids and positions; give (B, T)");
+        }
         requireIdsShape(inputShapes[0]);
-        super.initialize(manager, dataType, inputShapes);
+        Shape[] before = this.inputShapes;
+        boolean isDone = false;
+        try {
+            super.initialize(manager, dataType, inputShapes);
+            isDone = true;
+        } finally {
+            if (!isDone) {
+                this.inputShapes = before;
+            }
+        }
     }
 
     @Override
@@ -274,52 +343,20 @@ public final class InputEmbeddingBlock extends AbstractBlock {
     }
 
     @Override
-    protected void saveMetadata(DataOutputStream os) throws IOException {
-        settings.write(os);
-        settings.writeShapes(os, inputShapes);
+    BlockSettings settings() {
+        return settings;
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @throws MalformedModelException if the file was saved with other settings, by another version, or is damaged; a block
-     *     that was not initialized before is not after
-     */
+    /** The token table alone: the positional encoding may be shared. */
     @Override
-    public void loadParameters(NDManager manager, DataInputStream is) throws IOException, MalformedModelException {
-        boolean mustStayUninitialized = !isInitialized();
-        boolean loaded = false;
-        try {
-            super.loadParameters(manager, is);
-            requireLoadedTable();
-            loaded = true;
-        } catch (EOFException | UTFDataFormatException | RuntimeException e) {
-            throw settings.damaged(e);
-        } finally {
-            if (!loaded && mustStayUninitialized) {
-                clear();
-                inputShapes = null;
-            }
-        }
+    void forget() {
+        tokenEmbedding.clear();
     }
 
-    private void requireLoadedTable() throws MalformedModelException {
+    @Override
+    void loaded(NDManager manager) throws MalformedModelException {
         if (tokenEmbedding instanceof TokenEmbedding own) {
-            Shape found = own.table().isInitialized() ? own.table().getArray().getShape() : new Shape();
-            if (!found.equals(new Shape(vocabularySize, embeddingSize))) {
-                throw new MalformedModelException("the model file has a token table of shape " + found
-                        + ", this block is " + this + ": load the file that belongs to it");
-            }
-        }
-    }
-
-    @Override
-    protected void loadMetadata(byte loadVersion, DataInputStream is) throws IOException, MalformedModelException {
-        settings.requireVersion(loadVersion, VERSION);
-        settings.requireSame(is);
-        Shape[] shapes = settings.readShapes(is);
-        if (inputShapes == null) {
-            beforeInitialize(shapes);
+            requireLoaded(own.table(), new Shape(vocabularySize, embeddingSize));
         }
     }
 
@@ -339,6 +376,7 @@ public final class InputEmbeddingBlock extends AbstractBlock {
         private Block tokenEmbedding;
         private boolean scaleEmbedding;
         private Integer paddingIndex;
+        private Integer firstPosition;
         private boolean sparseGradients;
         private float dropoutRate;
 
@@ -424,6 +462,20 @@ public final class InputEmbeddingBlock extends AbstractBlock {
         }
 
         /**
+         * Makes positions count the tokens that are no padding, as fairseq does: the first token of each sequence has the
+         * given position, wherever the padding is, and the whole vector of a padding token is zero. Without it every step
+         * counts, and positions are added to padding too. Needs {@link #optPaddingIndex}, and a positional encoding that
+         * takes explicit positions.
+         *
+         * @param firstPosition the first token's position, at least 0; fairseq's is the padding index + 1
+         * @return this builder
+         */
+        public Builder optPositionsFromPadding(int firstPosition) {
+            this.firstPosition = firstPosition;
+            return this;
+        }
+
+        /**
          * Sets whether the token table's gradients hold the rows in use alone, in the COO format; false without it. PyTorch
          * gives them, for an optimizer of your own: DJL's SGD and Adam add the weights to the gradient and fail on a sparse
          * one. DJL's MXNet has none, and a forward says so.
@@ -460,6 +512,12 @@ public final class InputEmbeddingBlock extends AbstractBlock {
             if (paddingIndex != null && (paddingIndex < 0 || paddingIndex >= vocabularySize)) {
                 throw new IllegalArgumentException("padding index " + paddingIndex + " is outside 0 to "
                         + (vocabularySize - 1) + ": give the id of the padding token with optPaddingIndex(int)");
+            }
+            if (firstPosition != null && (firstPosition < 0 || paddingIndex == null)) {
+                throw new IllegalArgumentException("positions from padding with first position " + firstPosition
+                        + " and padding index " + paddingIndex
+                        + ": allowed are a first position of 0 or more and a padding index; set both with"
+                        + " optPositionsFromPadding(int) and optPaddingIndex(int)");
             }
             if (tokenEmbedding != null && sparseGradients) {
                 throw new IllegalArgumentException(

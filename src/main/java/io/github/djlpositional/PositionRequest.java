@@ -104,6 +104,24 @@ record PositionRequest(NDArray input, int axis, NDArray positions, int start) {
         }
     }
 
+    /**
+     * Refuses shapes of which no forward can come.
+     *
+     * @param shapes those that a block is initialized with
+     * @param embeddingSize D
+     * @param sequenceAxis the axis of T, negative from the end
+     * @param limit one more than the greatest position
+     */
+    static void requireInitial(Shape[] shapes, int embeddingSize, int sequenceAxis, int limit) {
+        if (shapes.length < 1 || shapes.length > 2) {
+            throw new IllegalArgumentException(
+                    shapes.length
+                            + " input shapes were given: allowed are one for x, or two for x and positions; give the shape of x");
+        }
+        int axis = requireShape(shapes[0], embeddingSize, sequenceAxis);
+        requireLength(Math.max(0, shapes[0].get(axis)), 0, limit);
+    }
+
     private static int requireStart(Object start, long length, int limit) {
         long first = 0;
         if (start != null) {
@@ -192,7 +210,8 @@ record PositionRequest(NDArray input, int axis, NDArray positions, int start) {
      * @param addToInput whether the encodings are added to the input
      * @param table gives the encodings of positions 0, 1, … as (n, D) in the input's data type on its device, n at least
      *     {@link #end}; not closed here
-     * @param encode gives the encodings of explicit positions as their shape + (D), in the input's data type; closed here
+     * @param encode gives the encodings of explicit positions, which may be on another device, as their shape + (D), in the
+     *     input's data type on its device and manager; closed here
      * @return the sum, of the input's shape; or the encodings alone, (1, T, D) or (B, T, D), time-major (T, 1, D) or
      *     (T, B, D); a new array on the input's manager
      */
@@ -203,9 +222,10 @@ record PositionRequest(NDArray input, int axis, NDArray positions, int start) {
         if (length() == 0) {
             NDManager manager = input.getManager();
             long width = input.getShape().get(input.getShape().dimension() - 1);
-            return manager.create(isTimeMajor() ? new Shape(0, 1, width) : new Shape(1, 0, width), dataType());
+            return manager.create(
+                    isTimeMajor() ? new Shape(0, 1, width) : new Shape(1, 0, width), dataType(), input.getDevice());
         }
-        try (NDArray rows = positions == null ? consecutive(table.get()) : explicit(encode)) {
+        try (NDArray rows = positions == null ? consecutive(table.get()) : encode.apply(positions)) {
             return addToInput ? addTo(rows) : alone(rows);
         }
     }
@@ -227,17 +247,6 @@ record PositionRequest(NDArray input, int axis, NDArray positions, int start) {
 
     private NDArray consecutive(NDArray table) {
         return table.get(input.getManager(), NDIndex.sliceAxis(0, start, end()));
-    }
-
-    private NDArray explicit(UnaryOperator<NDArray> encode) {
-        NDArray here = positions.toDevice(input.getDevice(), false);
-        try {
-            return encode.apply(here);
-        } finally {
-            if (here != positions) {
-                here.close();
-            }
-        }
     }
 
     /** The rows in memory of their own, with an axis for the batch. */

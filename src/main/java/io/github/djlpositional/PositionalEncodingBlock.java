@@ -1,26 +1,19 @@
 package io.github.djlpositional;
 
+import ai.djl.Device;
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.ndarray.types.SparseFormat;
-import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Parameter;
-import ai.djl.nn.core.Embedding;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.EOFException;
-import java.io.IOException;
-import java.io.UTFDataFormatException;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.util.Objects;
@@ -30,7 +23,8 @@ import java.util.Objects;
  * (2017), section 3.5, or any other {@link SinusoidalEncoding}.
  *
  * <p>The block holds a precomputed table, on each device and in each data type that it is used with. The table is no
- * parameter: it is never trained, never saved, and every value in it is the nearest one that the data type has.
+ * parameter: it is never trained, never saved, and every value in it is the nearest one that the data type has (FLOAT64:
+ * within two ulps).
  *
  * <pre>{@code
  * Block encoder = new SequentialBlock()
@@ -69,9 +63,9 @@ import java.util.Objects;
  *
  * The table is made when the block is initialized, or at the first forward on a further device or in a further data type.
  * It lives with the manager that the block was initialized or loaded with, usually the model's, and is freed with it or by
- * {@link #clear}. Forward may be called by several threads at once.
+ * {@link #clear}. Forwards may run in several threads at once; initializing, loading and clearing may not run beside them.
  */
-public final class PositionalEncodingBlock extends AbstractBlock {
+public final class PositionalEncodingBlock extends ConfiguredBlock {
 
     /**
      * The key of the forward parameter that gives the position of the first step, an Integer or Long from 0. DJL's
@@ -79,13 +73,8 @@ public final class PositionalEncodingBlock extends AbstractBlock {
      */
     public static final String START_POSITION = "startPosition";
 
-    private static final String REMEDY =
-            "count positions from 0, or build the block with a greater optMaxSequenceLength(int)";
-
     /** The maximum sequence length where none is set. */
     static final int DEFAULT_MAX_SEQUENCE_LENGTH = 5000;
-
-    private static final byte VERSION = 1;
 
     private final SinusoidalEncoding encoding;
     private final boolean autoExtend;
@@ -104,7 +93,6 @@ public final class PositionalEncodingBlock extends AbstractBlock {
     private volatile DataType dataType = DataType.FLOAT32;
 
     private PositionalEncodingBlock(Builder builder, SinusoidalEncoding encoding) {
-        super(VERSION);
         this.encoding = encoding;
         autoExtend = builder.autoExtend;
         sequenceAxis = builder.sequenceAxis;
@@ -226,7 +214,7 @@ public final class PositionalEncodingBlock extends AbstractBlock {
                 format.put(buffer, row * size + column, shift[row][column]);
             }
         }
-        return manager.create(buffer, new Shape(size, size), dataType);
+        return HostData.toArray(manager, manager.getDevice(), buffer, new Shape(size, size), dataType);
     }
 
     /**
@@ -241,36 +229,30 @@ public final class PositionalEncodingBlock extends AbstractBlock {
      *     real
      */
     public NDArray encode(NDArray positions) {
-        return encode(positions, dataType);
+        return encode(positions, positions.getManager(), positions.getDevice(), dataType);
     }
 
-    private NDArray encode(NDArray positions, DataType type) {
+    private NDArray encode(NDArray positions, NDManager manager, Device device, DataType type) {
         if (positions.getDataType().isInteger()) {
-            return lookUp(positions, type);
+            return lookUp(positions, manager, device, type);
         }
         if (DataTypes.isReal(positions.getDataType())) {
-            return compute(positions, type);
+            return compute(positions, manager, device, type);
         }
         throw new IllegalArgumentException("positions have data type " + positions.getDataType()
                 + ": allowed is any integer type, float16, float32 or float64; convert them with toType");
     }
 
-    private NDArray lookUp(NDArray positions, DataType type) {
+    private NDArray lookUp(NDArray positions, NDManager manager, Device device, DataType type) {
         Shape shape = positions.getShape().add(getEmbeddingSize());
-        NDManager manager = positions.getManager();
         if (shape.size() == 0) {
-            return manager.create(shape, type);
+            return manager.create(shape, type, device);
         }
-        int last = Indices.requireBelow(positions, limit(), "position", REMEDY);
-        NDArray indices = Indices.forLookUp(positions);
+        int last = Indices.requireBelow(positions, limit(), "position", Indices.POSITION_REMEDY);
         ConstantArray array = tableTo(last + 1);
         try {
-            NDArray rows = array.on(manager.getEngine(), positions.getDevice(), type);
-            return Embedding.embedding(indices, rows, SparseFormat.DENSE).singletonOrThrow();
+            return Indices.lookUp(positions, array.on(manager.getEngine(), device, type), manager);
         } finally {
-            if (indices != positions) {
-                indices.close();
-            }
             Reference.reachabilityFence(array);
         }
     }
@@ -299,8 +281,7 @@ public final class PositionalEncodingBlock extends AbstractBlock {
         return table;
     }
 
-    private NDArray compute(NDArray positions, DataType type) {
-        NDManager manager = positions.getManager();
+    private NDArray compute(NDArray positions, NDManager manager, Device device, DataType type) {
         double[] values;
         NDArray doubles = positions.toType(DataType.FLOAT64, false);
         try {
@@ -313,16 +294,17 @@ public final class PositionalEncodingBlock extends AbstractBlock {
         for (int i = 0; i < values.length; i++) {
             if (!(values[i] >= 0 && values[i] < limit())) {
                 throw new IllegalArgumentException("position " + values[i] + " at index " + i + " of "
-                        + positions.getShape() + " is outside 0 to " + limit() + " (exclusive): " + REMEDY);
+                        + positions.getShape() + " is outside 0 to " + limit() + " (exclusive): "
+                        + Indices.POSITION_REMEDY);
             }
         }
         Shape shape = positions.getShape().add(getEmbeddingSize());
         if (shape.size() == 0) {
-            return manager.create(shape, type);
+            return manager.create(shape, type, device);
         }
         ByteBuffer buffer = manager.allocateDirect(Math.toIntExact(shape.size() * type.getNumOfBytes()));
         encoding.write(values, DataTypes.formatOf(type), buffer);
-        return manager.create(buffer, shape, type);
+        return HostData.toArray(manager, device, buffer, shape, type);
     }
 
     @Override
@@ -364,7 +346,7 @@ public final class PositionalEncodingBlock extends AbstractBlock {
             return request.answer(
                     add,
                     () -> array.on(x.getManager().getEngine(), x.getDevice(), request.dataType()),
-                    positions -> encode(positions, request.dataType()));
+                    positions -> encode(positions, x.getManager(), x.getDevice(), request.dataType()));
         } finally {
             Reference.reachabilityFence(array);
         }
@@ -394,22 +376,13 @@ public final class PositionalEncodingBlock extends AbstractBlock {
      */
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
-        requireInitializable(dataType, inputShapes);
+        DataTypes.requireEmbedding(dataType, toString());
+        PositionRequest.requireInitial(inputShapes, getEmbeddingSize(), sequenceAxis, limit());
         ConstantArray array = table.array;
         array.ownedBy(manager);
         array.on(manager.getEngine(), manager.getDevice(), dataType);
         this.dataType = dataType;
         super.initialize(manager, dataType, inputShapes);
-    }
-
-    private void requireInitializable(DataType type, Shape... shapes) {
-        DataTypes.requireEmbedding(type, toString());
-        if (shapes.length < 1 || shapes.length > 2) {
-            throw new IllegalArgumentException(
-                    shapes.length + " input shapes were given: allowed are one for x, or two for x and positions");
-        }
-        int axis = PositionRequest.requireShape(shapes[0], getEmbeddingSize(), sequenceAxis);
-        PositionRequest.requireLength(Math.max(0, shapes[0].get(axis)), 0, limit());
     }
 
     /** {@inheritDoc} Frees the table too; a later forward makes it anew. */
@@ -420,41 +393,16 @@ public final class PositionalEncodingBlock extends AbstractBlock {
     }
 
     @Override
-    protected void saveMetadata(DataOutputStream os) throws IOException {
-        settings.write(os);
-        settings.writeShapes(os, inputShapes);
+    BlockSettings settings() {
+        return settings;
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @throws MalformedModelException if the file was saved with other settings, by another version, or is damaged; the
-     *     block is then left as it was
-     */
     @Override
-    public void loadParameters(NDManager manager, DataInputStream is) throws IOException, MalformedModelException {
-        try {
-            super.loadParameters(manager, is);
-        } catch (EOFException | UTFDataFormatException e) {
-            throw settings.damaged(e);
+    void loaded(NDManager manager) throws MalformedModelException {
+        if (scale != null) {
+            requireLoaded(scale, new Shape(1));
         }
         table.array.ownedBy(manager);
-    }
-
-    @Override
-    protected void loadMetadata(byte loadVersion, DataInputStream is) throws IOException, MalformedModelException {
-        settings.requireVersion(loadVersion, VERSION);
-        settings.requireSame(is);
-        Shape[] shapes = settings.readShapes(is);
-        if (inputShapes == null) {
-            beforeInitialize(shapes);
-        }
-    }
-
-    /** Returns the block's settings, for example {@code PositionalEncodingBlock(encoding=…, maxSequenceLength=5000, …)}. */
-    @Override
-    public String toString() {
-        return settings.toString();
     }
 
     /** Builds a {@link PositionalEncodingBlock}. */

@@ -1,8 +1,10 @@
 package io.github.djlpositional;
 
+import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
@@ -12,6 +14,8 @@ import ai.djl.nn.core.Embedding;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
+import java.io.DataInputStream;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 
@@ -19,7 +23,9 @@ import java.util.Optional;
 final class TokenEmbedding extends Embedding<Long> {
 
     private final int vocabularySize;
+    private final int size;
     private final int paddingIndex;
+    private final SparseFormat chosenFormat;
 
     /**
      * Describes a table of token vectors.
@@ -36,7 +42,9 @@ final class TokenEmbedding extends Embedding<Long> {
                 .optUseDefault(false)
                 .optSparseFormat(sparseGradients ? SparseFormat.COO : SparseFormat.DENSE));
         this.vocabularySize = vocabularySize;
+        size = embeddingSize;
         this.paddingIndex = paddingIndex;
+        chosenFormat = sparseFormat;
     }
 
     Parameter table() {
@@ -62,13 +70,21 @@ final class TokenEmbedding extends Embedding<Long> {
 
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
+        DataTypes.initializing(
+                "token table", manager, dataType, () -> super.initialize(manager, dataType, inputShapes));
+        NDScope.unregister(embedding.getArray());
+    }
+
+    /** DJL would take the sizes and the format of the gradients from the file: they are this block's. */
+    @Override
+    public void loadParameters(NDManager manager, DataInputStream is) throws IOException, MalformedModelException {
         try {
-            super.initialize(manager, dataType, inputShapes);
-        } catch (UnsupportedOperationException e) {
-            throw new UnsupportedOperationException(
-                    manager.getEngine().getEngineName() + " cannot make the token table in " + dataType + " ("
-                            + e.getMessage() + "): use float32 or float64, or give a token embedding of your own",
-                    e);
+            super.loadParameters(manager, is);
+            NDScope.unregister(embedding.getArray());
+        } finally {
+            numEmbeddings = vocabularySize;
+            embeddingSize = size;
+            sparseFormat = chosenFormat;
         }
     }
 

@@ -364,6 +364,113 @@ class BadInputTest {
     }
 
     @EngineTest
+    void initializationThatLeavesAnInputEmbeddingAsItWas(NDManager manager) {
+        InputEmbeddingBlock block = initializedEmbedding(manager);
+        Shape[] before = block.getInputShapes();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> block.initialize(manager, DataType.FLOAT32))
+                .withMessageContaining("0 input shapes");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> block.initialize(manager, DataType.FLOAT32, new Shape(1, 11)));
+        assertThat(block.getInputShapes()).isEqualTo(before);
+    }
+
+    @Test
+    void positionsFromPaddingWithoutPadding() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> InputEmbeddingBlock.builder()
+                        .setVocabularySize(7)
+                        .setEmbeddingSize(4)
+                        .optPositionsFromPadding(1)
+                        .build())
+                .withMessageContaining("first position 1 and padding index null")
+                .withMessageContaining("optPaddingIndex(int)");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> InputEmbeddingBlock.builder()
+                        .setVocabularySize(7)
+                        .setEmbeddingSize(4)
+                        .optPaddingIndex(0)
+                        .optPositionsFromPadding(-1)
+                        .build());
+    }
+
+    @EngineTest
+    void positionsBesideThoseFromPadding(NDManager manager) {
+        InputEmbeddingBlock block = InputEmbeddingBlock.builder()
+                .setVocabularySize(7)
+                .setEmbeddingSize(4)
+                .optPaddingIndex(0)
+                .optPositionsFromPadding(1)
+                .build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, 3));
+        NDArray ids = manager.zeros(new Shape(1, 3), DataType.INT64);
+        refused(manager, block, ids, manager.arange(3)).withMessageContaining("give the ids alone");
+        assertThatIllegalArgumentException().isThrownBy(() -> Forward.inferFrom(manager, 1, block, ids));
+    }
+
+    @EngineTest
+    void whatALearnedTableCannotTake(NDManager manager) {
+        LearnedPositionalEncodingBlock block = LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(4)
+                .optMaxSequenceLength(10)
+                .build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 4));
+        NDArray x = manager.zeros(new Shape(1, 3, 4));
+        refused(manager, block, x, manager.create(new float[] {0, 1, 2}))
+                .withMessageContaining("a learned table has integer positions alone");
+        refused(manager, block, x, manager.create(new int[] {0, 1, 10}))
+                .withMessageContaining("position 10 at index 2");
+        refused(manager, block, manager.zeros(new Shape(1, 11, 4))).withMessageContaining("sequence length 11");
+        refused(manager, block, manager.zeros(new Shape(1, 3, 5))).withMessageContaining("width 5");
+        refused(manager, block, manager.zeros(new Shape(1, 3, 4), DataType.FLOAT64))
+                .withMessageContaining("allowed is float32, the learned table's");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Forward.inferFrom(manager, -1, block, x))
+                .withMessageContaining("startPosition -1");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> block.initialize(manager, DataType.BFLOAT16, new Shape(1, 3, 4)));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> block.initialize(manager, DataType.FLOAT32, new Shape(1, 11, 4)));
+    }
+
+    @EngineTest
+    void whatALearnedTableCannotStartFrom(NDManager manager) {
+        LearnedPositionalEncodingBlock.Builder builder =
+                LearnedPositionalEncodingBlock.builder().setEmbeddingSize(4);
+        for (NDArray start : new NDArray[] {
+            manager.zeros(new Shape(4)),
+            manager.zeros(new Shape(2, 3, 4)),
+            manager.zeros(new Shape(3, 4), DataType.INT32)
+        }) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> builder.optInitialEncodings(start))
+                    .withMessageContaining("allowed is (n, D) or (1, n, D) of a real type");
+        }
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> LearnedPositionalEncodingBlock.builder()
+                        .setEmbeddingSize(4)
+                        .optEncoding(SinusoidalEncoding.vaswani(6))
+                        .build())
+                .withMessageContaining("start from vectors of size 6, the block's is 4");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> builder.optEncoding(SinusoidalEncoding.vaswani(4))
+                        .optInitialEncodings(manager.zeros(new Shape(3, 4)))
+                        .build())
+                .withMessageContaining("give what the table starts from once");
+        for (int size : new int[] {0, -1}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> LearnedPositionalEncodingBlock.builder()
+                            .setEmbeddingSize(size)
+                            .build());
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> LearnedPositionalEncodingBlock.builder()
+                            .setEmbeddingSize(4)
+                            .optMaxSequenceLength(size)
+                            .build());
+        }
+    }
+
+    @EngineTest
     void tokenIdsOutOfRange(NDManager manager) {
         InputEmbeddingBlock block = initializedEmbedding(manager);
         for (DataType type : new DataType[] {DataType.INT64, DataType.INT32, DataType.INT8}) {
@@ -409,16 +516,15 @@ class BadInputTest {
         refused(manager, flat, ids).withMessageContaining("turned (2, 3, 4) into (2, 3, 5)");
     }
 
-    @EngineTest
-    void encodingsBeforeThereIsAManager(NDManager manager) {
+    @Test
+    void encodingsBeforeThereIsAManager() {
         assertThatIllegalStateException()
                 .isThrownBy(() -> positions().getEncodings())
                 .withMessageContaining("initialize(manager, dataType, shapes)");
-        assertThat(manager.isOpen()).isTrue();
     }
 
-    @EngineTest
-    void tokenTablesOfABlockOfTheUsers(NDManager manager) {
+    @Test
+    void tokenTablesOfABlockOfTheUsers() {
         InputEmbeddingBlock block = InputEmbeddingBlock.builder()
                 .setVocabularySize(7)
                 .setEmbeddingSize(4)
@@ -427,7 +533,6 @@ class BadInputTest {
         assertThatExceptionOfType(IllegalStateException.class)
                 .isThrownBy(block::getTokenTable)
                 .withMessageContaining("getTokenEmbedding()");
-        assertThat(manager.isOpen()).isTrue();
     }
 
     @EngineTest

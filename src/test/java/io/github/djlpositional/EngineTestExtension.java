@@ -32,7 +32,7 @@ final class EngineTestExtension implements TestTemplateInvocationContextProvider
     }
 
     /** The description that each engine's native library carries with it. */
-    private static boolean hasNatives(String engine) {
+    static boolean hasNatives(String engine) {
         return EngineTestExtension.class.getResource("/native/lib/" + engine.toLowerCase(Locale.ROOT) + ".properties")
                 != null;
     }

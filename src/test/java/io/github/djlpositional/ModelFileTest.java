@@ -4,10 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.nn.Blocks;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -74,7 +79,8 @@ class ModelFileTest {
                     .isThrownBy(() -> load(manager, other, file))
                     .withMessageContaining(
                             "InputEmbeddingBlock(vocabularySize=7, embeddingSize=4, scaleEmbedding=false,"
-                                    + " paddingIndex=none)")
+                                    + " paddingIndex=none, positionsFromPadding=none,"
+                                    + " positionalEncoding=PositionalEncodingBlock, tokenEmbedding=TokenEmbedding)")
                     .withMessageContaining(
                             "this block is InputEmbeddingBlock(vocabularySize=" + other.getVocabularySize());
             assertThat(other.isInitialized()).isFalse();
@@ -85,6 +91,64 @@ class ModelFileTest {
                 .isThrownBy(() -> load(manager, longer, file))
                 .withMessageContaining("maxSequenceLength=11");
         assertThat(longer.isInitialized()).isFalse();
+    }
+
+    @EngineTest
+    void anotherKindOfPositionalEncodingIsRefusedWithBothNamed(NDManager manager) throws Exception {
+        InputEmbeddingBlock.Builder none = InputEmbeddingBlock.builder()
+                .setVocabularySize(7)
+                .setEmbeddingSize(4)
+                .optPositionalEncoding(Blocks.identityBlock());
+        byte[] sinusoidal = saved(manager, embedding().build());
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> load(manager, none.build(), sinusoidal))
+                .withMessageContaining("saved with InputEmbeddingBlock")
+                .withMessageContaining("positionalEncoding=PositionalEncodingBlock")
+                .withMessageContaining("positionalEncoding=LambdaBlock");
+        byte[] identity = saved(manager, none.build());
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> load(manager, embedding().build(), identity))
+                .withMessageContaining("positionalEncoding=LambdaBlock");
+    }
+
+    @EngineTest
+    void gradientsStayAsSparseAsTheBlockWasBuilt(NDManager manager) throws Exception {
+        byte[] sparse = saved(manager, embedding().optSparseGradients(true).build());
+        InputEmbeddingBlock dense = embedding().build();
+        load(manager, dense, sparse);
+        dense.getTokenTable().getArray().setRequiresGradient(true);
+        NDArray ids = manager.create(new long[][] {{1, 2}});
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            collector.backward(dense.forward(new ParameterStore(manager, false), new NDList(ids), true)
+                    .singletonOrThrow()
+                    .sum());
+        }
+        assertThat(dense.getTokenTable().getArray().getGradient().isSparse()).isFalse();
+    }
+
+    @EngineTest
+    void learnedTableIsSavedAndLoaded(NDManager manager) throws Exception {
+        LearnedPositionalEncodingBlock.Builder builder =
+                LearnedPositionalEncodingBlock.builder().setEmbeddingSize(4).optMaxSequenceLength(10);
+        LearnedPositionalEncodingBlock block = builder.build();
+        byte[] file = saved(manager, block);
+        LearnedPositionalEncodingBlock loaded = builder.build();
+        load(manager, loaded, file);
+        assertThat(loaded.getTable().getArray().toFloatArray())
+                .isEqualTo(block.getTable().getArray().toFloatArray());
+        LearnedPositionalEncodingBlock longer = builder.optMaxSequenceLength(11).build();
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> load(manager, longer, file))
+                .withMessageContaining("maxSequenceLength=10")
+                .withMessageContaining("maxSequenceLength=11");
+        assertThat(longer.isInitialized()).isFalse();
+        for (int length = 0; length < file.length; length++) {
+            byte[] cut = Arrays.copyOf(file, length);
+            LearnedPositionalEncodingBlock fresh =
+                    builder.optMaxSequenceLength(10).build();
+            assertThatExceptionOfType(MalformedModelException.class).isThrownBy(() -> load(manager, fresh, cut));
+            assertThat(fresh.isInitialized()).isFalse();
+        }
     }
 
     @EngineTest

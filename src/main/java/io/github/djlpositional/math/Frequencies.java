@@ -8,8 +8,8 @@ import java.util.stream.Collectors;
  * The angular frequency of each sine-cosine pair, in radians per position. Immutable.
  *
  * <p>Each frequency is kept as a sum of two doubles, and the angle {@code position × frequency} likewise, so that its
- * sine and cosine are right to about one double ulp however far out the position is. One double would not do: near a
- * zero crossing at position 10<sup>7</sup> the rounding of the frequency alone costs hundreds of float ulps.
+ * sine and cosine are right far out. One double would not do: near a zero crossing at position 10<sup>7</sup> the rounding
+ * of the frequency alone costs hundreds of float ulps.
  *
  * <p>Sinusoidal and rotary encodings share this class.
  */
@@ -184,8 +184,8 @@ public final class Frequencies {
     }
 
     /**
-     * Returns sin(position × frequency), right to about one double ulp for every |position| up to 2<sup>53</sup>, zero
-     * crossings included.
+     * Returns sin(position × frequency). It is within two double ulps of the true value for every |position| up to
+     * 2<sup>26</sup>, zero crossings included, and within 2<sup>-52</sup> of it up to 2<sup>53</sup>.
      *
      * @param position any finite number
      * @param pair the pair, counted from 0
@@ -202,8 +202,8 @@ public final class Frequencies {
     }
 
     /**
-     * Returns cos(position × frequency), right to about one double ulp for every |position| up to 2<sup>53</sup>, zero
-     * crossings included.
+     * Returns cos(position × frequency). It is within two double ulps of the true value for every |position| up to
+     * 2<sup>26</sup>, zero crossings included, and within 2<sup>-52</sup> of it up to 2<sup>53</sup>.
      *
      * @param position any finite number
      * @param pair the pair, counted from 0

@@ -13,9 +13,9 @@ import java.util.stream.IntStream;
  * {@link PairLayout}, which of sine and cosine comes first, and what an odd size gets ({@link OddSize}). Immutable and
  * safe to share.
  *
- * <p>All values are computed in double and rounded once: {@link #value} is right to about one double ulp, and
- * {@link #table} holds, at every position, the float nearest to the true value (at most 0.501 float ulps from it at
- * every position up to 2<sup>24</sup>).
+ * <p>All values are computed in double and rounded once: {@link #value} is within two double ulps of the true value, and
+ * {@link #table} holds, at every position, the float nearest to it (at most 0.501 float ulps from it at every position up
+ * to 2<sup>24</sup>).
  *
  * <pre>{@code
  * SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(512);
@@ -247,8 +247,8 @@ public final class SinusoidalEncoding {
     }
 
     /**
-     * Returns one dimension of one position's encoding, right to about one double ulp for every |position| up to
-     * 2<sup>53</sup>.
+     * Returns one dimension of one position's encoding. It is within two double ulps of the true value for every |position|
+     * up to 2<sup>26</sup>, zero crossings included, and within 2<sup>-52</sup> of it up to 2<sup>53</sup>.
      *
      * @param position any finite number, integer or not, negative or not
      * @param dimension 0 … d - 1
@@ -284,7 +284,7 @@ public final class SinusoidalEncoding {
     }
 
     /**
-     * Writes the encodings of consecutive positions: of each value the number of the format that is nearest to it.
+     * Writes the encodings of consecutive positions: of each {@link #value} the number of the format that is nearest to it.
      *
      * @param start the first position
      * @param length the number of positions, at least 0
@@ -298,7 +298,7 @@ public final class SinusoidalEncoding {
     }
 
     /**
-     * Writes the encodings of any positions: of each value the number of the format that is nearest to it.
+     * Writes the encodings of any positions: of each {@link #value} the number of the format that is nearest to it.
      *
      * @param positions n finite numbers, integers or not
      * @param format what the values are rounded to

@@ -4,6 +4,7 @@ import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.engine.EngineException;
 import java.util.List;
+import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import picocli.CommandLine.Option;
@@ -36,6 +37,12 @@ final class EngineOptions {
                 .findFirst()
                 .orElseThrow(() -> new UserError("unknown engine '" + engine + "': choose one of "
                         + String.join(", ", ENGINES) + " with --engine"));
+        // without it DJL would download one
+        if (EngineOptions.class.getResource("/native/lib/" + name.toLowerCase(Locale.ROOT) + ".properties") == null
+                && System.getenv(name.toUpperCase(Locale.ROOT) + "_LIBRARY_PATH") == null) {
+            throw new UserError("engine " + name + " has no native library for " + System.getProperty("os.name") + " "
+                    + System.getProperty("os.arch") + ": choose another with --engine");
+        }
         try {
             return Engine.getEngine(name);
         } catch (EngineException e) {

@@ -42,9 +42,19 @@ final class SavedEncoder implements AutoCloseable {
         return new SavedEncoder(trained, vocabulary, spec.maxWords());
     }
 
+    /** Makes the folder, so that what cannot be saved is known before it is trained. */
+    static void prepare(Path folder) {
+        try {
+            Files.createDirectories(folder);
+            Files.delete(Files.createTempFile(folder, NAME, ".tmp"));
+        } catch (IOException e) {
+            throw new UserError(
+                    "output folder '" + folder + "' cannot be written to (" + e + "): name another with --out", e);
+        }
+    }
+
     /** Writes the model, its sizes and its vocabulary. */
     static void save(Path folder, Model trained, EncoderSpec spec, Vocabulary vocabulary) throws IOException {
-        Files.createDirectories(folder);
         Properties sizes = new Properties();
         sizes.setProperty("encoding", spec.encoding().name());
         sizes.setProperty("vocabularySize", Integer.toString(spec.vocabularySize()));
@@ -78,6 +88,10 @@ final class SavedEncoder implements AutoCloseable {
             }
             model.setBlock(new TransformerEncoder(spec));
             model.load(folder, NAME);
+            // DJL takes a file that does not begin as its own do for one of the engine's, and loads nothing
+            if (!model.getBlock().isInitialized()) {
+                throw new MalformedModelException("its parameters are no file of DJL's");
+            }
             return new SavedEncoder(model, vocabulary, spec.maxWords());
         } catch (IOException | MalformedModelException | RuntimeException e) {
             model.close();

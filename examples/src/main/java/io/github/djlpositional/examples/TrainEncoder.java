@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Random;
 import java.util.concurrent.Callable;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -163,6 +163,16 @@ public final class TrainEncoder implements Callable<Integer> {
             description = "Where the last encoder is saved (default: ${DEFAULT-VALUE}).")
     private Path folder;
 
+    /** How far the program is, for what an interrupt says. */
+    private enum State {
+        STARTED,
+        TRAINING,
+        SAVED,
+        FINISHED
+    }
+
+    private static final AtomicReference<State> STATE = new AtomicReference<>(State.STARTED);
+
     /** One encoder's line in the table. */
     private record Result(Encoding encoding, float accuracy, Duration time) {}
 
@@ -174,16 +184,15 @@ public final class TrainEncoder implements Callable<Integer> {
     public static void main(String[] args) {
         // DJL would call home once a day, and waits for an answer where there is no network
         System.setProperty("OPT_OUT_TRACKING", "true");
-        AtomicBoolean finished = new AtomicBoolean();
-        Thread onInterrupt = new Thread(() -> {
-            if (!finished.get()) {
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            if (STATE.get() != State.FINISHED) {
                 System.err.println();
-                System.err.println("interrupted: the model was not saved");
+                System.err.println(
+                        STATE.get() == State.TRAINING ? "interrupted: the model was not saved" : "interrupted");
             }
-        });
-        Runtime.getRuntime().addShutdownHook(onInterrupt);
+        }));
         int status = commandLine().execute(args);
-        finished.set(true);
+        STATE.set(State.FINISHED);
         System.exit(status);
     }
 
@@ -211,6 +220,8 @@ public final class TrainEncoder implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         Engine engine = engineOptions.startEngine();
         Device device = engineOptions.deviceOf(engine);
+        SavedEncoder.prepare(folder);
+        STATE.set(State.TRAINING);
 
         List<List<String>> sentences = Glosses.read(maxWords);
         Collections.shuffle(sentences, new Random(seed));
@@ -260,6 +271,11 @@ public final class TrainEncoder implements Callable<Integer> {
                 // of unknown words alone no order can be told
                 .filter(sentence -> Arrays.stream(sentence).distinct().count() >= 2)
                 .toList();
+        if (ids.isEmpty()) {
+            throw new UserError(
+                    "of " + sentences.size() + " sentences none has two different known words: choose more with"
+                            + " --glosses, --held-out or --vocabulary");
+        }
         return new WordOrderDataset(ids, batchSize, seed, newEveryEpoch);
     }
 
@@ -304,6 +320,7 @@ public final class TrainEncoder implements Callable<Integer> {
                 .map(words -> String.join(" ", words))
                 .toList();
         SavedEncoder.save(folder, model, sizes, vocabulary);
+        STATE.set(State.SAVED);
         List<Double> before;
         try (SavedEncoder trained = SavedEncoder.of(model, sizes, vocabulary)) {
             before = trained.judge(some);

@@ -169,7 +169,10 @@ class TrainEncoderTest {
         trainSmall("PyTorch", "--encoding", "sinusoidal");
         Path weights = folder.resolve("encoder-0000.params");
         byte[] whole = Files.readAllBytes(weights);
-        for (byte[] broken : new byte[][] {{}, Arrays.copyOf(whole, whole.length / 2), Arrays.copyOf(whole, 300)}) {
+        byte[] otherMagic = whole.clone();
+        otherMagic[0]++;
+        for (byte[] broken :
+                new byte[][] {{}, otherMagic, Arrays.copyOf(whole, whole.length / 2), Arrays.copyOf(whole, 300)}) {
             Files.write(weights, broken);
             assertBroken();
         }
@@ -220,17 +223,50 @@ class TrainEncoderTest {
     }
 
     @Test
-    @DisabledOnOs(value = OS.WINDOWS, disabledReason = "a process there is ended without a signal")
-    void interruptEndsWithOneLine() throws Exception {
-        Process process = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        TrainEncoder.class.getName(),
-                        "--out",
-                        folder.toString())
+    void outputThatCannotBeWrittenEndsWithOneLineBeforeTheTraining() throws IOException {
+        Path file = Files.createFile(folder.resolve("file"));
+        Run run = run("--out", file.toString());
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.errorLines())
+                .singleElement()
+                .asString()
+                .startsWith("error: output folder '" + file + "' cannot be written to (")
+                .endsWith("): name another with --out");
+    }
+
+    @Test
+    void sentencesOfUnknownWordsAloneEndWithOneLine() {
+        Run run = run("--glosses", "1", "--held-out", "1", "--vocabulary", "3", "--out", folder.toString());
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.errorLines()).singleElement().asString().contains("none has two different known words");
+    }
+
+    private Process start(String... args) throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                TrainEncoder.class.getName()));
+        command.addAll(Arrays.asList(args));
+        return new ProcessBuilder(command)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .start();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
+    void enginesSayNothingOfTheirOwn(String engine) throws Exception {
+        trainSmall(engine, "--encoding", "sinusoidal");
+        Process process = start("judge", "--engine", engine, "--model", folder.toString(), "a person who writes books");
+        String err = new String(process.getErrorStream().readAllBytes(), Charset.defaultCharset());
+        assertThat(process.waitFor()).isZero();
+        assertThat(err).isEmpty();
+    }
+
+    @Test
+    @DisabledOnOs(value = OS.WINDOWS, disabledReason = "a process there is ended without a signal")
+    void interruptEndsWithOneLine() throws Exception {
+        Process process = start("--out", folder.toString());
         Thread.sleep(5000);
         new ProcessBuilder("kill", "-INT", Long.toString(process.pid())).start().waitFor();
         assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();

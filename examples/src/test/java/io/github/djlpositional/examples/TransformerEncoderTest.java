@@ -3,13 +3,19 @@ package io.github.djlpositional.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import ai.djl.Device;
+import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -70,6 +76,61 @@ class TransformerEncoderTest {
             float[] padded = scores(manager, encoder, new int[] {2, 3, 4, 0, 0, 0});
             assertThat(padded[0]).isCloseTo(alone[0], within(1e-5f));
             assertThat(padded[1]).isCloseTo(alone[1], within(1e-5f));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
+    void learnsTheOrderOfAFewSentencesByHeart(String engine) throws Exception {
+        Engines.assumeAvailable(engine);
+        Random random = new Random(1);
+        List<int[]> sentences = new ArrayList<>();
+        for (int i = 0; i < 60; i++) {
+            sentences.add(random.ints(6, 2, 20).toArray());
+        }
+        Engine started = Engine.getEngine(engine);
+        EncoderTraining training = new EncoderTraining(started, Device.cpu(), 1, 40, 0.005f);
+        for (Encoding encoding : Encoding.values()) {
+            EncoderSpec sizes = new EncoderSpec(encoding, 20, 8, 32, 1, 2, 64, 0);
+            try (Model model = SavedEncoder.newModel(started, Device.cpu())) {
+                float accuracy = training.train(
+                        sizes,
+                        new WordOrderDataset(sentences, 20, 1, false),
+                        new WordOrderDataset(sentences, 20, 1, false),
+                        model);
+                if (encoding == Encoding.NONE) {
+                    assertThat(accuracy).isEqualTo(0.5f);
+                } else {
+                    assertThat(accuracy).isGreaterThan(0.9f);
+                }
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
+    void permutingALayersInputPermutesItsOutputAndNothingElse(String engine) {
+        try (NDManager manager = Engines.newManager(engine)) {
+            EncoderLayer layer = new EncoderLayer(16, 4, 32, 0);
+            layer.initialize(manager, DataType.FLOAT32, new Shape(1, 5, 16));
+            NDArray x = manager.randomNormal(new Shape(1, 5, 16));
+            NDArray noMask = manager.zeros(new Shape(1, 1, 1, 5));
+            int[] order = {3, 0, 4, 1, 2};
+            ParameterStore store = new ParameterStore(manager, false);
+            NDList rows = new NDList();
+            for (int from : order) {
+                rows.add(x.get(":, {}:{}", from, from + 1));
+            }
+            NDArray y = layer.forward(store, new NDList(x, noMask), false).singletonOrThrow();
+            NDArray permuted = layer.forward(store, new NDList(NDArrays.concat(rows, 1), noMask), false)
+                    .singletonOrThrow();
+            for (int to = 0; to < 5; to++) {
+                float[] expected = y.get("0, {}", order[to]).toFloatArray();
+                float[] actual = permuted.get("0, {}", to).toFloatArray();
+                for (int d = 0; d < 16; d++) {
+                    assertThat(actual[d]).isCloseTo(expected[d], within(1e-5f));
+                }
+            }
         }
     }
 }

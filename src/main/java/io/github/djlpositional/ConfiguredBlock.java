@@ -1,0 +1,121 @@
+package io.github.djlpositional;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDScope;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Parameter;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.UTFDataFormatException;
+import java.nio.BufferUnderflowException;
+
+/** A block whose model file holds its settings, and which refuses a file of other settings. */
+abstract class ConfiguredBlock extends AbstractBlock {
+
+    /** The version of the model files of all these blocks. */
+    private static final byte VERSION = 1;
+
+    ConfiguredBlock() {
+        super(VERSION);
+    }
+
+    /** What the block was built with. */
+    abstract BlockSettings settings();
+
+    /**
+     * Called once a file has been read.
+     *
+     * @param manager what the block was loaded with
+     * @throws MalformedModelException if what was read does not fit the block
+     */
+    void loaded(NDManager manager) throws MalformedModelException {}
+
+    /** Refuses a loaded parameter of another shape: DJL takes any. */
+    final void requireLoaded(Parameter parameter, Shape expected) throws MalformedModelException {
+        Shape found = parameter.isInitialized() ? parameter.getArray().getShape() : new Shape();
+        if (!found.equals(expected)) {
+            throw new MalformedModelException("the model file has " + found + " for " + parameter.getName()
+                    + ", this block is " + this + ": load the file that belongs to it");
+        }
+    }
+
+    @Override
+    protected final void saveMetadata(DataOutputStream os) throws IOException {
+        settings().write(os);
+        settings().writeShapes(os, inputShapes);
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws MalformedModelException if the file was saved with other settings, by another version, or is damaged; a block
+     *     that was not initialized before is not after
+     */
+    @Override
+    public final void loadParameters(NDManager manager, DataInputStream is)
+            throws IOException, MalformedModelException {
+        boolean mustStayUninitialized = !isInitialized();
+        boolean isLoaded = false;
+        try {
+            super.loadParameters(manager, is);
+            loaded(manager);
+            isLoaded = true;
+        } catch (EOFException
+                | UTFDataFormatException
+                | IllegalArgumentException
+                | IndexOutOfBoundsException
+                | NegativeArraySizeException
+                | BufferUnderflowException e) {
+            throw settings().damaged(e);
+        } finally {
+            if (!isLoaded && mustStayUninitialized) {
+                forget();
+                inputShapes = null;
+            }
+        }
+        keepFromScopes();
+    }
+
+    /** Frees what a load that failed may have brought. */
+    void forget() {
+        getDirectParameters().forEach(parameter -> parameter.getValue().close());
+    }
+
+    /** {@inheritDoc} */
+    @Override
+    public void initialize(NDManager manager, DataType dataType, Shape... shapes) {
+        super.initialize(manager, dataType, shapes);
+        keepFromScopes();
+    }
+
+    /** A user's scope would close the parameters that were made within it. */
+    private void keepFromScopes() {
+        for (Parameter parameter : getDirectParameters().values()) {
+            if (parameter.isInitialized()) {
+                NDScope.unregister(parameter.getArray());
+            }
+        }
+    }
+
+    @Override
+    protected final void loadMetadata(byte loadVersion, DataInputStream is)
+            throws IOException, MalformedModelException {
+        settings().requireVersion(loadVersion, VERSION);
+        settings().requireSame(is);
+        Shape[] shapes = settings().readShapes(is);
+        if (inputShapes == null) {
+            beforeInitialize(shapes);
+        }
+    }
+
+    /** Returns the block's settings by name. */
+    @Override
+    public String toString() {
+        return settings().toString();
+    }
+}

@@ -1,0 +1,33 @@
+package io.github.djlpositional;
+
+import ai.djl.Device;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import java.nio.ByteBuffer;
+
+/** Numbers that were computed in Java, on their way to an engine. */
+final class HostData {
+
+    private HostData() {}
+
+    /**
+     * Makes an array in memory of the engine's own. One that {@code manager.create(buffer, …)} makes shares the buffer on
+     * PyTorch, which Java frees with the array, and a view of it would outlive it.
+     *
+     * @param manager what the array is attached to
+     * @param device where it is made
+     * @param buffer the numbers, direct, row-major from its start
+     * @param shape the array's shape
+     * @param type the array's data type
+     * @return a new array
+     */
+    static NDArray toArray(NDManager manager, Device device, ByteBuffer buffer, Shape shape, DataType type) {
+        try (NDArray shared = manager.create(buffer, shape, type)) {
+            NDArray own = shared.getDevice().equals(device) ? shared.duplicate() : shared.toDevice(device, true);
+            own.attach(manager);
+            return own;
+        }
+    }
+}
