@@ -4,7 +4,7 @@ Run with Python 3 and mpmath (Debian: python3-mpmath), from the repository root:
 
     python3 src/test/python/reference_values.py
 
-It writes frequencies.csv, zero_crossings.csv and conventions.csv in src/test/resources/goldens. The other files beside them come from the
+It writes frequencies.csv, zero_crossings.csv, conventions.csv and grids.csv in src/test/resources/goldens. The other files beside them come from the
 published formulas too, with 50-digit arithmetic.
 """
 
@@ -98,3 +98,45 @@ with open(FOLDER + "conventions.csv", "w") as out:
             out.writelines(rows("bert4keras 10000", size, t, bert4keras(mpf(t), size, 10000)))
             out.writelines(rows("bert4keras 500", size, t, bert4keras(mpf(t), size, 500)))
             out.writelines(rows("x-transformers", size, t, x_transformers(mpf(t), size)))
+
+
+def axis_t2t(position, pairs):
+    """One axis of tensor2tensor's add_timing_signal_nd, min_timescale 1, max_timescale 10000."""
+    step = log(mpf(10000)) / max(pairs - 1, 1)
+    angles = [position * exp(-k * step) for k in range(pairs)]
+    return [sin(a) for a in angles] + [cos(a) for a in angles]
+
+
+def grid_t2t(place, channels):
+    pairs = channels // (2 * len(place))
+    signal = [v for position in place for v in axis_t2t(mpf(position), pairs)]
+    return signal + [mpf(0)] * (channels - len(signal))
+
+
+def grid_multidim(place, channels):
+    """multidim-positional-encoding, PositionalEncoding2D and 3D: sine and cosine interleaved, cropped."""
+    per_axis = -(-channels // (2 * len(place))) * 2
+    return [v for position in place for v in bert4keras(mpf(position), per_axis, 10000)][:channels]
+
+
+def grid_mae(place, channels):
+    """MAE, get_2d_sincos_pos_embed: its meshgrid has the column first."""
+    row, column = place
+    return x_transformers(mpf(column), channels // 2) + x_transformers(mpf(row), channels // 2)
+
+
+with open(FOLDER + "grids.csv", "w") as out:
+    out.write("convention,axes,channels,place,channel,value\n")
+    for name, function, cases in [
+        ("tensor2tensor", grid_t2t, [((3, 4), 10), ((2, 3), 16), ((2, 3, 2), 13), ((2, 2, 3), 12)]),
+        ("multidim", grid_multidim, [((3, 4), 10), ((2, 3), 8), ((2, 3, 2), 10), ((2, 2, 3), 12)]),
+        ("visionTransformer", grid_mae, [((3, 4), 8), ((14, 14), 16)]),
+    ]:
+        for sizes, channels in cases:
+            cells = [()]
+            for size in sizes:
+                cells = [cell + (i,) for cell in cells for i in range(size)]
+            for cell in cells:
+                for channel, value in enumerate(function(cell, channels)):
+                    place = " ".join(map(str, cell))
+                    out.write(f"{name},{len(sizes)},{channels},{place},{channel},{nstr(value, 30)}\n")

@@ -33,7 +33,8 @@ import java.util.Objects;
  * B batch, T sequence length, D embedding size, V vocabulary size.
  *
  * <ul>
- *   <li>{@code [ids]}: (B, T), any integer type, each 0 … V - 1.
+ *   <li>{@code [ids]}: (B, T), any integer type, each 0 … V - 1; (T, B) where the positional encoding is time-major
+ *       ({@code optSequenceAxis(0)}), and then the output is (T, B, D).
  *   <li>{@code [ids, positions]}: positions as the positional encoding takes them, for {@link PositionalEncodingBlock} (T)
  *       or (B, T).
  * </ul>
@@ -250,9 +251,18 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             return isToken;
         }
         // counts from 1; moved so that the first token is at firstPosition
-        NDArray counts = temporaries.add(isToken.cumSum(1));
+        NDArray counts = temporaries.add(isToken.cumSum(timeAxis()));
         NDArray positions = temporaries.add(counts.add(firstPosition - 1L));
         return temporaries.add(positions.mul(isToken));
+    }
+
+    /** The axis of the sequence in the ids: 1, or 0 where the positional encoding is time-major. */
+    private int timeAxis() {
+        if (positionalEncoding instanceof SequenceEncoding own) {
+            int axis = own.getSequenceAxis();
+            return axis == 0 || axis == -3 ? 0 : 1;
+        }
+        return 1;
     }
 
     private static void requireNoPositions(NDList inputs, PairList<String, Object> params) {
@@ -542,12 +552,12 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                         + " were given: the length belongs to the default positional encoding; set it"
                         + " in the given block");
             }
-            if (positionalEncoding instanceof PositionalEncodingBlock sinusoidal) {
-                if (sinusoidal.getEmbeddingSize() != embeddingSize) {
-                    throw new IllegalArgumentException("positional encoding of size " + sinusoidal.getEmbeddingSize()
+            if (positionalEncoding instanceof SequenceEncoding own) {
+                if (own.getEmbeddingSize() != embeddingSize) {
+                    throw new IllegalArgumentException("positional encoding of size " + own.getEmbeddingSize()
                             + " does not fit embedding size " + embeddingSize + ": give both the same size");
                 }
-                if (!sinusoidal.isAddedToInput()) {
+                if (!own.isAddedToInput()) {
                     throw new IllegalArgumentException("the positional encoding returns the encodings alone: allowed is"
                             + " a block that keeps its input's shape; build it with optAddToInput(true)");
                 }

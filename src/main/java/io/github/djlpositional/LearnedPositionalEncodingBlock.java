@@ -32,7 +32,7 @@ import java.util.Objects;
  *
  * <p>B batch, T sequence length, D embedding size.
  */
-public final class LearnedPositionalEncodingBlock extends ConfiguredBlock {
+public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implements SequenceEncoding {
 
     /** The maximum sequence length where none is set: BERT's. */
     private static final int DEFAULT_MAX_SEQUENCE_LENGTH = 512;
@@ -87,6 +87,7 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock {
      *
      * @return D
      */
+    @Override
     public int getEmbeddingSize() {
         return embeddingSize;
     }
@@ -105,6 +106,7 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock {
      *
      * @return false if it returns the encodings alone
      */
+    @Override
     public boolean isAddedToInput() {
         return addToInput;
     }
@@ -168,6 +170,16 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock {
         PositionRequest.requireInitial(inputShapes, embeddingSize, sequenceAxis, maxSequenceLength);
         DataTypes.initializing(
                 "learned table", manager, dataType, () -> super.initialize(manager, dataType, inputShapes));
+    }
+
+    /**
+     * Returns the axis of the sequence in an input.
+     *
+     * @return from 0 at the front or from -2 at the end
+     */
+    @Override
+    public int getSequenceAxis() {
+        return sequenceAxis;
     }
 
     @Override

@@ -65,7 +65,7 @@ import java.util.Objects;
  * It lives with the manager that the block was initialized or loaded with, usually the model's, and is freed with it or by
  * {@link #clear}. Forwards may run in several threads at once; initializing, loading and clearing may not run beside them.
  */
-public final class PositionalEncodingBlock extends ConfiguredBlock {
+public final class PositionalEncodingBlock extends ConfiguredBlock implements SequenceEncoding {
 
     /**
      * The key of the forward parameter that gives the position of the first step, an Integer or Long from 0. DJL's
@@ -144,6 +144,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock {
      *
      * @return D
      */
+    @Override
     public int getEmbeddingSize() {
         return encoding.getEmbeddingSize();
     }
@@ -171,6 +172,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock {
      *
      * @return false if it returns the encodings alone
      */
+    @Override
     public boolean isAddedToInput() {
         return addToInput;
     }
@@ -390,6 +392,16 @@ public final class PositionalEncodingBlock extends ConfiguredBlock {
     public void clear() {
         super.clear();
         table.array.close();
+    }
+
+    /**
+     * Returns the axis of the sequence in an input.
+     *
+     * @return from 0 at the front or from -2 at the end
+     */
+    @Override
+    public int getSequenceAxis() {
+        return sequenceAxis;
     }
 
     @Override

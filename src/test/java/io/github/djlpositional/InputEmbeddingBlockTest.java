@@ -327,6 +327,40 @@ class InputEmbeddingBlockTest {
     }
 
     @EngineTest
+    void timeMajorIdsCountTheirPositionsDownTheFirstAxis(NDManager manager) {
+        InputEmbeddingBlock timeMajor = initialized(
+                manager,
+                InputEmbeddingBlock.builder()
+                        .setVocabularySize(7)
+                        .setEmbeddingSize(4)
+                        .optPaddingIndex(0)
+                        .optPositionsFromPadding(1)
+                        .optPositionalEncoding(PositionalEncodingBlock.builder()
+                                .setEmbeddingSize(4)
+                                .optSequenceAxis(0)
+                                .build())
+                        .build());
+        InputEmbeddingBlock batchMajor = initialized(
+                manager,
+                InputEmbeddingBlock.builder()
+                        .setVocabularySize(7)
+                        .setEmbeddingSize(4)
+                        .optPaddingIndex(0)
+                        .optPositionsFromPadding(1)
+                        .optPositionalEncoding(PositionalEncodingBlock.builder()
+                                .setEmbeddingSize(4)
+                                .build())
+                        .build());
+        float[] tokens = timeMajor.getTokenTable().getArray().toFloatArray();
+        batchMajor.getTokenTable().getArray().set(tokens);
+        NDArray ids = manager.create(new int[][] {{5, 0}, {6, 3}, {0, 4}});
+        assertThat(Forward.infer(manager, timeMajor, ids).toFloatArray())
+                .isEqualTo(Forward.infer(manager, batchMajor, ids.transpose())
+                        .transpose(1, 0, 2)
+                        .toFloatArray());
+    }
+
+    @EngineTest
     void emptySequenceWithPositionsFromPaddingComesBackEmpty(NDManager manager) {
         InputEmbeddingBlock block = fromPadding(manager, 0, 1);
         NDArray y = Forward.infer(manager, block, manager.create(new Shape(2, 0), DataType.INT64));

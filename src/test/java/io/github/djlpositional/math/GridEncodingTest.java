@@ -1,0 +1,108 @@
+package io.github.djlpositional.math;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.github.djlpositional.Goldens;
+import java.math.BigDecimal;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
+
+class GridEncodingTest {
+
+    static GridEncoding named(String convention, int axes, int channels) {
+        return switch (convention) {
+            case "tensor2tensor" -> GridEncoding.tensor2tensor(axes, channels, 1, 10_000);
+            case "multidim" -> GridEncoding.multidim(axes, channels);
+            case "visionTransformer" -> GridEncoding.visionTransformer(channels);
+            default -> throw new IllegalArgumentException(convention);
+        };
+    }
+
+    @Test
+    void followsThePublishedCode() {
+        // reference: goldens/grids.csv, the published code's formulas in mpmath (src/test/python)
+        for (String[] row : Goldens.rows("grids.csv")) {
+            GridEncoding encoding = named(row[0], Integer.parseInt(row[1]), Integer.parseInt(row[2]));
+            double[] place = Arrays.stream(row[3].split(" ", -1))
+                    .mapToDouble(Double::parseDouble)
+                    .toArray();
+            double value = encoding.value(Integer.parseInt(row[4]), place);
+            assertThat(Goldens.doubleUlps(value, new BigDecimal(row[5])))
+                    .as("%s", (Object) row)
+                    .isLessThanOrEqualTo(2);
+        }
+    }
+
+    @Test
+    void writesChannelsLastAndFirst() {
+        GridEncoding encoding = GridEncoding.multidim(3, 10);
+        int[] sizes = {2, 3, 4};
+        ByteBuffer last = ByteBuffer.allocate(240 * 4).order(ByteOrder.nativeOrder());
+        encoding.write(sizes, false, 0, 2, FloatFormat.FLOAT32, last);
+        ByteBuffer first = ByteBuffer.allocate(240 * 4).order(ByteOrder.nativeOrder());
+        encoding.write(sizes, true, 0, 10, FloatFormat.FLOAT32, first);
+        for (int d = 0; d < 2; d++) {
+            for (int h = 0; h < 3; h++) {
+                for (int w = 0; w < 4; w++) {
+                    for (int c = 0; c < 10; c++) {
+                        float expected = (float) encoding.value(c, d, h, w);
+                        int cell = (d * 3 + h) * 4 + w;
+                        assertThat(last.getFloat((cell * 10 + c) * 4)).isEqualTo(expected);
+                        assertThat(first.getFloat((c * 24 + cell) * 4)).isEqualTo(expected);
+                    }
+                }
+            }
+        }
+    }
+
+    @Test
+    void writesPartsOfTheFirstAxis() {
+        GridEncoding encoding = GridEncoding.visionTransformer(8);
+        ByteBuffer whole = ByteBuffer.allocate(5 * 3 * 8 * 8);
+        encoding.write(new int[] {5, 3}, false, 0, 5, FloatFormat.FLOAT64, whole);
+        ByteBuffer part = ByteBuffer.allocate(2 * 3 * 8 * 8);
+        encoding.write(new int[] {5, 3}, false, 2, 2, FloatFormat.FLOAT64, part);
+        assertThat(part).isEqualTo(whole.slice(2 * 3 * 8 * 8, 2 * 3 * 8 * 8));
+    }
+
+    @Test
+    void refusesWhatIsNoGrid() {
+        for (int axes : new int[] {1, 4, 0, -1}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> GridEncoding.multidim(axes, 8))
+                    .withMessageContaining(axes + " axes were given: allowed are 2 or 3");
+            assertThatIllegalArgumentException().isThrownBy(() -> GridEncoding.tensor2tensor(axes, 8, 1, 10_000));
+        }
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> GridEncoding.tensor2tensor(2, 3, 1, 10_000))
+                .withMessageContaining("channel count 3 is too small: allowed is 4 or more");
+        assertThatIllegalArgumentException().isThrownBy(() -> GridEncoding.multidim(2, 0));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> GridEncoding.visionTransformer(6))
+                .withMessageContaining("6 is not divisible by 4");
+        assertThatIllegalArgumentException().isThrownBy(() -> GridEncoding.tensor2tensor(2, 8, 0, 10_000));
+    }
+
+    @Test
+    void refusesPlacesAndChannelsThatAreNone() {
+        GridEncoding encoding = GridEncoding.multidim(2, 8);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> encoding.value(8, 0, 0))
+                .withMessageContaining("outside 0 to 7");
+        assertThatIllegalArgumentException().isThrownBy(() -> encoding.value(-1, 0, 0));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> encoding.value(0, 0, 0, 0))
+                .withMessageContaining("3 coordinates");
+        assertThatIllegalArgumentException().isThrownBy(() -> encoding.value(0, Double.NaN, 0));
+    }
+
+    @Test
+    void printsItsSettings() {
+        assertThat(GridEncoding.visionTransformer(8))
+                .hasToString("GridEncoding.visionTransformer(axes=2, channels=8, SinusoidalEncoding(size=4,"
+                        + " geometric(count=2, base=10000, period=2), CONCATENATED, sine first))");
+    }
+}
