@@ -1,12 +1,15 @@
 package io.github.djlpositional;
 
 import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Parameter;
+import ai.djl.nn.norm.Dropout;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
@@ -41,6 +44,23 @@ abstract class ConfiguredBlock extends AbstractBlock {
         if (!found.equals(expected)) {
             throw new MalformedModelException("the model file has " + found + " for " + parameter.getName()
                     + ", this block is " + this + ": load the file that belongs to it");
+        }
+    }
+
+    /**
+     * Drops out a part of a forward's answer, in training alone.
+     *
+     * @param encoded the answer, which only this forward holds; closed here where something is dropped
+     * @param rate the part that is dropped
+     * @param training whether this is training
+     * @return the answer, or a new array
+     */
+    static NDList dropOut(NDArray encoded, float rate, boolean training) {
+        if (!training || rate == 0) {
+            return new NDList(encoded);
+        }
+        try (encoded) {
+            return Dropout.dropout(encoded, rate, true);
         }
     }
 

@@ -6,7 +6,6 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.math.GridEncoding;
@@ -96,12 +95,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         DataTypes.requireEmbedding(x.getDataType(), "input " + x.getShape());
         Shape grid = requireGrid(x.getShape());
         NDArray encoded = encode(x, grid);
-        if (!training || dropoutRate == 0) {
-            return new NDList(encoded);
-        }
-        try (encoded) {
-            return Dropout.dropout(encoded, dropoutRate, true);
-        }
+        return dropOut(encoded, dropoutRate, training);
     }
 
     private NDArray encode(NDArray x, Shape grid) {

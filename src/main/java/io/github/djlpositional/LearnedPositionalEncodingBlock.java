@@ -7,7 +7,6 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
-import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.training.initializer.NormalInitializer;
@@ -127,12 +126,7 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
         NDArray rows = parameterStore.getValue(table, request.input().getDevice(), training);
         DataTypes.requireSame(request.input(), rows, "learned table");
         NDArray encoded = request.answer(addToInput, () -> rows, positions -> lookUp(request.input(), positions, rows));
-        if (!training || dropoutRate == 0) {
-            return new NDList(encoded);
-        }
-        try (encoded) {
-            return Dropout.dropout(encoded, dropoutRate, true);
-        }
+        return dropOut(encoded, dropoutRate, training);
     }
 
     private NDArray lookUp(NDArray input, NDArray positions, NDArray rows) {

@@ -8,7 +8,6 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
-import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.util.PairList;
@@ -314,12 +313,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         PositionRequest request = PositionRequest.of(inputs, params, getEmbeddingSize(), sequenceAxis, limit());
         NDArray encoded = scale == null ? unscaled(request) : scaled(request, parameterStore, training);
-        if (!training || dropoutRate == 0) {
-            return new NDList(encoded);
-        }
-        try (encoded) {
-            return Dropout.dropout(encoded, dropoutRate, true);
-        }
+        return dropOut(encoded, dropoutRate, training);
     }
 
     private NDArray unscaled(PositionRequest request) {
