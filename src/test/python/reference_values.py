@@ -93,6 +93,7 @@ with open(FOLDER + "conventions.csv", "w") as out:
         for size in (8, 9, 128):
             out.writelines(rows("ddpm", size, t, timestep_embedding(mpf(t), size, 1, 1, False)))
             out.writelines(rows("improved-diffusion", size, t, timestep_embedding(mpf(t), size, 0, 1, True)))
+            out.writelines(rows("diffusers flipped", size, t, timestep_embedding(mpf(t), size, 1, 1, True)))
             out.writelines(rows("diffusers scale 1000", size, t, timestep_embedding(mpf(t), size, 0, 1000, False)))
         for size in (8, 64):
             out.writelines(rows("bert4keras 10000", size, t, bert4keras(mpf(t), size, 10000)))
@@ -125,12 +126,24 @@ def grid_mae(place, channels):
     return x_transformers(mpf(column), channels // 2) + x_transformers(mpf(row), channels // 2)
 
 
+def grid_simple_vit(place, channels):
+    """big_vision and vit-pytorch, posemb_sincos_2d: omega = arange(C / 4) / (C / 4 - 1), x before y."""
+    count = channels // 4
+    row, column = place
+    omega = [mpf(10000) ** (-mpf(k) / (count - 1)) for k in range(count)]
+    signal = []
+    for position in (column, row):
+        signal += [sin(position * w) for w in omega] + [cos(position * w) for w in omega]
+    return signal
+
+
 with open(FOLDER + "grids.csv", "w") as out:
     out.write("convention,axes,channels,place,channel,value\n")
     for name, function, cases in [
         ("tensor2tensor", grid_t2t, [((3, 4), 10), ((2, 3), 16), ((2, 3, 2), 13), ((2, 2, 3), 12)]),
         ("multidim", grid_multidim, [((3, 4), 10), ((2, 3), 8), ((2, 3, 2), 10), ((2, 2, 3), 12)]),
         ("visionTransformer", grid_mae, [((3, 4), 8), ((14, 14), 16)]),
+        ("simpleVit", grid_simple_vit, [((3, 4), 8), ((5, 3), 32)]),
     ]:
         for sizes, channels in cases:
             cells = [()]

@@ -16,6 +16,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.UTFDataFormatException;
 import java.nio.BufferUnderflowException;
+import java.util.List;
 
 /** A block whose model file holds its settings, and which refuses a file of other settings. */
 abstract class ConfiguredBlock extends AbstractBlock {
@@ -80,6 +81,7 @@ abstract class ConfiguredBlock extends AbstractBlock {
     public final void loadParameters(NDManager manager, DataInputStream is)
             throws IOException, MalformedModelException {
         boolean mustStayUninitialized = !isInitialized();
+        Runnable undo = undo();
         boolean isLoaded = false;
         try {
             super.loadParameters(manager, is);
@@ -94,16 +96,19 @@ abstract class ConfiguredBlock extends AbstractBlock {
             throw settings().damaged(e);
         } finally {
             if (!isLoaded && mustStayUninitialized) {
-                forget();
+                undo.run();
                 inputShapes = null;
             }
         }
         keepFromScopes();
     }
 
-    /** Frees what a load that failed may have brought. */
-    void forget() {
-        getDirectParameters().forEach(parameter -> parameter.getValue().close());
+    /** What frees whatever a load, or an initialization, brings from now on, should it fail. */
+    Runnable undo() {
+        List<Parameter> missing = getDirectParameters().values().stream()
+                .filter(parameter -> !parameter.isInitialized())
+                .toList();
+        return () -> missing.forEach(Parameter::close);
     }
 
     /** {@inheritDoc} */

@@ -45,6 +45,8 @@ final class ConstantArray implements AutoCloseable {
     private final Rows rows;
     private final Copies copies = new Copies();
     private NDManager owner;
+    private int users;
+    private boolean isDropped;
 
     /**
      * Describes an array; nothing is made yet.
@@ -152,6 +154,34 @@ final class ConstantArray implements AutoCloseable {
                         manager.create(buffer, new Shape(count).addAll(shape.slice(1)), type));
             }
             return array;
+        }
+    }
+
+    /**
+     * Begins a use, during which {@link #drop} frees nothing.
+     *
+     * @return false if it is dropped already
+     */
+    synchronized boolean retain() {
+        users += isDropped ? 0 : 1;
+        return !isDropped;
+    }
+
+    /** Ends a use that {@link #retain} began. */
+    synchronized void release() {
+        users--;
+        closeIfUnused();
+    }
+
+    /** Frees every copy for good, now or with the last use. */
+    synchronized void drop() {
+        isDropped = true;
+        closeIfUnused();
+    }
+
+    private void closeIfUnused() {
+        if (isDropped && users == 0) {
+            copies.run();
         }
     }
 

@@ -9,7 +9,6 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.math.GridEncoding;
-import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -106,7 +105,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         if (grid.size() == 0) {
             return manager.create(new Shape(1).addAll(grid), x.getDataType(), x.getDevice());
         }
-        ConstantArray table = tableOf(grid);
+        ConstantArray table = retained(grid);
         try {
             NDArray cells = table.on(manager.getEngine(), x.getDevice(), x.getDataType());
             if (addToInput) {
@@ -118,32 +117,32 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
                 return alone;
             }
         } finally {
-            Reference.reachabilityFence(table);
+            table.release();
         }
     }
 
-    /** The table of a grid, which others may drop from the map while it is in use. */
-    private ConstantArray tableOf(Shape grid) {
-        int[] sizes = gridSizes(grid);
-        List<Integer> key = Arrays.stream(sizes).boxed().toList();
+    /** The table of a grid. The caller releases it. */
+    private ConstantArray retained(Shape grid) {
         synchronized (tables) {
-            ConstantArray known = tables.get(key);
-            if (known != null) {
-                return known;
-            }
-            ConstantArray made = new ConstantArray(
-                    grid,
-                    (first, count, format, out) -> encoding.write(sizes, channelsFirst, first, count, format, out));
-            if (owner != null) {
-                made.ownedBy(owner);
-            }
-            tables.put(key, made);
+            int[] sizes = gridSizes(grid);
+            ConstantArray table =
+                    tables.computeIfAbsent(Arrays.stream(sizes).boxed().toList(), key -> newTable(grid, sizes));
+            table.retain();
             if (tables.size() > TABLES) {
-                // not closed: another thread may be using it, and it is freed once nobody does
-                tables.remove(tables.keySet().iterator().next());
+                List<Integer> oldest = tables.keySet().iterator().next();
+                tables.remove(oldest).drop();
             }
-            return made;
+            return table;
         }
+    }
+
+    private ConstantArray newTable(Shape grid, int... sizes) {
+        ConstantArray table = new ConstantArray(
+                grid, (first, count, format, out) -> encoding.write(sizes, channelsFirst, first, count, format, out));
+        if (owner != null) {
+            table.ownedBy(owner);
+        }
+        return table;
     }
 
     private int[] gridSizes(Shape grid) {
@@ -211,7 +210,12 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         Shape grid = requireGrid(inputShapes[0]);
         ownedBy(manager);
         if (Arrays.stream(grid.getShape()).allMatch(size -> size > 0)) {
-            tableOf(grid).on(manager.getEngine(), manager.getDevice(), dataType);
+            ConstantArray table = retained(grid);
+            try {
+                table.on(manager.getEngine(), manager.getDevice(), dataType);
+            } finally {
+                table.release();
+            }
         }
         super.initialize(manager, dataType, inputShapes);
     }

@@ -11,7 +11,9 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import java.util.List;
 import java.util.Objects;
+import java.util.stream.Stream;
 
 /**
  * The input layer of a transformer: token ids become vectors that know their position.
@@ -325,12 +327,14 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         }
         requireIdsShape(inputShapes[0]);
         Shape[] before = this.inputShapes;
+        Runnable undo = undo();
         boolean isDone = false;
         try {
             super.initialize(manager, dataType, inputShapes);
             isDone = true;
         } finally {
             if (!isDone) {
+                undo.run();
                 this.inputShapes = before;
             }
         }
@@ -357,10 +361,13 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         return settings;
     }
 
-    /** The token table alone: the positional encoding may be shared. */
+    /** A child that was there before stays as it is: it may be shared. */
     @Override
-    void forget() {
-        tokenEmbedding.clear();
+    Runnable undo() {
+        List<Block> missing = Stream.of(positionalEncoding, tokenEmbedding)
+                .filter(child -> !child.isInitialized())
+                .toList();
+        return () -> missing.forEach(Block::clear);
     }
 
     @Override
@@ -475,7 +482,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * Makes positions count the tokens that are no padding, as fairseq does: the first token of each sequence has the
          * given position, wherever the padding is, and the whole vector of a padding token is zero. Without it every step
          * counts, and positions are added to padding too. Needs {@link #optPaddingIndex}, and a positional encoding that
-         * takes explicit positions.
+         * takes explicit positions. A time-major one must be this library's own block, not within another.
          *
          * @param firstPosition the first token's position, at least 0; fairseq's is the padding index + 1
          * @return this builder
@@ -551,6 +558,11 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                         + maxSequenceLength
                         + " were given: the length belongs to the default positional encoding; set it"
                         + " in the given block");
+            }
+            if (positionalEncoding instanceof GridPositionalEncodingBlock) {
+                throw new IllegalArgumentException(
+                        "the positional encoding is one of grids, which would take the batch for"
+                                + " an axis: allowed is one of sequences; give a PositionalEncodingBlock");
             }
             if (positionalEncoding instanceof SequenceEncoding own) {
                 if (own.getEmbeddingSize() != embeddingSize) {

@@ -176,6 +176,12 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
         return sequenceAxis;
     }
 
+    /** Gives the table its shape again, which a file that was refused may have changed. */
+    @Override
+    protected void prepare(Shape[] inputShapes) {
+        table.setShape(tableShape());
+    }
+
     @Override
     BlockSettings settings() {
         return settings;
@@ -188,9 +194,9 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
 
     /** Given rows, as the start of a table. */
     private static final class GivenRows implements Initializer {
-        private final float[][] rows;
+        private final double[][] rows;
 
-        GivenRows(float[][] rows) {
+        GivenRows(double[][] rows) {
             this.rows = rows;
         }
 
@@ -199,7 +205,7 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
             int height = Math.toIntExact(shape.get(0));
             int width = Math.toIntExact(shape.get(1));
             var format = DataTypes.formatOf(dataType);
-            ByteBuffer buffer = manager.allocateDirect(height * width * format.bytes());
+            ByteBuffer buffer = manager.allocateDirect(Math.toIntExact(shape.size() * format.bytes()));
             for (int row = 0; row < height; row++) {
                 // the ends meet, and between them position and row number are proportional
                 double at = height == 1 ? 0 : (double) row * (rows.length - 1) / (height - 1);
@@ -232,7 +238,7 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
         private int maxSequenceLength = DEFAULT_MAX_SEQUENCE_LENGTH;
         private int sequenceAxis = PositionRequest.DEFAULT_AXIS;
         private SinusoidalEncoding encoding;
-        private float[][] initialEncodings;
+        private double[][] initialEncodings;
         private boolean addToInput = true;
         private float dropoutRate;
 
@@ -301,12 +307,12 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
                         + ": allowed is (n, D) or (1, n, D) of a real type; give one vector for each position");
             }
             int width = Math.toIntExact(shape.get(shape.dimension() - 1));
-            NDArray floats = encodings.toType(DataType.FLOAT32, false);
-            float[] values = floats.toFloatArray();
-            if (floats != encodings) {
-                floats.close();
+            NDArray doubles = encodings.toType(DataType.FLOAT64, false);
+            double[] values = doubles.toDoubleArray();
+            if (doubles != encodings) {
+                doubles.close();
             }
-            initialEncodings = new float[values.length / width][width];
+            initialEncodings = new double[values.length / width][width];
             for (int i = 0; i < values.length; i++) {
                 initialEncodings[i / width][i % width] = values[i];
             }

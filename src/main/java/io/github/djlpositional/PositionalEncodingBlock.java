@@ -2,6 +2,7 @@ package io.github.djlpositional;
 
 import ai.djl.Device;
 import ai.djl.MalformedModelException;
+import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -13,7 +14,6 @@ import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.util.Objects;
 
@@ -177,7 +177,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
     }
 
     /**
-     * Returns the table itself, (1, maxSequenceLength, D), on the device and in the data type that the block was
+     * Returns the table itself, without the learned scale where there is one, (1, maxSequenceLength, D), on the device and in the data type that the block was
      * initialized with; after loading from a file, on the device of the model and FLOAT32.
      *
      * @return the block's own array: neither write to it nor close it; where the block extends itself, it may be closed once
@@ -209,7 +209,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
         double[][] shift = encoding.shift(offset);
         int size = getEmbeddingSize();
         FloatFormat format = DataTypes.formatOf(dataType);
-        ByteBuffer buffer = manager.allocateDirect(size * size * format.bytes());
+        ByteBuffer buffer = manager.allocateDirect(Math.toIntExact((long) size * size * format.bytes()));
         for (int row = 0; row < size; row++) {
             for (int column = 0; column < size; column++) {
                 format.put(buffer, row * size + column, shift[row][column]);
@@ -219,7 +219,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
     }
 
     /**
-     * Returns the encodings of any positions. Integer positions are looked up in the table, real ones computed from the
+     * Returns the encodings of any positions, without the learned scale where there is one. Integer positions are looked up in the table, real ones computed from the
      * definition; where both are the same number they give the same values, bit for bit.
      *
      * @param positions any shape, integer (0 … maxSequenceLength - 1) or real (from 0 to below maxSequenceLength); where the
@@ -250,11 +250,11 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
             return manager.create(shape, type, device);
         }
         int last = Indices.requireBelow(positions, limit(), "position", Indices.POSITION_REMEDY);
-        ConstantArray array = tableTo(last + 1);
+        ConstantArray array = retained(last + 1, manager.getEngine(), device, type);
         try {
             return Indices.lookUp(positions, array.on(manager.getEngine(), device, type), manager);
         } finally {
-            Reference.reachabilityFence(array);
+            array.release();
         }
     }
 
@@ -263,13 +263,22 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
         return autoExtend ? Integer.MAX_VALUE - 1 : table.length;
     }
 
-    /** The table, of at least the given length; extended to twice what it was, or more, where it is shorter. */
-    private ConstantArray tableTo(int length) {
-        Table current = table;
-        return (length <= current.length ? current : extend(length)).array;
+    /**
+     * The table, of at least the given length; extended to twice what it was, or more, where it is shorter. The caller
+     * releases it.
+     */
+    private ConstantArray retained(int length, Engine engine, Device device, DataType type) {
+        while (true) {
+            Table current = table;
+            ConstantArray array = (length <= current.length ? current : extend(length, engine, device, type)).array;
+            // false where another thread has just replaced it by a longer one
+            if (array.retain()) {
+                return array;
+            }
+        }
     }
 
-    private synchronized Table extend(int length) {
+    private synchronized Table extend(int length, Engine engine, Device device, DataType type) {
         Table shorter = table;
         if (length > shorter.length) {
             Table longer = new Table(encoding, (int) Math.max(length, Math.min(2L * shorter.length, limit())));
@@ -277,7 +286,10 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
             if (owner != null) {
                 longer.array.ownedBy(owner);
             }
+            // made before it is used: where there is no room for it, the shorter one stays
+            longer.array.on(engine, device, type);
             table = longer;
+            shorter.array.drop();
         }
         return table;
     }
@@ -337,14 +349,16 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
 
     private NDArray answer(PositionRequest request, boolean add) {
         NDArray x = request.input();
-        ConstantArray array = request.positions() == null ? tableTo(request.end()) : table.array;
+        Engine engine = x.getManager().getEngine();
+        boolean isConsecutive = request.positions() == null && request.length() > 0;
+        ConstantArray array = retained(isConsecutive ? request.end() : 0, engine, x.getDevice(), request.dataType());
         try {
             return request.answer(
                     add,
-                    () -> array.on(x.getManager().getEngine(), x.getDevice(), request.dataType()),
+                    () -> array.on(engine, x.getDevice(), request.dataType()),
                     positions -> encode(positions, x.getManager(), x.getDevice(), request.dataType()));
         } finally {
-            Reference.reachabilityFence(array);
+            array.release();
         }
     }
 
@@ -398,6 +412,14 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
         return sequenceAxis;
     }
 
+    /** Gives the scale its shape again, which a file that was refused may have changed. */
+    @Override
+    protected void prepare(Shape[] inputShapes) {
+        if (scale != null) {
+            scale.setShape(new Shape(1));
+        }
+    }
+
     @Override
     BlockSettings settings() {
         return settings;
@@ -449,7 +471,8 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
 
         /**
          * Sets whether a longer sequence or a greater position extends the table, to at least twice its length each time,
-         * instead of being refused; false without it. The rows that were there keep their values. Safe under threads.
+         * instead of being refused; false without it. The rows that were there keep their values. Safe under threads. Any
+         * position is believed: one of a billion makes a table of a billion rows, or fails where there is no room for it.
          *
          * @param autoExtend true to extend
          * @return this builder

@@ -12,6 +12,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.core.Linear;
+import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import org.assertj.core.api.ThrowableAssertAlternative;
 import org.junit.jupiter.api.Test;
@@ -220,6 +221,20 @@ class BadInputTest {
                                 .build())
                         .build())
                 .withMessageContaining("optAddToInput(true)");
+    }
+
+    @Test
+    void encodingsOfGridsForSequences() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> InputEmbeddingBlock.builder()
+                        .setVocabularySize(7)
+                        .setEmbeddingSize(8)
+                        .optPositionalEncoding(GridPositionalEncodingBlock.builder()
+                                .setEncoding(GridEncoding.multidim(2, 8))
+                                .build())
+                        .build())
+                .withMessageContaining("would take the batch for an axis")
+                .withMessageContaining("give a PositionalEncodingBlock");
     }
 
     @EngineTest

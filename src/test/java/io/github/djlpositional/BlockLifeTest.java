@@ -23,6 +23,7 @@ import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import ai.djl.translate.NoopTranslator;
+import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -561,6 +562,30 @@ class BlockLifeTest {
                     5_000,
                     x,
                     integers);
+        }
+    }
+
+    @EngineTest
+    void outgrownAndEvictedTablesAreFreed(Engine engine) {
+        try (NDManager manager = engine.newBaseManager(Device.cpu())) {
+            PositionalEncodingBlock growing = PositionalEncodingBlock.builder()
+                    .setEmbeddingSize(8)
+                    .optMaxSequenceLength(1)
+                    .optAutoExtend(true)
+                    .build();
+            growing.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8));
+            for (int length = 1; length < 200; length++) {
+                Forward.infer(manager, growing, manager.zeros(new Shape(1, length, 8)));
+            }
+            GridPositionalEncodingBlock grids = GridPositionalEncodingBlock.builder()
+                    .setEncoding(GridEncoding.visionTransformer(8))
+                    .build();
+            grids.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 1, 8));
+            for (int size = 1; size < 50; size++) {
+                Forward.infer(manager, grids, manager.zeros(new Shape(1, size, 1, 8)));
+            }
+            // of 200 lengths and 50 grids: the inputs and outputs, one table, and the last eight
+            assertThat(manager.getManagedArrays()).hasSize(2 * 199 + 2 * 49 + 1 + 8);
         }
     }
 

@@ -139,4 +139,20 @@ class ConstantArrayTest {
         assertThat(manager.getManagedArrays()).isEmpty();
         assertThat(matrix(array, engine, DataType.FLOAT32).getFloat(3, 0)).isEqualTo(3);
     }
+
+    @EngineTest
+    void isDroppedWithItsLastUse(Engine engine, NDManager manager) {
+        ConstantArray array = new ConstantArray(new Shape(4, 3), new CountingRows());
+        array.ownedBy(manager);
+        assertThat(array.retain()).isTrue();
+        assertThat(array.retain()).isTrue();
+        NDArray matrix = matrix(array, engine, DataType.FLOAT32);
+        array.drop();
+        assertThat(array.retain()).isFalse();
+        array.release();
+        assertThat(matrix.isReleased()).isFalse();
+        array.release();
+        assertThat(matrix.isReleased()).isTrue();
+        assertThat(manager.getManagedArrays()).isEmpty();
+    }
 }

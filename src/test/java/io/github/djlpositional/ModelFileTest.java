@@ -19,6 +19,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 
@@ -174,6 +175,48 @@ class ModelFileTest {
         load(manager, loaded, bytes.toByteArray());
         assertThat(loaded.getParameters().get("scale").getArray().toFloatArray())
                 .containsExactly(1.5f);
+    }
+
+    @EngineTest
+    void aTableOfAnotherShapeIsRefusedAndForgotten(NDManager manager) throws Exception {
+        LearnedPositionalEncodingBlock.Builder builder =
+                LearnedPositionalEncodingBlock.builder().setEmbeddingSize(4).optMaxSequenceLength(10);
+        byte[] file = saved(manager, builder.build());
+        // the same settings before a table of 7 rows
+        byte[] shorter = saved(manager, builder.optMaxSequenceLength(7).build());
+        int table = new String(file, StandardCharsets.ISO_8859_1).indexOf("encodings") - 6;
+        int shorterTable = new String(shorter, StandardCharsets.ISO_8859_1).indexOf("encodings") - 6;
+        ByteArrayOutputStream mixed = new ByteArrayOutputStream();
+        mixed.write(file, 0, table);
+        mixed.write(shorter, shorterTable, shorter.length - shorterTable);
+        LearnedPositionalEncodingBlock block = builder.optMaxSequenceLength(10).build();
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> load(manager, block, mixed.toByteArray()))
+                .withMessageContaining("(7, 4) for encodings");
+        assertThat(block.isInitialized()).isFalse();
+        block.initialize(manager, DataType.FLOAT32, new Shape(2, 3, 4));
+        assertThat(block.getTable().getArray().getShape()).isEqualTo(new Shape(10, 4));
+    }
+
+    @EngineTest
+    void truncationWithinTheTokensForgetsLearnedPositions(NDManager manager) throws Exception {
+        byte[] file = saved(manager, learned().build());
+        InputEmbeddingBlock block = learned().build();
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> load(manager, block, Arrays.copyOf(file, file.length - 1)));
+        assertThat(((LearnedPositionalEncodingBlock) block.getPositionalEncoding())
+                        .getTable()
+                        .isInitialized())
+                .isFalse();
+    }
+
+    private static InputEmbeddingBlock.Builder learned() {
+        return InputEmbeddingBlock.builder()
+                .setVocabularySize(7)
+                .setEmbeddingSize(4)
+                .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
+                        .setEmbeddingSize(4)
+                        .build());
     }
 
     @EngineTest

@@ -1,6 +1,7 @@
 package io.github.djlpositional;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.Device;
@@ -374,6 +375,24 @@ class PositionalEncodingBlockTest {
     }
 
     @EngineTest
+    void aGrowthThatFailsChangesNothing(NDManager manager) {
+        PositionalEncodingBlock block = PositionalEncodingBlock.builder()
+                .setEmbeddingSize(8192)
+                .optMaxSequenceLength(2)
+                .optAutoExtend(true)
+                .build();
+        block.initialize(manager, DataType.FLOAT64, new Shape(1, 2, 8192));
+        int arrays = manager.getManagedArrays().size();
+        NDArray x = manager.zeros(new Shape(1, 1, 8192), DataType.FLOAT64);
+        // 2 · 10^9 rows of 64 KiB are more than 47 bits of address space
+        assertThatThrownBy(() -> Forward.inferFrom(manager, 2_000_000_000, block, x))
+                .isInstanceOf(RuntimeException.class);
+        assertThat(block.getMaxSequenceLength()).isEqualTo(2);
+        assertThat(manager.getManagedArrays()).hasSize(arrays + 1);
+        assertThat(Forward.inferFrom(manager, 1, block, x).getDouble(0, 0, 0)).isEqualTo(StrictMath.sin(1));
+    }
+
+    @EngineTest
     void extendsItselfOnceForManyThreads(NDManager manager) throws Exception {
         PositionalEncodingBlock block = PositionalEncodingBlock.builder()
                 .setEmbeddingSize(8)
@@ -472,6 +491,22 @@ class PositionalEncodingBlockTest {
                         .getGradient()
                         .getFloat(0))
                 .isCloseTo(sum, within(24 * 0x1p-22));
+    }
+
+    @EngineTest
+    void learnedScaleKeepsTheDataTypeAndEmptySequences(NDManager manager) {
+        for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT64}) {
+            PositionalEncodingBlock block = PositionalEncodingBlock.builder()
+                    .setEmbeddingSize(4)
+                    .optLearnedScale(0.5f)
+                    .build();
+            block.initialize(manager, type, new Shape(1, 3, 4));
+            for (Shape shape : new Shape[] {new Shape(2, 3, 4), new Shape(2, 0, 4), new Shape(0, 3, 4)}) {
+                NDArray y = Forward.infer(manager, block, manager.create(shape, type));
+                assertThat(y.getShape()).isEqualTo(shape);
+                assertThat(y.getDataType()).isEqualTo(type);
+            }
+        }
     }
 
     @EngineTest

@@ -18,6 +18,11 @@ public final class Frequencies {
     /** Below this the first-order correction of sine and cosine is exact to 2^-55; 2^-27. */
     private static final double FIRST_ORDER_LIMIT = 0x1p-27;
 
+    /** Between these a frequency's low part is a normal double too. */
+    private static final double LEAST = 1e-270;
+
+    private static final double GREATEST = 1e270;
+
     private final double[] high;
     private final double[] low;
     private final String description;
@@ -102,7 +107,8 @@ public final class Frequencies {
      *
      * @param factor finite and not zero
      * @return new frequencies, as exact as these
-     * @throws IllegalArgumentException if the factor is zero, infinite or NaN
+     * @throws IllegalArgumentException if the factor is zero, infinite or NaN, or makes a frequency too large or too small for
+     *     a double
      */
     public Frequencies scaledBy(double factor) {
         if (factor == 0 || !Double.isFinite(factor)) {
@@ -112,6 +118,13 @@ public final class Frequencies {
         DoubleDouble[] scaled = new DoubleDouble[size()];
         for (int pair = 0; pair < scaled.length; pair++) {
             scaled[pair] = new DoubleDouble(high[pair], low[pair]).times(factor);
+            double size = Math.abs(scaled[pair].high());
+            if (high[pair] != 0 && !(size > LEAST && size < GREATEST)) {
+                throw new IllegalArgumentException(
+                        "scale " + factor + " makes frequency " + high[pair] + " of pair " + pair
+                                + " " + scaled[pair].high() + ": allowed are " + LEAST + " to " + GREATEST
+                                + "; give a factor nearer to 1");
+            }
         }
         return new Frequencies(scaled, description + " · " + text(factor));
     }

@@ -83,7 +83,7 @@ public final class GridEncoding {
     }
 
     /**
-     * Returns the two-dimensional sine-cosine encoding of vision transformers, as MAE's {@code get_2d_sincos_pos_embed}
+     * Returns the two-dimensional sine-cosine encoding of MAE, as its {@code get_2d_sincos_pos_embed}
      * computes it (He et al., <em>Masked Autoencoders Are Scalable Vision Learners</em>, 2022): the first half of the channels
      * encodes the column, the second the row, each all sines, then all cosines.
      *
@@ -93,18 +93,38 @@ public final class GridEncoding {
      */
     public static GridEncoding visionTransformer(int channels) {
         requireChannels(channels, 4);
-        if (channels % 4 != 0) {
-            throw new IllegalArgumentException("channel count " + channels
-                    + " is not divisible by 4: allowed is a multiple of 4; give both axes a sine and a cosine alike");
-        }
+        requireFourfold(channels);
         SinusoidalEncoding each = SinusoidalEncoding.xTransformers(channels / 2);
         return new GridEncoding("visionTransformer", channels, new int[] {1, 0}, each, each);
+    }
+
+    /**
+     * Returns the two-dimensional sine-cosine encoding of Simple ViT, {@code posemb_sincos_2d} in big_vision and vit-pytorch
+     * (Beyer et al., <em>Better plain ViT baselines for ImageNet-1k</em>, 2022): as {@link #visionTransformer}, but with the
+     * C / 4 frequencies from 1 to 1 / 10,000.
+     *
+     * @param channels C, at least 8 and divisible by 4
+     * @return the encoding
+     * @throws IllegalArgumentException if C is below 8 or not divisible by 4
+     */
+    public static GridEncoding simpleVit(int channels) {
+        requireChannels(channels, 8);
+        requireFourfold(channels);
+        SinusoidalEncoding each = SinusoidalEncoding.fairseq(channels / 2);
+        return new GridEncoding("simpleVit", channels, new int[] {1, 0}, each, each);
     }
 
     private static GridEncoding alike(String description, int axes, int channels, SinusoidalEncoding each) {
         SinusoidalEncoding[] encodings = new SinusoidalEncoding[axes];
         Arrays.fill(encodings, each);
         return new GridEncoding(description, channels, IntStream.range(0, axes).toArray(), encodings);
+    }
+
+    private static void requireFourfold(int channels) {
+        if (channels % 4 != 0) {
+            throw new IllegalArgumentException("channel count " + channels
+                    + " is not divisible by 4: allowed is a multiple of 4; give both axes a sine and a cosine alike");
+        }
     }
 
     private static void requireAxes(int axes) {
@@ -170,8 +190,12 @@ public final class GridEncoding {
      * @param count how much of the first axis to write
      * @param format what the values are rounded to
      * @param out where they go, row-major from the buffer's start; its position stays
+     * @throws IllegalArgumentException if the sizes are not one for each axis and positive, the part is not within the first
+     *     axis, or the buffer is too small
      */
     public void write(int[] sizes, boolean channelsFirst, int first, int count, FloatFormat format, ByteBuffer out) {
+        requireGrid(sizes);
+        requirePart(channelsFirst ? axisAt.length : sizes[0], first, count);
         double[][] byAxis = new double[sizes.length][];
         for (int axis = 0; axis < sizes.length; axis++) {
             byAxis[axis] = axisValues(encodings[axis], sizes[axis]);
@@ -179,6 +203,7 @@ public final class GridEncoding {
         int channels = axisAt.length;
         int cells = Arrays.stream(sizes).reduce(1, Math::multiplyExact);
         int rowLength = channelsFirst ? cells : cells / sizes[0] * channels;
+        requireRoom((long) count * rowLength * format.bytes(), out);
         IntStream.range(0, count).parallel().forEach(row -> {
             int[] place = new int[sizes.length];
             for (int i = 0; i < rowLength; i++) {
@@ -192,6 +217,33 @@ public final class GridEncoding {
                 format.put(out, row * rowLength + i, value);
             }
         });
+    }
+
+    private void requireGrid(int... sizes) {
+        long values = axisAt.length;
+        for (int size : sizes) {
+            values = size < 1 || values > Integer.MAX_VALUE ? -1 : values * size;
+        }
+        if (sizes.length != encodings.length || values < 1 || values > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException(
+                    "grid sizes " + Arrays.toString(sizes) + " cannot be encoded: allowed are "
+                            + encodings.length + " positive ones with at most " + Integer.MAX_VALUE
+                            + " values in all; give one for each axis");
+        }
+    }
+
+    private static void requirePart(int length, int first, int count) {
+        if (first < 0 || count < 0 || first > length - count) {
+            throw new IllegalArgumentException("part from " + first + " of " + count
+                    + " is outside the first axis: allowed is within 0 to " + length + "; give a part of it");
+        }
+    }
+
+    private static void requireRoom(long needed, ByteBuffer out) {
+        if (out.capacity() < needed) {
+            throw new IllegalArgumentException("buffer of " + out.capacity() + " bytes is too small: allowed are "
+                    + needed + " or more; give a larger one, or write fewer rows");
+        }
     }
 
     private static double[] axisValues(SinusoidalEncoding encoding, int size) {

@@ -21,6 +21,7 @@ class ConventionsTest {
         return switch (convention) {
             case "ddpm" -> SinusoidalEncoding.diffusion(size);
             case "improved-diffusion" -> SinusoidalEncoding.diffusion(size, 0, 1, true);
+            case "diffusers flipped" -> SinusoidalEncoding.diffusion(size, 1, 1, true);
             case "diffusers scale 1000" -> SinusoidalEncoding.diffusion(size, 0, 1000, false);
             case "bert4keras 10000" -> SinusoidalEncoding.bert4keras(size, 10_000);
             case "bert4keras 500" -> SinusoidalEncoding.bert4keras(size, 500);

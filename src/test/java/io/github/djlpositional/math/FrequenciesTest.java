@@ -67,6 +67,20 @@ class FrequenciesTest {
     }
 
     @Test
+    void refuseAScaleThatLeavesNoFrequency() {
+        for (double factor : new double[] {0, Double.NaN, Double.POSITIVE_INFINITY}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Frequencies.of(1).scaledBy(factor))
+                    .withMessageContaining("is no factor of a frequency");
+        }
+        for (double factor : new double[] {1e-300, 1e300}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Frequencies.of(1).scaledBy(factor))
+                    .withMessageContaining("give a factor nearer to 1");
+        }
+    }
+
+    @Test
     void equalOthersOfTheSameValues() {
         assertThat(Frequencies.geometric(4, 10_000, 4))
                 .isEqualTo(Frequencies.geometric(4, 10_000, 4))

@@ -17,6 +17,7 @@ class GridEncodingTest {
             case "tensor2tensor" -> GridEncoding.tensor2tensor(axes, channels, 1, 10_000);
             case "multidim" -> GridEncoding.multidim(axes, channels);
             case "visionTransformer" -> GridEncoding.visionTransformer(channels);
+            case "simpleVit" -> GridEncoding.simpleVit(channels);
             default -> throw new IllegalArgumentException(convention);
         };
     }
@@ -83,7 +84,29 @@ class GridEncodingTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> GridEncoding.visionTransformer(6))
                 .withMessageContaining("6 is not divisible by 4");
+        assertThatIllegalArgumentException().isThrownBy(() -> GridEncoding.simpleVit(4));
+        assertThatIllegalArgumentException().isThrownBy(() -> GridEncoding.simpleVit(10));
         assertThatIllegalArgumentException().isThrownBy(() -> GridEncoding.tensor2tensor(2, 8, 0, 10_000));
+    }
+
+    @Test
+    void refusesToWriteWhatIsNoPartOfAGrid() {
+        GridEncoding encoding = GridEncoding.visionTransformer(8);
+        ByteBuffer room = ByteBuffer.allocate(3 * 4 * 8 * 4);
+        for (int[] sizes : new int[][] {{3}, {3, 4, 5}, {0, 4}, {3, -1}, {1 << 20, 1 << 20}}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> encoding.write(sizes, false, 0, 1, FloatFormat.FLOAT32, room))
+                    .withMessageContaining("cannot be encoded: allowed are 2 positive ones");
+        }
+        int[] sizes = {3, 4};
+        for (int[] part : new int[][] {{-1, 1}, {0, 4}, {3, 1}, {0, -1}}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> encoding.write(sizes, false, part[0], part[1], FloatFormat.FLOAT32, room))
+                    .withMessageContaining("within 0 to 3");
+        }
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> encoding.write(sizes, false, 0, 3, FloatFormat.FLOAT64, room))
+                .withMessageContaining("too small: allowed are 768 or more");
     }
 
     @Test

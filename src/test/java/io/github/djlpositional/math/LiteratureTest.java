@@ -117,7 +117,14 @@ class LiteratureTest {
 
     @Test
     void shiftsAddUp() {
-        SinusoidalEncoding encoding = SinusoidalEncoding.tensor2tensor(17, 1, 10_000);
+        for (SinusoidalEncoding encoding : new SinusoidalEncoding[] {
+            SinusoidalEncoding.tensor2tensor(17, 1, 10_000), SinusoidalEncoding.diffusion(17, 0, 1, true)
+        }) {
+            shiftsAddUp(encoding);
+        }
+    }
+
+    private static void shiftsAddUp(SinusoidalEncoding encoding) {
         for (double[] offsets : new double[][] {{1, 2}, {-5, 3.5}, {1000, -1000}, {0.1, 0.2}}) {
             double[][] first = encoding.shift(offsets[0]);
             double[][] second = encoding.shift(offsets[1]);
@@ -163,5 +170,8 @@ class LiteratureTest {
         // sin(0.03) = 0.0299955, cos(0.03) = 0.99955
         assertThat(encoding.value(3, 2)).isCloseTo(0.0299955, within(5e-8));
         assertThat(encoding.value(3, 3)).isCloseTo(0.99955, within(5e-6));
+        // and where the circulating second pair comes from: the angle 0.2, which no frequency of theirs gives at 3
+        assertThat(StrictMath.cos(0.2)).isCloseTo(0.9801, within(5e-5));
+        assertThat(StrictMath.sin(0.2)).isCloseTo(0.1987, within(5e-5));
     }
 }

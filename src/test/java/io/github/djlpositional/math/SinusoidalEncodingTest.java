@@ -231,6 +231,16 @@ class SinusoidalEncodingTest {
         for (SinusoidalEncoding encoding : List.of(
                 SinusoidalEncoding.vaswani(64),
                 SinusoidalEncoding.tensor2tensor(17, 1, 10_000),
+                SinusoidalEncoding.fairseq(16),
+                SinusoidalEncoding.roundedUp(6),
+                SinusoidalEncoding.bert4keras(8, 500),
+                SinusoidalEncoding.xTransformers(16),
+                SinusoidalEncoding.diffusion(17),
+                SinusoidalEncoding.diffusion(16, 0, 0.5, true),
+                SinusoidalEncoding.builder()
+                        .setEmbeddingSize(4)
+                        .optFrequencies(Frequencies.of(0.3, -2))
+                        .build(),
                 SinusoidalEncoding.builder()
                         .setEmbeddingSize(8)
                         .optLayout(PairLayout.CONCATENATED)
