@@ -2,9 +2,11 @@ package io.github.djlpositional.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.BufferedReader;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.charset.Charset;
@@ -248,9 +250,7 @@ class TrainEncoderTest {
                 System.getProperty("java.class.path"),
                 TrainEncoder.class.getName()));
         command.addAll(Arrays.asList(args));
-        return new ProcessBuilder(command)
-                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                .start();
+        return new ProcessBuilder(command).start();
     }
 
     @ParameterizedTest
@@ -263,16 +263,30 @@ class TrainEncoderTest {
         assertThat(err).isEmpty();
     }
 
+    private static void awaitOutput(Process process, String line) throws IOException {
+        BufferedReader out =
+                new BufferedReader(new InputStreamReader(process.getInputStream(), Charset.defaultCharset()));
+        String read = out.readLine();
+        while (read != null && !read.equals(line)) {
+            read = out.readLine();
+        }
+        assertThat(read).isEqualTo(line);
+    }
+
     @Test
     @DisabledOnOs(value = OS.WINDOWS, disabledReason = "a process there is ended without a signal")
     void interruptEndsWithOneLine() throws Exception {
         Process process = start("--out", folder.toString());
-        Thread.sleep(5000);
-        // SIGTERM, which ends a JVM as Ctrl-C's SIGINT does: a shell ignores SIGINT for what it starts in the background
-        process.destroy();
-        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
-        assertThat(process.exitValue()).isNotZero();
-        assertThat(new String(process.getErrorStream().readAllBytes(), Charset.defaultCharset()).strip())
-                .isEqualTo("interrupted: the model was not saved");
+        try {
+            awaitOutput(process, "Positions: none");
+            // SIGTERM, which ends a JVM as Ctrl-C's SIGINT does: what a shell starts in the background ignores SIGINT
+            process.destroy();
+            assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+            assertThat(process.exitValue()).isNotZero();
+            assertThat(new String(process.getErrorStream().readAllBytes(), Charset.defaultCharset()).strip())
+                    .isEqualTo("interrupted: the model was not saved");
+        } finally {
+            process.destroyForcibly();
+        }
     }
 }
