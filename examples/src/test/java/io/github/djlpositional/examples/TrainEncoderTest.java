@@ -280,7 +280,7 @@ class TrainEncoderTest {
         try {
             awaitOutput(process, "Positions: none");
             // SIGTERM, which ends a JVM as Ctrl-C's SIGINT does: what a shell starts in the background ignores SIGINT
-            process.destroy();
+            process.toHandle().destroy();
             assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
             assertThat(process.exitValue()).isNotZero();
             assertThat(new String(process.getErrorStream().readAllBytes(), Charset.defaultCharset()).strip())
