@@ -28,7 +28,7 @@ final class DataTypes {
      * @param what what has it, for the message
      */
     static void requireEmbedding(DataType type, String what) {
-        if (type != DataType.FLOAT32 && type != DataType.FLOAT64 && type != DataType.FLOAT16) {
+        if (!isReal(type)) {
             throw new IllegalArgumentException(
                     what + " has data type " + type
                             + ": allowed are float16, float32 and float64; convert it with toType, or set the model's data type");

@@ -219,8 +219,9 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
     }
 
     /**
-     * Returns the encodings of any positions, without the learned scale where there is one. Integer positions are looked up in the table, real ones computed from the
-     * definition; where both are the same number they give the same values, bit for bit.
+     * Returns the encodings of any positions, without the learned scale where there is one. Integer positions are looked up
+     * in the table, real ones computed from the definition; where both are the same number they give the same values, bit
+     * for bit.
      *
      * @param positions any shape, integer (0 … maxSequenceLength - 1) or real (from 0 to below maxSequenceLength); where the
      *     block extends itself, any that are not negative
@@ -324,12 +325,8 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
     protected NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         PositionRequest request = PositionRequest.of(inputs, params, getEmbeddingSize(), sequenceAxis, limit());
-        NDArray encoded = scale == null ? unscaled(request) : scaled(request, parameterStore, training);
+        NDArray encoded = scale == null ? answer(request, addToInput) : scaled(request, parameterStore, training);
         return dropOut(encoded, dropoutRate, training);
-    }
-
-    private NDArray unscaled(PositionRequest request) {
-        return answer(request, addToInput);
     }
 
     private NDArray scaled(PositionRequest request, ParameterStore parameterStore, boolean training) {
