@@ -4,7 +4,8 @@ Run with Python 3 and mpmath (Debian: python3-mpmath), from the repository root:
 
     python3 src/test/python/reference_values.py
 
-It writes frequencies.csv, zero_crossings.csv, conventions.csv and grids.csv in src/test/resources/goldens. The other files beside them come from the
+It writes frequencies.csv, zero_crossings.csv, conventions.csv, grids.csv, rotary_scalings.csv and rotary_rows.csv in
+src/test/resources/goldens. The other files beside them come from the
 published formulas too, with 50-digit arithmetic.
 """
 
@@ -153,3 +154,45 @@ with open(FOLDER + "grids.csv", "w") as out:
                 for channel, value in enumerate(function(cell, channels)):
                     place = " ".join(map(str, cell))
                     out.write(f"{name},{len(sizes)},{channels},{place},{channel},{nstr(value, 30)}\n")
+
+
+# the rotary scalings that rotary_frequencies.csv has not: LongRoPE, YaRN with bounds between the pairs, and others' settings
+def yarn(k, size, base, factor, original, fast, slow):
+    def turning(turns):
+        return size * log(original / (turns * 2 * pi)) / (2 * log(mpf(base)))
+
+    low, high = max(turning(mpf(fast)), 0), min(turning(mpf(slow)), size - 1)
+    divided = min(max((k - low) / (high - low), 0), 1)
+    return vaswani(k, base, size) * (1 - divided + divided / mpf(factor))
+
+
+def llama3(k, size, base, factor, low, high, original):
+    frequency = vaswani(k, base, size)
+    turns = original * frequency / (2 * pi)
+    kept = min(max((turns - low) / (mpf(high) - low), 0), 1)
+    return frequency * (kept + (1 - kept) / mpf(factor))
+
+
+with open(FOLDER + "rotary_scalings.csv", "w") as out:
+    out.write("scaling,parameters,pair,frequency,attention_factor\n")
+    for k in range(32):
+        value = nstr(yarn(k, 64, 150000, 32, 4096, 32, 1), 45)
+        out.write(f"yarn_untruncated,64 150000 32 4096 32 1,{k},{value},{nstr(mpf('0.1') * log(mpf(32)) + 1, 30)}\n")
+    for k in range(16):
+        value = nstr(llama3(k, 32, 10000, 3, 2, 5, 1000), 45)
+        out.write(f"llama3,32 10000 3 2 5 1000,{k},{value},1\n")
+    for length, slope in [(4096, 1), (4097, 3)]:
+        attention = nstr((1 + log(mpf(131072) / 4096) / log(mpf(4096))) ** mpf("0.5"), 30)
+        for k in range(8):
+            value = nstr(vaswani(k, 10000, 16) / (1 + slope * mpf(k) / 4), 45)
+            out.write(f"longrope,16 10000 4096 131072 {length},{k},{value},{attention}\n")
+
+# rows of rotary tables: cosine and sine of a position's angle, times the attention factor
+with open(FOLDER + "rotary_rows.csv", "w") as out:
+    out.write("rotary_size,base,factor,position,pair,cosine,sine\n")
+    for position in [0, 1, 7, 4095, 131071]:
+        for k in range(8):
+            angle = position * vaswani(k, 10000, 16)
+            for factor in ["1", "1.25"]:
+                cosine, sine = nstr(cos(angle) * mpf(factor), 30), nstr(sin(angle) * mpf(factor), 30)
+                out.write(f"16,10000,{factor},{position},{k},{cosine},{sine}\n")

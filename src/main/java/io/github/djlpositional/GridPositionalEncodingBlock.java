@@ -8,6 +8,10 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.internal.ConfiguredBlock;
+import io.github.djlpositional.internal.ConstantArray;
+import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.math.GridEncoding;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -46,7 +50,6 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     private final boolean channelsFirst;
     private final boolean addToInput;
     private final float dropoutRate;
-    private final BlockSettings settings;
 
     /** By the grid's sizes; the one that was used longest ago goes first. */
     private final Map<List<Integer>, ConstantArray> tables = new LinkedHashMap<>(TABLES, 0.75f, true);
@@ -54,15 +57,15 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     private NDManager owner;
 
     private GridPositionalEncodingBlock(Builder builder) {
+        super(new BlockSettings(GridPositionalEncodingBlock.class)
+                .with("encoding", builder.encoding)
+                .with("channelsFirst", builder.channelsFirst)
+                .with("addToInput", builder.addToInput)
+                .withUnsaved("dropoutRate", builder.dropoutRate));
         encoding = builder.encoding;
         channelsFirst = builder.channelsFirst;
         addToInput = builder.addToInput;
         dropoutRate = builder.dropoutRate;
-        settings = new BlockSettings(GridPositionalEncodingBlock.class)
-                .with("encoding", encoding)
-                .with("channelsFirst", channelsFirst)
-                .with("addToInput", addToInput)
-                .withUnsaved("dropoutRate", dropoutRate);
     }
 
     /**
@@ -91,7 +94,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
                     inputs.size() + " inputs were given: allowed is [x]; the places in a grid follow from its shape");
         }
         NDArray x = inputs.head();
-        DataTypes.requireEmbedding(x.getDataType(), "input " + x.getShape());
+        DataTypes.requireEmbedding(x, "input");
         Shape grid = requireGrid(x.getShape());
         NDArray encoded = encode(x, grid);
         return dropOut(encoded, dropoutRate, training);
@@ -238,12 +241,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     }
 
     @Override
-    BlockSettings settings() {
-        return settings;
-    }
-
-    @Override
-    void loaded(NDManager manager) throws MalformedModelException {
+    protected void loaded(NDManager manager) throws MalformedModelException {
         ownedBy(manager);
     }
 

@@ -11,9 +11,13 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import java.util.List;
+import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.internal.ConfiguredBlock;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.InPlace;
+import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.Temporaries;
 import java.util.Objects;
-import java.util.stream.Stream;
 
 /**
  * The input layer of a transformer: token ids become vectors that know their position.
@@ -77,12 +81,24 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     private final int paddingIndex;
     private final int firstPosition;
     private final float dropoutRate;
-    private final BlockSettings settings;
 
     private final Block tokenEmbedding;
     private final Block positionalEncoding;
 
     private InputEmbeddingBlock(Builder builder, Block positionalEncoding) {
+        super(new BlockSettings(InputEmbeddingBlock.class)
+                .with("vocabularySize", builder.vocabularySize)
+                .with("embeddingSize", builder.embeddingSize)
+                .with("scaleEmbedding", builder.scaleEmbedding)
+                .with("paddingIndex", builder.paddingIndex == null ? "none" : builder.paddingIndex)
+                .with("positionsFromPadding", builder.firstPosition == null ? "none" : builder.firstPosition)
+                .with("positionalEncoding", positionalEncoding.getClass().getSimpleName())
+                .with(
+                        "tokenEmbedding",
+                        (builder.tokenEmbedding == null ? TokenEmbedding.class : builder.tokenEmbedding.getClass())
+                                .getSimpleName())
+                .withUnsaved("sparseGradients", builder.sparseGradients)
+                .withUnsaved("dropoutRate", builder.dropoutRate));
         vocabularySize = builder.vocabularySize;
         embeddingSize = builder.embeddingSize;
         scaleEmbedding = builder.scaleEmbedding;
@@ -92,16 +108,6 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         Block token = builder.tokenEmbedding != null
                 ? builder.tokenEmbedding
                 : new TokenEmbedding(vocabularySize, embeddingSize, paddingIndex, builder.sparseGradients);
-        settings = new BlockSettings(InputEmbeddingBlock.class)
-                .with("vocabularySize", vocabularySize)
-                .with("embeddingSize", embeddingSize)
-                .with("scaleEmbedding", scaleEmbedding)
-                .with("paddingIndex", builder.paddingIndex == null ? "none" : builder.paddingIndex)
-                .with("positionsFromPadding", builder.firstPosition == null ? "none" : builder.firstPosition)
-                .with("positionalEncoding", positionalEncoding.getClass().getSimpleName())
-                .with("tokenEmbedding", token.getClass().getSimpleName())
-                .withUnsaved("sparseGradients", builder.sparseGradients)
-                .withUnsaved("dropoutRate", dropoutRate);
         // the positional encoding first: a model file of other settings is then refused before the token table is read
         this.positionalEncoding = addChildBlock("positionalEncoding", positionalEncoding);
         tokenEmbedding = addChildBlock("tokenEmbedding", token);
@@ -214,7 +220,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                     + "; give a block of the same embedding size with optTokenEmbedding(Block)");
         }
         if (scaleEmbedding) {
-            vectors = temporaries.add(vectors.mul(Math.sqrt(embeddingSize)));
+            double factor = Math.sqrt(embeddingSize);
+            vectors = isOwn(vectors) ? vectors.muli(factor) : temporaries.add(vectors.mul(factor));
         }
         return mask == null ? vectors : zeroAtPadding(temporaries, vectors, mask);
     }
@@ -226,6 +233,11 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             boolean training,
             PairList<String, Object> params) {
         NDArray tokens = inputs.head();
+        if (positionalEncoding instanceof PositionalEncodingBlock block
+                && isOwn(tokens)
+                && block.addInPlace(inputs, training, params)) {
+            return tokens;
+        }
         NDArray encoded = positionalEncoding
                 .forward(parameterStore, inputs, training, params)
                 .singletonOrThrow();
@@ -239,6 +251,11 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                     + " optPositionalEncoding(Block)");
         }
         return encoded;
+    }
+
+    /** Whether token vectors were made within this forward, and may be written to: a given block may hold what it returns. */
+    private boolean isOwn(NDArray vectors) {
+        return tokenEmbedding instanceof TokenEmbedding && InPlace.isSafe(vectors);
     }
 
     private static NDArray zeroAtPadding(Temporaries temporaries, NDArray vectors, NDArray mask) {
@@ -326,18 +343,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                             + " input shapes were given: allowed are one for the ids, or two for ids and positions; give (B, T)");
         }
         requireIdsShape(inputShapes[0]);
-        Shape[] before = this.inputShapes;
-        Runnable undo = undo();
-        boolean isDone = false;
-        try {
-            super.initialize(manager, dataType, inputShapes);
-            isDone = true;
-        } finally {
-            if (!isDone) {
-                undo.run();
-                this.inputShapes = before;
-            }
-        }
+        super.initialize(manager, dataType, inputShapes);
     }
 
     @Override
@@ -349,29 +355,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         tokenEmbedding.initialize(manager, dataType, inputShapes[0]);
     }
 
-    /** {@inheritDoc} Frees what the token embedding and the positional encoding hold. */
     @Override
-    public void clear() {
-        tokenEmbedding.clear();
-        positionalEncoding.clear();
-    }
-
-    @Override
-    BlockSettings settings() {
-        return settings;
-    }
-
-    /** A child that was there before stays as it is: it may be shared. */
-    @Override
-    Runnable undo() {
-        List<Block> missing = Stream.of(positionalEncoding, tokenEmbedding)
-                .filter(child -> !child.isInitialized())
-                .toList();
-        return () -> missing.forEach(Block::clear);
-    }
-
-    @Override
-    void loaded(NDManager manager) throws MalformedModelException {
+    protected void loaded(NDManager manager) throws MalformedModelException {
         if (tokenEmbedding instanceof TokenEmbedding own) {
             requireLoaded(own.table(), new Shape(vocabularySize, embeddingSize));
         }
@@ -380,7 +365,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     /** Returns the block's settings and those of the positional encoding. */
     @Override
     public String toString() {
-        return settings + " with " + positionalEncoding;
+        return super.toString() + " with " + positionalEncoding;
     }
 
     /** Builds an {@link InputEmbeddingBlock}. */

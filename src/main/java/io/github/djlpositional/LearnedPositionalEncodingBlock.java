@@ -11,6 +11,11 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.util.PairList;
+import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.internal.ConfiguredBlock;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.nio.ByteBuffer;
 import java.util.Objects;
@@ -45,9 +50,14 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
     private final boolean addToInput;
     private final float dropoutRate;
     private final Parameter table;
-    private final BlockSettings settings;
 
     private LearnedPositionalEncodingBlock(Builder builder) {
+        super(new BlockSettings(LearnedPositionalEncodingBlock.class)
+                .with("embeddingSize", builder.embeddingSize)
+                .with("maxSequenceLength", builder.maxSequenceLength)
+                .with("addToInput", builder.addToInput)
+                .with("sequenceAxis", builder.sequenceAxis)
+                .withUnsaved("dropoutRate", builder.dropoutRate));
         embeddingSize = builder.embeddingSize;
         maxSequenceLength = builder.maxSequenceLength;
         sequenceAxis = builder.sequenceAxis;
@@ -60,12 +70,6 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
                 .optShape(tableShape())
                 .optInitializer(builder.initializer())
                 .build());
-        settings = new BlockSettings(LearnedPositionalEncodingBlock.class)
-                .with("embeddingSize", embeddingSize)
-                .with("maxSequenceLength", maxSequenceLength)
-                .with("addToInput", addToInput)
-                .with("sequenceAxis", sequenceAxis)
-                .withUnsaved("dropoutRate", dropoutRate);
     }
 
     private Shape tableShape() {
@@ -125,7 +129,16 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
         PositionRequest request = PositionRequest.of(inputs, params, embeddingSize, sequenceAxis, maxSequenceLength);
         NDArray rows = parameterStore.getValue(table, request.input().getDevice(), training);
         DataTypes.requireSame(request.input(), rows, "learned table");
-        NDArray encoded = request.answer(addToInput, () -> rows, positions -> lookUp(request.input(), positions, rows));
+        NDArray empty = request.emptyAnswer(addToInput);
+        if (empty != null) {
+            return new NDList(empty);
+        }
+        NDArray encoded;
+        try (NDArray used = request.positions() == null
+                ? request.consecutive(rows)
+                : lookUp(request.input(), request.positions(), rows)) {
+            encoded = request.answer(addToInput, used);
+        }
         return dropOut(encoded, dropoutRate, training);
     }
 
@@ -183,12 +196,7 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
     }
 
     @Override
-    BlockSettings settings() {
-        return settings;
-    }
-
-    @Override
-    void loaded(NDManager manager) throws MalformedModelException {
+    protected void loaded(NDManager manager) throws MalformedModelException {
         requireLoaded(table, tableShape());
     }
 

@@ -2,14 +2,13 @@ package io.github.djlpositional;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.util.PairList;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.StartPosition;
 import java.util.Arrays;
-import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
 
 /**
  * What one forward asks of a positional encoding: an input, and which position each of its steps has. Checked when made,
@@ -30,7 +29,7 @@ record PositionRequest(NDArray input, int axis, NDArray positions, int start) {
      * Reads a forward's inputs.
      *
      * @param inputs {@code [input]} or {@code [input, positions]}
-     * @param params the forward's parameters, of which {@link PositionalEncodingBlock#START_POSITION} is read; may be null
+     * @param params the forward's parameters, of which {@link StartPosition#KEY} is read; may be null
      * @param embeddingSize D
      * @param sequenceAxis the axis of T, negative from the end
      * @param limit one more than the greatest position
@@ -44,17 +43,13 @@ record PositionRequest(NDArray input, int axis, NDArray positions, int start) {
                     inputs.size() + " inputs were given: allowed are [x] or [x, positions]; pass one or two arrays");
         }
         NDArray input = inputs.get(0);
-        DataTypes.requireEmbedding(input.getDataType(), "input " + input.getShape());
+        DataTypes.requireEmbedding(input, "input");
         int axis = requireShape(input.getShape(), embeddingSize, sequenceAxis);
-        Object start = params == null ? null : params.get(PositionalEncodingBlock.START_POSITION);
         if (inputs.size() == 1) {
             return new PositionRequest(
-                    input, axis, null, requireStart(start, input.getShape().get(axis), limit));
+                    input, axis, null, StartPosition.of(params, input.getShape().get(axis), limit));
         }
-        if (start != null) {
-            throw new IllegalArgumentException("both positions and " + PositionalEncodingBlock.START_POSITION + "="
-                    + start + " were given: give the positions of all steps, or where they start, not both");
-        }
+        StartPosition.requireNone(params);
         PositionRequest request = new PositionRequest(input, axis, inputs.get(1), 0);
         request.requirePositionsShape();
         return request;
@@ -90,21 +85,6 @@ record PositionRequest(NDArray input, int axis, NDArray positions, int start) {
     }
 
     /**
-     * Refuses a sequence that is longer than the table.
-     *
-     * @param length T
-     * @param start the first position
-     * @param limit one more than the greatest position
-     */
-    static void requireLength(long length, long start, int limit) {
-        if (start + length > limit) {
-            throw new IllegalArgumentException("sequence length " + length + " at start position " + start
-                    + " exceeds the maximum " + limit + ": build the block with optMaxSequenceLength("
-                    + (start + length) + ") or more");
-        }
-    }
-
-    /**
      * Refuses shapes of which no forward can come.
      *
      * @param shapes those that a block is initialized with
@@ -119,26 +99,7 @@ record PositionRequest(NDArray input, int axis, NDArray positions, int start) {
                             + " input shapes were given: allowed are one for x, or two for x and positions; give the shape of x");
         }
         int axis = requireShape(shapes[0], embeddingSize, sequenceAxis);
-        requireLength(Math.max(0, shapes[0].get(axis)), 0, limit);
-    }
-
-    private static int requireStart(Object start, long length, int limit) {
-        long first = 0;
-        if (start != null) {
-            if (!(start instanceof Integer || start instanceof Long)) {
-                throw new IllegalArgumentException(PositionalEncodingBlock.START_POSITION + " is the "
-                        + start.getClass().getSimpleName() + " " + start
-                        + ": allowed is an Integer or a Long; give the number of the first position");
-            }
-            first = ((Number) start).longValue();
-        }
-        if (first < 0 || first > limit) {
-            throw new IllegalArgumentException(PositionalEncodingBlock.START_POSITION + " " + first
-                    + " is outside 0 to " + limit
-                    + ": count positions from 0, or build the block with a greater optMaxSequenceLength(int)");
-        }
-        requireLength(length, first, limit);
-        return (int) first;
+        StartPosition.requireLength(Math.max(0, shapes[0].get(axis)), 0, limit);
     }
 
     private void requirePositionsShape() {
@@ -205,29 +166,40 @@ record PositionRequest(NDArray input, int axis, NDArray positions, int start) {
     }
 
     /**
+     * Returns the answer where there is nothing to encode.
+     *
+     * @param addToInput whether the encodings are added to the input
+     * @return a new array, or null where there is something
+     */
+    NDArray emptyAnswer(boolean addToInput) {
+        Shape shape = input.getShape();
+        if (addToInput && shape.size() == 0) {
+            return input.duplicate();
+        }
+        if (length() > 0) {
+            return null;
+        }
+        long width = shape.get(shape.dimension() - 1);
+        return input.getManager()
+                .create(isTimeMajor() ? new Shape(0, 1, width) : new Shape(1, 0, width), dataType(), input.getDevice());
+    }
+
+    /**
      * Computes what was asked for.
      *
      * @param addToInput whether the encodings are added to the input
-     * @param table gives the encodings of positions 0, 1, … as (n, D) in the input's data type on its device, n at least
-     *     {@link #end}; not closed here
-     * @param encode gives the encodings of explicit positions, which may be on another device, as their shape + (D), in the
-     *     input's data type on its device and manager; closed here
+     * @param rows the encodings of the positions, (T, D) or with an axis for the batch, in the input's data type on its
+     *     device; not closed here
      * @return the sum, of the input's shape; or the encodings alone, (1, T, D) or (B, T, D), time-major (T, 1, D) or
      *     (T, B, D); a new array on the input's manager
      */
-    NDArray answer(boolean addToInput, Supplier<NDArray> table, UnaryOperator<NDArray> encode) {
-        if (addToInput && input.getShape().size() == 0) {
-            return input.duplicate();
-        }
-        if (length() == 0) {
-            NDManager manager = input.getManager();
-            long width = input.getShape().get(input.getShape().dimension() - 1);
-            return manager.create(
-                    isTimeMajor() ? new Shape(0, 1, width) : new Shape(1, 0, width), dataType(), input.getDevice());
-        }
-        try (NDArray rows = positions == null ? consecutive(table.get()) : encode.apply(positions)) {
-            return addToInput ? addTo(rows) : alone(rows);
-        }
+    NDArray answer(boolean addToInput, NDArray rows) {
+        return addToInput ? addTo(rows) : alone(rows);
+    }
+
+    /** Whether consecutive positions may have the shape (1, T, D): where it is that of the input, but for the batch. */
+    boolean takesBatched() {
+        return input.getShape().dimension() == 3 && !isTimeMajor();
     }
 
     /**
@@ -245,18 +217,40 @@ record PositionRequest(NDArray input, int axis, NDArray positions, int start) {
         return sum;
     }
 
-    private NDArray consecutive(NDArray table) {
+    /**
+     * Adds encodings to the input itself, of which the caller knows that nobody else holds it.
+     *
+     * @param rows as for {@link #addTo}
+     * @return the input
+     */
+    NDArray addInPlace(NDArray rows) {
+        NDArray broadcastable = broadcastable(rows);
+        input.addi(broadcastable);
+        if (broadcastable != rows) {
+            broadcastable.close();
+        }
+        return input;
+    }
+
+    /** The rows of the consecutive positions in a table of all positions, (n, D): a new array on the input's manager. */
+    NDArray consecutive(NDArray table) {
         return table.get(input.getManager(), NDIndex.sliceAxis(0, start, end()));
     }
 
     /** The rows in memory of their own, with an axis for the batch. */
     private NDArray alone(NDArray rows) {
         if (rows.getShape().dimension() == 3) {
-            return rows.duplicate();
+            return copied(rows);
         }
         try (NDArray batched = rows.expandDims(isTimeMajor() ? 1 : 0)) {
-            return batched.duplicate();
+            return copied(batched);
         }
+    }
+
+    private NDArray copied(NDArray rows) {
+        NDArray copy = rows.duplicate();
+        copy.attach(input.getManager());
+        return copy;
     }
 
     /** The rows in a shape that broadcasts over the input: the rows themselves where nothing needs to change. */

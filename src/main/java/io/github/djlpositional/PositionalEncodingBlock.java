@@ -2,7 +2,6 @@ package io.github.djlpositional;
 
 import ai.djl.Device;
 import ai.djl.MalformedModelException;
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -12,6 +11,16 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.util.PairList;
+import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.internal.ConfiguredBlock;
+import io.github.djlpositional.internal.ConstantArray;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.GrowingTable;
+import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.InPlace;
+import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.RealPositions;
+import io.github.djlpositional.internal.StartPosition;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.nio.ByteBuffer;
@@ -70,43 +79,42 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
      * The key of the forward parameter that gives the position of the first step, an Integer or Long from 0. DJL's
      * {@link ai.djl.nn.SequentialBlock} does not hand forward parameters on to its blocks.
      */
-    public static final String START_POSITION = "startPosition";
+    public static final String START_POSITION = StartPosition.KEY;
 
     /** The maximum sequence length where none is set. */
     static final int DEFAULT_MAX_SEQUENCE_LENGTH = 5000;
 
     private final SinusoidalEncoding encoding;
-    private final boolean autoExtend;
     private final int sequenceAxis;
     private final boolean addToInput;
     private final float dropoutRate;
-    private final BlockSettings settings;
 
     /** The factor of the encodings, (1); null where they have none. */
     private final Parameter scale;
 
-    /** Replaced by a longer one where the block extends itself; what is in use by others stays until they are done. */
-    private volatile Table table;
+    private final GrowingTable table;
 
     /** The data type of {@link #getEncodings} and {@link #encode}. */
     private volatile DataType dataType = DataType.FLOAT32;
 
     private PositionalEncodingBlock(Builder builder, SinusoidalEncoding encoding) {
+        super(new BlockSettings(PositionalEncodingBlock.class)
+                .with("encoding", encoding)
+                .with("maxSequenceLength", builder.maxSequenceLength)
+                .with("addToInput", builder.addToInput)
+                .with("sequenceAxis", builder.sequenceAxis)
+                .with("learnedScale", builder.learnedScale != null)
+                .withUnsaved("autoExtend", builder.autoExtend)
+                .withUnsaved("dropoutRate", builder.dropoutRate));
         this.encoding = encoding;
-        autoExtend = builder.autoExtend;
         sequenceAxis = builder.sequenceAxis;
         addToInput = builder.addToInput;
         dropoutRate = builder.dropoutRate;
-        settings = new BlockSettings(PositionalEncodingBlock.class)
-                .with("encoding", encoding)
-                .with("maxSequenceLength", builder.maxSequenceLength)
-                .with("addToInput", addToInput)
-                .with("sequenceAxis", sequenceAxis)
-                .with("learnedScale", builder.learnedScale != null)
-                .withUnsaved("autoExtend", autoExtend)
-                .withUnsaved("dropoutRate", dropoutRate);
         scale = builder.learnedScale == null ? null : addParameter(scaleParameter(builder.learnedScale));
-        table = new Table(encoding, builder.maxSequenceLength);
+        table = new GrowingTable(
+                builder.maxSequenceLength,
+                builder.autoExtend ? Integer.MAX_VALUE - 1 : builder.maxSequenceLength,
+                length -> new ConstantArray(new Shape(length, encoding.getEmbeddingSize()), encoding::write));
     }
 
     private static Parameter scaleParameter(float initial) {
@@ -116,17 +124,6 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
                 .optShape(new Shape(1))
                 .optInitializer(new ConstantInitializer(initial))
                 .build();
-    }
-
-    /** The encodings of positions 0 … length - 1. */
-    private static final class Table {
-        private final int length;
-        private final ConstantArray array;
-
-        Table(SinusoidalEncoding encoding, int length) {
-            this.length = length;
-            array = new ConstantArray(new Shape(length, encoding.getEmbeddingSize()), encoding::write);
-        }
     }
 
     /**
@@ -154,7 +151,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
      * @return the number of rows in the table
      */
     public int getMaxSequenceLength() {
-        return table.length;
+        return table.length();
     }
 
     /**
@@ -186,7 +183,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
      *     or loaded with is closed
      */
     public NDArray getEncodings() {
-        ConstantArray array = table.array;
+        ConstantArray array = table.current();
         NDManager owner = array.owner();
         if (owner == null) {
             throw new IllegalStateException("the block has no open manager to make its table with: initialize it with"
@@ -238,11 +235,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
         if (positions.getDataType().isInteger()) {
             return lookUp(positions, manager, device, type);
         }
-        if (DataTypes.isReal(positions.getDataType())) {
-            return compute(positions, manager, device, type);
-        }
-        throw new IllegalArgumentException("positions have data type " + positions.getDataType()
-                + ": allowed is any integer type, float16, float32 or float64; convert them with toType");
+        return compute(positions, manager, device, type);
     }
 
     private NDArray lookUp(NDArray positions, NDManager manager, Device device, DataType type) {
@@ -250,68 +243,14 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
         if (shape.size() == 0) {
             return manager.create(shape, type, device);
         }
-        int last = Indices.requireBelow(positions, limit(), "position", Indices.POSITION_REMEDY);
-        ConstantArray array = retained(last + 1, manager.getEngine(), device, type);
-        try {
-            return Indices.lookUp(positions, array.on(manager.getEngine(), device, type), manager);
-        } finally {
-            array.release();
+        int last = Indices.requireBelow(positions, table.limit(), "position", Indices.POSITION_REMEDY);
+        try (GrowingTable.Use use = table.use(last + 1, manager.getEngine(), device, type)) {
+            return Indices.lookUp(positions, use.on(manager.getEngine(), device, type), manager);
         }
-    }
-
-    /** One more than the greatest position that may be asked for. */
-    private int limit() {
-        return autoExtend ? Integer.MAX_VALUE - 1 : table.length;
-    }
-
-    /**
-     * The table, of at least the given length; extended to twice what it was, or more, where it is shorter. The caller
-     * releases it.
-     */
-    private ConstantArray retained(int length, Engine engine, Device device, DataType type) {
-        while (true) {
-            Table current = table;
-            ConstantArray array = (length <= current.length ? current : extend(length, engine, device, type)).array;
-            // false where another thread has just replaced it by a longer one
-            if (array.retain()) {
-                return array;
-            }
-        }
-    }
-
-    private synchronized Table extend(int length, Engine engine, Device device, DataType type) {
-        Table shorter = table;
-        if (length > shorter.length) {
-            Table longer = new Table(encoding, (int) Math.max(length, Math.min(2L * shorter.length, limit())));
-            NDManager owner = shorter.array.owner();
-            if (owner != null) {
-                longer.array.ownedBy(owner);
-            }
-            // made before it is used: where there is no room for it, the shorter one stays
-            longer.array.on(engine, device, type);
-            table = longer;
-            shorter.array.drop();
-        }
-        return table;
     }
 
     private NDArray compute(NDArray positions, NDManager manager, Device device, DataType type) {
-        double[] values;
-        NDArray doubles = positions.toType(DataType.FLOAT64, false);
-        try {
-            values = doubles.toDoubleArray();
-        } finally {
-            if (doubles != positions) {
-                doubles.close();
-            }
-        }
-        for (int i = 0; i < values.length; i++) {
-            if (!(values[i] >= 0 && values[i] < limit())) {
-                throw new IllegalArgumentException("position " + values[i] + " at index " + i + " of "
-                        + positions.getShape() + " is outside 0 to " + limit() + " (exclusive): "
-                        + Indices.POSITION_REMEDY);
-            }
-        }
+        double[] values = RealPositions.values(positions, table.limit());
         Shape shape = positions.getShape().add(getEmbeddingSize());
         if (shape.size() == 0) {
             return manager.create(shape, type, device);
@@ -324,7 +263,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
     @Override
     protected NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        PositionRequest request = PositionRequest.of(inputs, params, getEmbeddingSize(), sequenceAxis, limit());
+        PositionRequest request = PositionRequest.of(inputs, params, getEmbeddingSize(), sequenceAxis, table.limit());
         NDArray encoded = scale == null ? answer(request, addToInput) : scaled(request, parameterStore, training);
         return dropOut(encoded, dropoutRate, training);
     }
@@ -345,18 +284,67 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
     }
 
     private NDArray answer(PositionRequest request, boolean add) {
-        NDArray x = request.input();
-        Engine engine = x.getManager().getEngine();
-        boolean isConsecutive = request.positions() == null && request.length() > 0;
-        ConstantArray array = retained(isConsecutive ? request.end() : 0, engine, x.getDevice(), request.dataType());
-        try {
-            return request.answer(
-                    add,
-                    () -> array.on(engine, x.getDevice(), request.dataType()),
-                    positions -> encode(positions, x.getManager(), x.getDevice(), request.dataType()));
-        } finally {
-            array.release();
+        NDArray empty = request.emptyAnswer(add);
+        if (empty != null) {
+            return empty;
         }
+        if (request.positions() != null) {
+            try (NDArray rows = encoded(request)) {
+                return request.answer(add, rows);
+            }
+        }
+        try (GrowingTable.Rows rows = consecutive(request)) {
+            if (request.takesBatched()) {
+                return request.answer(add, rows.array());
+            }
+            try (NDArray plain = rows.array().squeeze(0)) {
+                return request.answer(add, plain);
+            }
+        }
+    }
+
+    private NDArray encoded(PositionRequest request) {
+        NDArray x = request.input();
+        return encode(request.positions(), x.getManager(), x.getDevice(), request.dataType());
+    }
+
+    private GrowingTable.Rows consecutive(PositionRequest request) {
+        NDArray x = request.input();
+        return table.rows(
+                request.start(),
+                Math.toIntExact(request.length()),
+                x.getManager().getEngine(),
+                x.getDevice(),
+                request.dataType());
+    }
+
+    /**
+     * Adds the encodings to an input that nobody but the caller holds, without a new array: a forward for
+     * {@link InputEmbeddingBlock}, where there is neither a learned scale nor dropout.
+     *
+     * @return whether it is done; false where it needs a new array
+     */
+    boolean addInPlace(NDList inputs, boolean training, PairList<String, Object> params) {
+        if (!addToInput || scale != null || (training && dropoutRate > 0) || !InPlace.isSafe(inputs.head())) {
+            return false;
+        }
+        PositionRequest request = PositionRequest.of(inputs, params, getEmbeddingSize(), sequenceAxis, table.limit());
+        if (request.input().getShape().size() == 0) {
+            return true;
+        }
+        if (!request.takesBatched()) {
+            return false;
+        }
+        if (request.positions() != null) {
+            try (NDArray rows = encoded(request)) {
+                request.addInPlace(rows);
+            }
+            return true;
+        }
+        try (GrowingTable.Rows rows = consecutive(request)) {
+            request.addInPlace(rows.array());
+        }
+        return true;
     }
 
     /**
@@ -384,8 +372,8 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
         DataTypes.requireEmbedding(dataType, toString());
-        PositionRequest.requireInitial(inputShapes, getEmbeddingSize(), sequenceAxis, limit());
-        ConstantArray array = table.array;
+        PositionRequest.requireInitial(inputShapes, getEmbeddingSize(), sequenceAxis, table.limit());
+        ConstantArray array = table.current();
         array.ownedBy(manager);
         array.on(manager.getEngine(), manager.getDevice(), dataType);
         this.dataType = dataType;
@@ -396,7 +384,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
     @Override
     public void clear() {
         super.clear();
-        table.array.close();
+        table.current().close();
     }
 
     /**
@@ -418,16 +406,11 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
     }
 
     @Override
-    BlockSettings settings() {
-        return settings;
-    }
-
-    @Override
-    void loaded(NDManager manager) throws MalformedModelException {
+    protected void loaded(NDManager manager) throws MalformedModelException {
         if (scale != null) {
             requireLoaded(scale, new Shape(1));
         }
-        table.array.ownedBy(manager);
+        table.current().ownedBy(manager);
     }
 
     /** Builds a {@link PositionalEncodingBlock}. */

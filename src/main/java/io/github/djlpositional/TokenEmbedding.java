@@ -14,6 +14,7 @@ import ai.djl.nn.core.Embedding;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
+import io.github.djlpositional.internal.DataTypes;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;

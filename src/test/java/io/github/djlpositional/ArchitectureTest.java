@@ -8,7 +8,7 @@ import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import org.junit.jupiter.api.Test;
 
-/** Who may know whom: blocks → math, and of DJL the API alone. */
+/** Who may know whom: attention → blocks → internal → math, and of DJL the API alone. */
 class ArchitectureTest {
 
     private static final JavaClasses LIBRARY = new ClassFileImporter()
@@ -23,6 +23,29 @@ class ArchitectureTest {
                 .should()
                 .onlyDependOnClassesThat()
                 .resideInAnyPackage("java..", "io.github.djlpositional.math..")
+                .check(LIBRARY);
+    }
+
+    @Test
+    void whatBlocksAreMadeOfKnowsNoBlock() {
+        classes()
+                .that()
+                .resideInAPackage("..internal..")
+                .should()
+                .onlyDependOnClassesThat()
+                .resideInAnyPackage(
+                        "java..", "ai.djl..", "io.github.djlpositional.math..", "io.github.djlpositional.internal..")
+                .check(LIBRARY);
+    }
+
+    @Test
+    void absoluteEncodingsKnowNoAttention() {
+        noClasses()
+                .that()
+                .resideInAPackage("io.github.djlpositional")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("..attention..")
                 .check(LIBRARY);
     }
 

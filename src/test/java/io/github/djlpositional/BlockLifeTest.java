@@ -584,8 +584,31 @@ class BlockLifeTest {
             for (int size = 1; size < 50; size++) {
                 Forward.infer(manager, grids, manager.zeros(new Shape(1, size, 1, 8)));
             }
-            // of 200 lengths and 50 grids: the inputs and outputs, one table, and the last eight
-            assertThat(manager.getManagedArrays()).hasSize(2 * 199 + 2 * 49 + 1 + 8);
+            // of 200 lengths and 50 grids: the inputs and outputs, one table and its latest slice, and the last eight
+            assertThat(manager.getManagedArrays()).hasSize(2 * 199 + 2 * 49 + 1 + 1 + 8);
+        }
+    }
+
+    @EngineTest
+    void tableTakesItsOwnBytesAndNoMore(Engine engine) throws Exception {
+        if (ResidentMemory.bytes() == 0) {
+            return;
+        }
+        try (NDManager manager = engine.newBaseManager(Device.cpu())) {
+            Block block = PositionalEncodingBlock.builder()
+                    .setEmbeddingSize(64)
+                    .optMaxSequenceLength(1_000_000)
+                    .build();
+            long before = ResidentMemory.bytes();
+            long peakFrom = ResidentMemory.resetPeak();
+            block.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 64));
+            long bytes = 4L * 64 * 1_000_000;
+            // pieces of 8 MB on the way, in Java and in the engine, and whatever Java's heap does meanwhile; less where
+            // the
+            // process has freed memory to make it in
+            assertThat(ResidentMemory.peak() - peakFrom).isBetween(bytes / 2, bytes + (64 << 20));
+            assertThat(ResidentMemory.bytes() - before).isBetween(bytes / 2, bytes + (48 << 20));
+            block.clear();
         }
     }
 

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.extension.TestTemplateInvocationContext;
 import org.junit.jupiter.api.extension.TestTemplateInvocationContextProvider;
 
 /** Runs a test once on each engine; see {@link EngineTest}. */
-final class EngineTestExtension implements TestTemplateInvocationContextProvider {
+public final class EngineTestExtension implements TestTemplateInvocationContextProvider {
 
     private static final List<String> ENGINES = List.of("PyTorch", "MXNet");
 
@@ -32,7 +32,7 @@ final class EngineTestExtension implements TestTemplateInvocationContextProvider
     }
 
     /** The description that each engine's native library carries with it. */
-    static boolean hasNatives(String engine) {
+    public static boolean hasNatives(String engine) {
         return EngineTestExtension.class.getResource("/native/lib/" + engine.toLowerCase(Locale.ROOT) + ".properties")
                 != null;
     }

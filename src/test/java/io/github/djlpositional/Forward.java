@@ -8,15 +8,15 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 
 /** Calls a block as the tests do. */
-final class Forward {
+public final class Forward {
 
     private Forward() {}
 
-    static NDArray infer(NDManager manager, Block block, NDArray... inputs) {
+    public static NDArray infer(NDManager manager, Block block, NDArray... inputs) {
         return infer(manager, block, null, inputs);
     }
 
-    static NDArray inferFrom(NDManager manager, Object startPosition, Block block, NDArray... inputs) {
+    public static NDArray inferFrom(NDManager manager, Object startPosition, Block block, NDArray... inputs) {
         PairList<String, Object> params = new PairList<>();
         params.add(PositionalEncodingBlock.START_POSITION, startPosition);
         return infer(manager, block, params, inputs);

@@ -13,6 +13,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
+import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.GridEncoding;
 import java.io.ByteArrayInputStream;

@@ -171,6 +171,48 @@ class InputEmbeddingBlockTest {
     }
 
     @EngineTest
+    void neverWritesToWhatAGivenEmbeddingReturns(NDManager manager) {
+        NDArray held = manager.ones(new Shape(2, 3, 4));
+        for (boolean scale : new boolean[] {false, true}) {
+            InputEmbeddingBlock block = initialized(
+                    manager,
+                    builder()
+                            .optScaleEmbedding(scale)
+                            .optTokenEmbedding(LambdaBlock.singleton(ids -> held))
+                            .build());
+            Forward.infer(manager, block, ids(manager));
+            assertThat(held.toFloatArray()).containsOnly(1f);
+        }
+    }
+
+    @EngineTest
+    void neverWritesToItsTable(NDManager manager) {
+        InputEmbeddingBlock block =
+                initialized(manager, builder().optScaleEmbedding(true).build());
+        float[] table = block.getTokenTable().getArray().toFloatArray();
+        float[] first = Forward.infer(manager, block, ids(manager)).toFloatArray();
+        assertThat(Forward.infer(manager, block, ids(manager)).toFloatArray()).isEqualTo(first);
+        assertThat(block.getTokenTable().getArray().toFloatArray()).isEqualTo(table);
+    }
+
+    @EngineTest
+    void gradientsHaveTheScaleWhetherOrNotItIsAppliedInPlace(NDManager manager) {
+        InputEmbeddingBlock block =
+                initialized(manager, builder().optScaleEmbedding(true).build());
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            NDArray y = block.forward(new ParameterStore(manager, false), new NDList(ids(manager)), true)
+                    .singletonOrThrow();
+            collector.backward(y.sum());
+        }
+        // ids 0 and 3 occur twice, 1 and 6 once; the scale is 2
+        float[] gradient = block.getTokenTable().getArray().getGradient().toFloatArray();
+        float[] expected = {4, 2, 0, 4, 0, 0, 2};
+        for (int i = 0; i < gradient.length; i++) {
+            assertThat(gradient[i]).isEqualTo(expected[Math.floorDiv(i, 4)]);
+        }
+    }
+
+    @EngineTest
     void takesAnyPositionalEncoding(NDManager manager) {
         InputEmbeddingBlock none = initialized(
                 manager,

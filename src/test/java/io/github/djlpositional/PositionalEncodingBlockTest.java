@@ -1,6 +1,7 @@
 package io.github.djlpositional;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
@@ -12,6 +13,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
+import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.math.BigDecimal;
@@ -542,5 +544,31 @@ class PositionalEncodingBlockTest {
                         "PositionalEncodingBlock(encoding=SinusoidalEncoding(size=8, geometric(count=4, base=10000,"
                                 + " period=4), INTERLEAVED, sine first), maxSequenceLength=20, addToInput=true,"
                                 + " sequenceAxis=-2, learnedScale=false, autoExtend=false, dropoutRate=0.0)");
+    }
+
+    @EngineTest
+    void manyExplicitPositionsAreCheckedLikeFew(NDManager manager) {
+        PositionalEncodingBlock block = PositionalEncodingBlock.builder()
+                .setEmbeddingSize(4)
+                .optMaxSequenceLength(120)
+                .build();
+        NDArray x = manager.zeros(new Shape(1, 100, 4));
+        float[] table = SinusoidalEncoding.vaswani(4).table(0, 120);
+        for (DataType type : new DataType[] {DataType.INT8, DataType.UINT8, DataType.INT32, DataType.INT64}) {
+            NDArray good = manager.arange(20, 120, 1, DataType.INT32).toType(type, false);
+            assertThat(Forward.infer(manager, block, x, good).toFloatArray())
+                    .isEqualTo(Arrays.copyOfRange(table, 80, 480));
+            int[] values = good.toType(DataType.INT32, true).toIntArray();
+            for (int bad : new int[] {-1, 120}) {
+                if (bad < 0 && type == DataType.UINT8) {
+                    continue;
+                }
+                values[57] = bad;
+                NDArray positions = manager.create(values).toType(type, false);
+                assertThatIllegalArgumentException()
+                        .isThrownBy(() -> Forward.infer(manager, block, x, positions))
+                        .withMessageStartingWith("position " + bad + " at index 57 of (100) is outside 0 to 119");
+            }
+        }
     }
 }

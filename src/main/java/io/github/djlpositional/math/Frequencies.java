@@ -1,6 +1,5 @@
 package io.github.djlpositional.math;
 
-import java.math.BigDecimal;
 import java.util.Arrays;
 import java.util.stream.Collectors;
 
@@ -49,12 +48,16 @@ public final class Frequencies {
         requireCount(count);
         requirePositive("base", base, "the paper's is 10000");
         requirePositive("period", period, "the paper's is half the embedding size");
-        DoubleDouble logStep = DoubleDouble.of(base).log().dividedBy(DoubleDouble.of(-period));
-        return exponentials(
+        return geometric(
                 count,
-                logStep,
-                DoubleDouble.of(1),
-                "geometric(count=" + count + ", base=" + text(base) + ", period=" + text(period) + ")");
+                DoubleDouble.of(base).log(),
+                period,
+                "geometric(count=" + count + ", base=" + ExactText.of(base) + ", period=" + ExactText.of(period) + ")");
+    }
+
+    /** A geometric sequence whose base need not be a double. */
+    static Frequencies geometric(int count, DoubleDouble logBase, double period, String description) {
+        return exponentials(count, logBase.dividedBy(DoubleDouble.of(-period)), DoubleDouble.of(1), description);
     }
 
     /**
@@ -80,7 +83,8 @@ public final class Frequencies {
                 count,
                 logStep,
                 DoubleDouble.of(minTimescale),
-                "timescales(count=" + count + ", min=" + text(minTimescale) + ", max=" + text(maxTimescale) + ")");
+                "timescales(count=" + count + ", min=" + ExactText.of(minTimescale) + ", max="
+                        + ExactText.of(maxTimescale) + ")");
     }
 
     /**
@@ -102,6 +106,16 @@ public final class Frequencies {
         return new Frequencies(exact, "of(" + describe(frequencies) + ")");
     }
 
+    /** The frequencies of a computation in this package, with a text that tells them from all others. */
+    static Frequencies exact(DoubleDouble[] frequencies, String description) {
+        return new Frequencies(frequencies, description);
+    }
+
+    /** A frequency in full. */
+    DoubleDouble exactly(int pair) {
+        return new DoubleDouble(high[pair], low[pair]);
+    }
+
     /**
      * Returns these frequencies times a factor, for conventions that scale the position.
      *
@@ -117,7 +131,7 @@ public final class Frequencies {
         }
         DoubleDouble[] scaled = new DoubleDouble[size()];
         for (int pair = 0; pair < scaled.length; pair++) {
-            scaled[pair] = new DoubleDouble(high[pair], low[pair]).times(factor);
+            scaled[pair] = exactly(pair).times(factor);
             double size = Math.abs(scaled[pair].high());
             if (high[pair] != 0 && !(size > LEAST && size < GREATEST)) {
                 throw new IllegalArgumentException(
@@ -126,7 +140,7 @@ public final class Frequencies {
                                 + "; give a factor nearer to 1");
             }
         }
-        return new Frequencies(scaled, description + " · " + text(factor));
+        return new Frequencies(scaled, description + " · " + ExactText.of(factor));
     }
 
     private static Frequencies exponentials(int count, DoubleDouble logStep, DoubleDouble scale, String description) {
@@ -144,19 +158,14 @@ public final class Frequencies {
         return new Frequencies(frequencies, description);
     }
 
-    private static String describe(double... frequencies) {
+    /** Numbers as text: all of a few, of many enough to tell them from others. */
+    static String describe(double... frequencies) {
         if (frequencies.length <= 8) {
-            return Arrays.stream(frequencies).mapToObj(Frequencies::text).collect(Collectors.joining(", "));
+            return Arrays.stream(frequencies).mapToObj(ExactText::of).collect(Collectors.joining(", "));
         }
-        return frequencies.length + " values from " + text(frequencies[0]) + " to "
-                + text(frequencies[frequencies.length - 1]) + ", hash "
+        return frequencies.length + " values from " + ExactText.of(frequencies[0]) + " to "
+                + ExactText.of(frequencies[frequencies.length - 1]) + ", hash "
                 + Integer.toHexString(Arrays.hashCode(frequencies));
-    }
-
-    /** A double as text that is the same on every Java: {@code Double.toString} changed its digits in Java 19. */
-    private static String text(double value) {
-        String decimal = new BigDecimal(value).stripTrailingZeros().toPlainString();
-        return decimal.length() <= 17 ? decimal : Double.toHexString(value);
     }
 
     private static void requireCount(int count) {
@@ -206,9 +215,10 @@ public final class Frequencies {
      */
     public double sine(double position, int pair) {
         double angle = position * high[pair];
-        double rest = angleRest(position, pair, angle);
-        double sine = StrictMath.sin(angle);
-        double cosine = StrictMath.cos(angle);
+        return correctedSine(StrictMath.sin(angle), StrictMath.cos(angle), angleRest(position, pair, angle));
+    }
+
+    private static double correctedSine(double sine, double cosine, double rest) {
         return Math.abs(rest) < FIRST_ORDER_LIMIT
                 ? sine + rest * cosine
                 : sine * StrictMath.cos(rest) + cosine * StrictMath.sin(rest);
@@ -224,12 +234,27 @@ public final class Frequencies {
      */
     public double cosine(double position, int pair) {
         double angle = position * high[pair];
-        double rest = angleRest(position, pair, angle);
-        double sine = StrictMath.sin(angle);
-        double cosine = StrictMath.cos(angle);
+        return correctedCosine(StrictMath.sin(angle), StrictMath.cos(angle), angleRest(position, pair, angle));
+    }
+
+    private static double correctedCosine(double sine, double cosine, double rest) {
         return Math.abs(rest) < FIRST_ORDER_LIMIT
                 ? cosine - rest * sine
                 : cosine * StrictMath.cos(rest) - sine * StrictMath.sin(rest);
+    }
+
+    /** The sines of all pairs at a position, then their cosines: {@link #half} of each, at half the cost. */
+    double[] halves(double position) {
+        double[] halves = new double[2 * size()];
+        for (int pair = 0; pair < size(); pair++) {
+            double angle = position * high[pair];
+            double rest = angleRest(position, pair, angle);
+            double sine = StrictMath.sin(angle);
+            double cosine = StrictMath.cos(angle);
+            halves[pair] = correctedSine(sine, cosine, rest);
+            halves[size() + pair] = correctedCosine(sine, cosine, rest);
+        }
+        return halves;
     }
 
     /** The sine of pair {@code half}, or where that is past the last pair, the cosine of pair {@code half - size()}. */

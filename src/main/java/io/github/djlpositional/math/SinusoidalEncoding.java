@@ -279,7 +279,7 @@ public final class SinusoidalEncoding {
     public float[] table(int start, int length) {
         requireLength(length, 1);
         float[] table = new float[length * embeddingSize];
-        forEachNearest(start, length, FloatFormat.FLOAT32, (index, value) -> table[index] = (float) value);
+        forEachNearestFloat(start, length, (index, value) -> table[index] = value);
         return table;
     }
 
@@ -294,7 +294,11 @@ public final class SinusoidalEncoding {
      */
     public void write(int start, int length, FloatFormat format, ByteBuffer out) {
         requireRoom(length, format, out);
-        forEachNearest(start, length, format, (index, value) -> format.put(out, index, value));
+        if (format == FloatFormat.FLOAT32) {
+            forEachNearestFloat(start, length, (index, value) -> out.putFloat(index * Float.BYTES, value));
+        } else {
+            forEachNearest(start, length, format, (index, value) -> format.put(out, index, value));
+        }
     }
 
     /**
@@ -323,14 +327,39 @@ public final class SinusoidalEncoding {
         void put(int index, double value);
     }
 
+    /** Receives a float. */
+    @FunctionalInterface
+    private interface FloatSink {
+        void put(int index, float value);
+    }
+
+    /** {@link #forEachNearest} of the format that is asked for most, twice as fast. */
+    private void forEachNearestFloat(int start, int length, FloatSink sink) {
+        new RotatedRows(frequencies).forEach(start, length, (row, values) -> {
+            int line = row * embeddingSize;
+            for (int dimension = 0; dimension < embeddingSize; dimension++) {
+                int half = halfAt[dimension];
+                float nearest = 0;
+                if (half >= 0) {
+                    nearest = (float) (values[half] - RotatedRows.ERROR);
+                    if (nearest != (float) (values[half] + RotatedRows.ERROR)) {
+                        nearest = (float) half((double) start + row, half);
+                    }
+                }
+                sink.put(line + dimension, nearest);
+            }
+        });
+    }
+
     private void forEachNearest(int start, int length, FloatFormat format, Sink sink) {
-        new RotatedRows(frequencies).forEach(start, length, (row, values, errors) -> {
+        new RotatedRows(frequencies).forEach(start, length, (row, values) -> {
             for (int dimension = 0; dimension < embeddingSize; dimension++) {
                 int half = halfAt[dimension];
                 double nearest = 0;
                 if (half >= 0) {
-                    nearest = format.round(values[half] - errors[half]);
-                    if (nearest != format.round(values[half] + errors[half])) {
+                    nearest = format.round(values[half] - RotatedRows.ERROR);
+                    // compared as numbers with a sign: in half precision both ends of a zero's interval are zeros
+                    if (Double.compare(nearest, format.round(values[half] + RotatedRows.ERROR)) != 0) {
                         nearest = format.round(half((double) start + row, half));
                     }
                 }

@@ -11,16 +11,15 @@ import ai.djl.nn.Block;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.nn.norm.LayerNorm;
-import ai.djl.nn.transformer.ScaledDotProductAttentionBlock;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 
 /**
  * One encoder layer after Vaswani et al., <em>Attention Is All You Need</em> (2017), section 3.1: self-attention and a
  * feed-forward network, each followed by dropout, a residual connection and layer normalization.
  *
- * <p>Inputs: x (B, T, D) and an offset that is added to the attention scores, (B, 1, 1, T), 0 for a token and very negative
- * for padding. Output: (B, T, D).
+ * <p>Inputs: x (B, T, D) and a mask (B, T), 1 for a token and 0 for padding. Output: (B, T, D).
  *
  * <p>DJL's own {@code TransformerEncoderBlock} normalizes over the batch and adds the input twice, so it is not used here.
  */
@@ -35,17 +34,16 @@ final class EncoderLayer extends AbstractBlock {
     private final Block narrow;
     private final Block feedForwardNorm;
 
-    EncoderLayer(int embeddingSize, int heads, int feedForwardSize, float dropoutRate) {
-        this.embeddingSize = embeddingSize;
-        this.feedForwardSize = feedForwardSize;
-        this.dropoutRate = dropoutRate;
-        attention = addChildBlock(
-                "attention",
-                ScaledDotProductAttentionBlock.builder()
-                        .setEmbeddingSize(embeddingSize)
-                        .setHeadCount(heads)
-                        .optAttentionProbsDropoutProb(dropoutRate)
-                        .build());
+    EncoderLayer(EncoderSpec spec) {
+        embeddingSize = spec.embeddingSize();
+        feedForwardSize = spec.feedForwardSize();
+        dropoutRate = spec.dropoutRate();
+        MultiHeadAttentionBlock.Builder heads = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(embeddingSize)
+                .setHeadCount(spec.heads())
+                .optDropoutRate(dropoutRate);
+        spec.encoding().addTo(heads, spec);
+        attention = addChildBlock("attention", heads.build());
         attentionNorm =
                 addChildBlock("attentionNorm", LayerNorm.builder().axis(2).build());
         widen = addChildBlock(
@@ -60,8 +58,8 @@ final class EncoderLayer extends AbstractBlock {
     protected NDList forwardInternal(
             ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
         NDArray x = inputs.get(0);
-        NDArray scoreOffset = inputs.get(1);
-        NDArray attended = apply(attention, store, training, x, scoreOffset);
+        NDArray isToken = inputs.get(1);
+        NDArray attended = apply(attention, store, training, x, isToken);
         x = apply(attentionNorm, store, training, x.add(dropout(attended, training)));
         NDArray fed = apply(narrow, store, training, Activation.relu(apply(widen, store, training, x)));
         return new NDList(apply(feedForwardNorm, store, training, x.add(dropout(fed, training))));

@@ -20,4 +20,10 @@ public record EncoderSpec(
         int layers,
         int heads,
         int feedForwardSize,
-        float dropoutRate) {}
+        float dropoutRate) {
+
+    /** The size of one attention head. */
+    int headSize() {
+        return embeddingSize / heads;
+    }
+}

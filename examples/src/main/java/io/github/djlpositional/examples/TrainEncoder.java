@@ -8,7 +8,6 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
@@ -20,7 +19,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
@@ -33,7 +31,7 @@ import picocli.CommandLine.Spec;
         name = "train-encoder",
         mixinStandardHelpOptions = true,
         version = "djl-positional examples 0.1.0",
-        subcommands = JudgeSentences.class,
+        subcommands = {JudgeSentences.class, CompareEncodings.class},
         sortOptions = false,
         description = {
             "Train small transformer encoders to tell sentences in order from shuffled ones,",
@@ -57,6 +55,9 @@ public final class TrainEncoder implements Callable<Integer> {
     @Mixin
     private EngineOptions engineOptions;
 
+    @Mixin
+    private TrainingOptions trainingOptions;
+
     @Option(
             names = "--encoding",
             paramLabel = "KIND",
@@ -64,13 +65,6 @@ public final class TrainEncoder implements Callable<Integer> {
             defaultValue = "none,sinusoidal",
             description = "One or more of ${COMPLETION-CANDIDATES}, separated by commas (default: ${DEFAULT-VALUE}).")
     private List<Encoding> encodings;
-
-    @Option(
-            names = "--epochs",
-            paramLabel = "N",
-            defaultValue = "3",
-            description = "How often every sentence is seen (default: ${DEFAULT-VALUE}).")
-    private int epochs;
 
     @Option(
             names = "--glosses",
@@ -87,67 +81,11 @@ public final class TrainEncoder implements Callable<Integer> {
     private int heldOut;
 
     @Option(
-            names = "--vocabulary",
-            paramLabel = "N",
-            defaultValue = "2500",
-            description = "The number of token ids (default: ${DEFAULT-VALUE}).")
-    private int vocabularySize;
-
-    @Option(
             names = "--max-words",
             paramLabel = "N",
             defaultValue = "16",
             description = "Longer sentences are cut to this (default: ${DEFAULT-VALUE}).")
     private int maxWords;
-
-    @Option(
-            names = "--size",
-            paramLabel = "N",
-            defaultValue = "64",
-            description = "The embedding size dModel (default: ${DEFAULT-VALUE}).")
-    private int size;
-
-    @Option(
-            names = "--layers",
-            paramLabel = "N",
-            defaultValue = "3",
-            description = "The number of encoder layers (default: ${DEFAULT-VALUE}).")
-    private int layers;
-
-    @Option(
-            names = "--heads",
-            paramLabel = "N",
-            defaultValue = "4",
-            description = "The number of attention heads (default: ${DEFAULT-VALUE}).")
-    private int heads;
-
-    @Option(
-            names = "--feed-forward",
-            paramLabel = "N",
-            defaultValue = "256",
-            description = "The width of the feed-forward network (default: ${DEFAULT-VALUE}).")
-    private int feedForwardSize;
-
-    @Option(
-            names = "--dropout",
-            paramLabel = "RATE",
-            defaultValue = "0",
-            description = "The part that is dropped in training, from 0 to below 1 (default: ${DEFAULT-VALUE}).")
-    private float dropoutRate;
-
-    @Option(
-            names = "--batch",
-            paramLabel = "N",
-            defaultValue = "128",
-            description = "The number of examples in a batch (default: ${DEFAULT-VALUE}).")
-    private int batchSize;
-
-    @Option(
-            names = "--learning-rate",
-            paramLabel = "RATE",
-            defaultValue = "0.002",
-            description = "The highest learning rate (default: ${DEFAULT-VALUE}).")
-    private float learningRate;
 
     @Option(
             names = "--seed",
@@ -174,7 +112,7 @@ public final class TrainEncoder implements Callable<Integer> {
     private static final AtomicReference<State> STATE = new AtomicReference<>(State.STARTED);
 
     /** One encoder's line in the table. */
-    private record Result(Encoding encoding, float accuracy, Duration time) {}
+    private record Result(Encoding encoding, double accuracy, Duration time) {}
 
     /**
      * Runs the program.
@@ -231,7 +169,7 @@ public final class TrainEncoder implements Callable<Integer> {
         }
         List<List<String>> training = sentences.subList(0, glosses);
         List<List<String>> measuring = sentences.subList(glosses, glosses + heldOut);
-        Vocabulary vocabulary = Vocabulary.mostFrequent(training, vocabularySize);
+        Vocabulary vocabulary = Vocabulary.mostFrequent(training, trainingOptions.vocabularySize());
         out.printf(
                 "%,d definitions from WordNet to learn from, %,d others held out; %,d token ids; %s %s on %s%n",
                 training.size(),
@@ -244,8 +182,7 @@ public final class TrainEncoder implements Callable<Integer> {
         List<Result> results = new ArrayList<>();
         for (Encoding encoding : encodings) {
             boolean last = results.size() == encodings.size() - 1;
-            EncoderSpec sizes = new EncoderSpec(
-                    encoding, vocabulary.size(), maxWords, size, layers, heads, feedForwardSize, dropoutRate);
+            EncoderSpec sizes = trainingOptions.spec(encoding, vocabulary.size(), maxWords);
             out.printf("%nPositions: %s%n", encoding);
             out.flush();
             try (Model model = SavedEncoder.newModel(engine, device)) {
@@ -254,8 +191,8 @@ public final class TrainEncoder implements Callable<Integer> {
                         device,
                         sizes,
                         model,
-                        dataset(vocabulary, training, true),
-                        dataset(vocabulary, measuring, false)));
+                        trainingOptions.dataset(vocabulary, training, seed, true),
+                        trainingOptions.dataset(vocabulary, measuring, seed, false)));
                 if (last) {
                     printTable(out, results);
                     saveAndCompare(out, engine, device, model, sizes, vocabulary, measuring);
@@ -263,20 +200,6 @@ public final class TrainEncoder implements Callable<Integer> {
             }
         }
         return 0;
-    }
-
-    private WordOrderDataset dataset(Vocabulary vocabulary, List<List<String>> sentences, boolean newEveryEpoch) {
-        List<int[]> ids = sentences.stream()
-                .map(vocabulary::idsOf)
-                // of unknown words alone no order can be told
-                .filter(sentence -> Arrays.stream(sentence).distinct().count() >= 2)
-                .toList();
-        if (ids.isEmpty()) {
-            throw new UserError(
-                    "of " + sentences.size() + " sentences none has two different known words: choose more with"
-                            + " --glosses, --held-out or --vocabulary");
-        }
-        return new WordOrderDataset(ids, batchSize, seed, newEveryEpoch);
     }
 
     private Result train(
@@ -288,8 +211,8 @@ public final class TrainEncoder implements Callable<Integer> {
             WordOrderDataset measuring)
             throws IOException {
         long start = System.nanoTime();
-        float accuracy = new EncoderTraining(engine, device, seed, epochs, learningRate)
-                .train(sizes, training, measuring, model);
+        trainingOptions.training(engine, device, seed).train(sizes, training, model);
+        double accuracy = Evaluation.of(model, measuring).accuracy();
         return new Result(sizes.encoding(), accuracy, Duration.ofNanos(System.nanoTime() - start));
     }
 
@@ -336,28 +259,9 @@ public final class TrainEncoder implements Callable<Integer> {
     }
 
     private void requireOptions() {
-        requireAtLeast("--epochs", epochs, 1);
-        requireAtLeast("--glosses", glosses, 1);
-        requireAtLeast("--held-out", heldOut, 1);
-        requireAtLeast("--vocabulary", vocabularySize, 3);
-        requireAtLeast("--max-words", maxWords, 2);
-        requireAtLeast("--size", size, 1);
-        requireAtLeast("--layers", layers, 1);
-        requireAtLeast("--heads", heads, 1);
-        requireAtLeast("--feed-forward", feedForwardSize, 1);
-        requireAtLeast("--batch", batchSize, 1);
-        require(size % heads == 0, "--size " + size + " is not divisible by --heads " + heads);
-        require(dropoutRate >= 0 && dropoutRate < 1, "--dropout " + dropoutRate + " is outside [0, 1)");
-        require(learningRate > 0 && learningRate <= 1, "--learning-rate " + learningRate + " is outside (0, 1]");
-    }
-
-    private void requireAtLeast(String option, int value, int least) {
-        require(value >= least, option + " " + value + " is too small: give " + least + " or more");
-    }
-
-    private void require(boolean holds, String message) {
-        if (!holds) {
-            throw new ParameterException(spec.commandLine(), message);
-        }
+        trainingOptions.require();
+        trainingOptions.requireAtLeast("--glosses", glosses, 1);
+        trainingOptions.requireAtLeast("--held-out", heldOut, 1);
+        trainingOptions.requireAtLeast("--max-words", maxWords, 2);
     }
 }

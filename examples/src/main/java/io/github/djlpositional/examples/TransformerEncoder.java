@@ -7,7 +7,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
-import ai.djl.nn.Blocks;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
@@ -28,9 +27,6 @@ public final class TransformerEncoder extends AbstractBlock {
 
     private static final int CLASSES = 2;
 
-    /** Added to a padding token's attention score, so that its weight becomes 0. */
-    private static final float MASKED = -1e5f;
-
     private final int embeddingSize;
     private final Block input;
     private final List<EncoderLayer> layers = new ArrayList<>();
@@ -48,15 +44,10 @@ public final class TransformerEncoder extends AbstractBlock {
                 .setEmbeddingSize(embeddingSize)
                 .optPaddingIndex(PADDING)
                 .optDropoutRate(spec.dropoutRate());
-        switch (spec.encoding()) {
-            case NONE -> embedding.optPositionalEncoding(Blocks.identityBlock());
-            case SINUSOIDAL -> embedding.optMaxSequenceLength(spec.maxWords());
-        }
+        spec.encoding().addTo(embedding, spec);
         input = addChildBlock("input", embedding.build());
         for (int i = 0; i < spec.layers(); i++) {
-            layers.add(addChildBlock(
-                    "layer",
-                    new EncoderLayer(embeddingSize, spec.heads(), spec.feedForwardSize(), spec.dropoutRate())));
+            layers.add(addChildBlock("layer", new EncoderLayer(spec)));
         }
         head = addChildBlock("head", Linear.builder().setUnits(CLASSES).build());
     }
@@ -65,14 +56,10 @@ public final class TransformerEncoder extends AbstractBlock {
     protected NDList forwardInternal(
             ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
         NDArray ids = inputs.head();
-        long batch = ids.getShape().get(0);
-        long length = ids.getShape().get(1);
         NDArray isToken = ids.neq(PADDING).toType(DataType.FLOAT32, false);
-        // DJL's attention adds a mask of four dimensions to the scores as it is
-        NDArray scoreOffset = isToken.sub(1).mul(-MASKED).reshape(batch, 1, 1, length);
         NDArray x = input.forward(store, inputs, training, params).singletonOrThrow();
         for (Block layer : layers) {
-            x = layer.forward(store, new NDList(x, scoreOffset), training).singletonOrThrow();
+            x = layer.forward(store, new NDList(x, isToken), training).singletonOrThrow();
         }
         NDArray sum = x.mul(isToken.expandDims(2)).sum(new int[] {1});
         NDArray mean = sum.div(isToken.sum(new int[] {1}, true));

@@ -1,15 +1,26 @@
 package io.github.djlpositional.examples;
 
 /** Something that the user of a program can mend; its message is all that they need to see. */
-final class UserError extends RuntimeException {
+public final class UserError extends RuntimeException {
 
     private static final long serialVersionUID = 1;
 
-    UserError(String message) {
+    /**
+     * Makes an error.
+     *
+     * @param message what is wrong, and what to do
+     */
+    public UserError(String message) {
         super(message);
     }
 
-    UserError(String message, Throwable cause) {
+    /**
+     * Makes an error.
+     *
+     * @param message what is wrong, and what to do
+     * @param cause what it came from
+     */
+    public UserError(String message, Throwable cause) {
         super(message, cause);
     }
 }

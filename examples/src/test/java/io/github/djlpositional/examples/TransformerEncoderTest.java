@@ -93,15 +93,15 @@ class TransformerEncoderTest {
         for (Encoding encoding : Encoding.values()) {
             EncoderSpec sizes = new EncoderSpec(encoding, 20, 8, 32, 1, 2, 64, 0);
             try (Model model = SavedEncoder.newModel(started, Device.cpu())) {
-                float accuracy = training.train(
-                        sizes,
-                        new WordOrderDataset(sentences, 20, 1, false),
-                        new WordOrderDataset(sentences, 20, 1, false),
-                        model);
+                WordOrderDataset dataset = new WordOrderDataset(sentences, 20, 1, false);
+                training.train(sizes, dataset, model);
+                double accuracy = Evaluation.of(model, dataset).accuracy();
                 if (encoding == Encoding.NONE) {
-                    assertThat(accuracy).isEqualTo(0.5f);
+                    assertThat(accuracy).isEqualTo(0.5);
                 } else {
-                    assertThat(accuracy).isGreaterThan(0.9f);
+                    // symmetric linear biases know how far a word is, but not on which side
+                    double enough = encoding == Encoding.ALIBI ? 0.55 : 0.9;
+                    assertThat(accuracy).as("%s", encoding).isGreaterThan(enough);
                 }
             }
         }
@@ -111,10 +111,10 @@ class TransformerEncoderTest {
     @ValueSource(strings = {"PyTorch", "MXNet"})
     void permutingALayersInputPermutesItsOutputAndNothingElse(String engine) {
         try (NDManager manager = Engines.newManager(engine)) {
-            EncoderLayer layer = new EncoderLayer(16, 4, 32, 0);
+            EncoderLayer layer = new EncoderLayer(new EncoderSpec(Encoding.NONE, 20, 8, 16, 1, 4, 32, 0));
             layer.initialize(manager, DataType.FLOAT32, new Shape(1, 5, 16));
             NDArray x = manager.randomNormal(new Shape(1, 5, 16));
-            NDArray noMask = manager.zeros(new Shape(1, 1, 1, 5));
+            NDArray noMask = manager.ones(new Shape(1, 5));
             int[] order = {3, 0, 4, 1, 2};
             ParameterStore store = new ParameterStore(manager, false);
             NDList rows = new NDList();

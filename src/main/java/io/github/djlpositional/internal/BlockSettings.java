@@ -1,7 +1,8 @@
-package io.github.djlpositional;
+package io.github.djlpositional.internal;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.math.ExactText;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -13,7 +14,7 @@ import java.util.stream.Collectors;
  * What a block was built with, as names and plain values: checked, shown by {@code toString}, written to the model file,
  * and compared with what a model file was saved with.
  */
-final class BlockSettings {
+public final class BlockSettings {
 
     /** More than any block has; a larger count in a file is damage, not settings. */
     private static final int MAX_SETTINGS = 64;
@@ -23,6 +24,7 @@ final class BlockSettings {
 
     private final String block;
     private final Map<String, String> saved = new LinkedHashMap<>();
+    private final Map<String, String> usuals = new LinkedHashMap<>();
     private final Map<String, String> unsaved = new LinkedHashMap<>();
 
     /**
@@ -30,37 +32,46 @@ final class BlockSettings {
      *
      * @param block the block's class
      */
-    BlockSettings(Class<?> block) {
+    public BlockSettings(Class<?> block) {
         this.block = block.getSimpleName();
     }
 
     /** Adds a setting that decides the block's answers: a model file belongs to blocks of the same value alone. */
-    BlockSettings with(String name, Object value) {
-        saved.put(name, String.valueOf(value));
+    public BlockSettings with(String name, Object value) {
+        saved.put(name, value instanceof Double number ? ExactText.of(number) : String.valueOf(value));
         return this;
     }
 
+    /**
+     * Adds a setting that decides the block's answers, but may be another than the model file's where that is the usual one: a
+     * block that builds on what was trained without.
+     */
+    public BlockSettings withBeyond(String name, Object usual, Object value) {
+        usuals.put(name, String.valueOf(usual));
+        return with(name, value);
+    }
+
     /** Adds a setting that changes no answer, such as a dropout rate: it is shown, but no part of a model file. */
-    BlockSettings withUnsaved(String name, Object value) {
+    public BlockSettings withUnsaved(String name, Object value) {
         unsaved.put(name, String.valueOf(value));
         return this;
     }
 
-    static void requirePositive(String what, int value, String setter) {
+    public static void requirePositive(String what, int value, String setter) {
         if (value < 1) {
             throw new IllegalArgumentException(
                     what + " " + value + " is not positive: allowed is 1 or more; set it with " + setter);
         }
     }
 
-    static void requireDropoutRate(float rate) {
+    public static void requireDropoutRate(float rate) {
         if (!(rate >= 0 && rate < 1)) {
             throw new IllegalArgumentException("dropout rate " + rate
                     + " is outside [0, 1): give the part to drop with optDropoutRate(float), 0 for none");
         }
     }
 
-    static void requireSequenceAxis(int axis) {
+    public static void requireSequenceAxis(int axis) {
         if (axis == -1) {
             throw new IllegalArgumentException(
                     "sequence axis -1 is the embedding's: allowed is 0 or more, or -2 or less;"
@@ -68,7 +79,7 @@ final class BlockSettings {
         }
     }
 
-    void write(DataOutputStream os) throws IOException {
+    public void write(DataOutputStream os) throws IOException {
         os.writeInt(saved.size());
         for (Map.Entry<String, String> setting : saved.entrySet()) {
             os.writeUTF(setting.getKey());
@@ -83,21 +94,27 @@ final class BlockSettings {
      * @throws MalformedModelException if they differ, or are none at all
      * @throws IOException if the file ends or cannot be read
      */
-    void requireSame(DataInputStream is) throws IOException, MalformedModelException {
+    public void requireSame(DataInputStream is) throws IOException, MalformedModelException {
         int count = readCount(is, MAX_SETTINGS, "settings");
         Map<String, String> found = new LinkedHashMap<>();
         for (int i = 0; i < count; i++) {
             String name = is.readUTF();
             found.put(name, is.readUTF());
         }
-        if (!found.equals(saved)) {
+        Map<String, String> expected = new LinkedHashMap<>(saved);
+        usuals.forEach((name, usual) -> {
+            if (usual.equals(found.get(name))) {
+                expected.put(name, usual);
+            }
+        });
+        if (!found.equals(expected)) {
             throw new MalformedModelException(
                     "the model file was saved with " + describe(found) + ", this block is " + describe(saved)
                             + ": build the block with the saved settings, or load the file that belongs to it");
         }
     }
 
-    void requireVersion(byte found, byte known) throws MalformedModelException {
+    public void requireVersion(byte found, byte known) throws MalformedModelException {
         if (found != known) {
             throw new MalformedModelException("the model file has version " + found + " of " + block
                     + ", this library reads version " + known
@@ -105,7 +122,7 @@ final class BlockSettings {
         }
     }
 
-    void writeShapes(DataOutputStream os, Shape... shapes) throws IOException {
+    public void writeShapes(DataOutputStream os, Shape... shapes) throws IOException {
         os.writeInt(shapes.length);
         for (Shape shape : shapes) {
             os.writeInt(shape.dimension());
@@ -115,7 +132,7 @@ final class BlockSettings {
         }
     }
 
-    Shape[] readShapes(DataInputStream is) throws IOException, MalformedModelException {
+    public Shape[] readShapes(DataInputStream is) throws IOException, MalformedModelException {
         Shape[] shapes = new Shape[readCount(is, MAX_INPUTS, "inputs")];
         for (int i = 0; i < shapes.length; i++) {
             long[] sizes = new long[readCount(is, MAX_DIMENSIONS, "dimensions")];
@@ -144,7 +161,7 @@ final class BlockSettings {
     }
 
     /** A file that ends too soon, or holds what cannot be decoded. */
-    MalformedModelException damaged(Exception cause) {
+    public MalformedModelException damaged(Exception cause) {
         return new MalformedModelException(
                 "the model file ends or is damaged within " + block + " (" + cause
                         + "): it was not written to its end, or belongs to another model; load another",

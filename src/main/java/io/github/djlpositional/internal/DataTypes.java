@@ -1,4 +1,4 @@
-package io.github.djlpositional;
+package io.github.djlpositional.internal;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
@@ -6,12 +6,12 @@ import ai.djl.ndarray.types.DataType;
 import io.github.djlpositional.math.FloatFormat;
 
 /** Which of DJL's data types hold embeddings, and which hold positions and token ids. */
-final class DataTypes {
+public final class DataTypes {
 
     private DataTypes() {}
 
     /** Returns the format of an embedding's data type, which must have passed {@link #requireEmbedding}. */
-    static FloatFormat formatOf(DataType type) {
+    public static FloatFormat formatOf(DataType type) {
         return switch (type) {
             case FLOAT16 -> FloatFormat.FLOAT16;
             case FLOAT32 -> FloatFormat.FLOAT32;
@@ -27,11 +27,23 @@ final class DataTypes {
      * @param type the data type
      * @param what what has it, for the message
      */
-    static void requireEmbedding(DataType type, String what) {
+    public static void requireEmbedding(DataType type, String what) {
         if (!isReal(type)) {
             throw new IllegalArgumentException(
                     what + " has data type " + type
                             + ": allowed are float16, float32 and float64; convert it with toType, or set the model's data type");
+        }
+    }
+
+    /**
+     * Refuses an array that cannot be an embedding. Its message is made only where there is need of it.
+     *
+     * @param array the array
+     * @param what what it is, for the message
+     */
+    public static void requireEmbedding(NDArray array, String what) {
+        if (!isReal(array.getDataType())) {
+            requireEmbedding(array.getDataType(), what + " " + array.getShape());
         }
     }
 
@@ -43,7 +55,7 @@ final class DataTypes {
      * @param parameter the parameter's array
      * @param what what the parameter is, for the message
      */
-    static void requireSame(NDArray input, NDArray parameter, String what) {
+    public static void requireSame(NDArray input, NDArray parameter, String what) {
         if (input.getDataType() != parameter.getDataType()) {
             throw new IllegalArgumentException("input " + input.getShape() + " has data type " + input.getDataType()
                     + ": allowed is " + parameter.getDataType() + ", the " + what
@@ -59,10 +71,14 @@ final class DataTypes {
      * @param type its data type
      * @param initialization makes it
      */
-    static void initializing(String what, NDManager manager, DataType type, Runnable initialization) {
+    public static void initializing(String what, NDManager manager, DataType type, Runnable initialization) {
         try {
             initialization.run();
         } catch (UnsupportedOperationException e) {
+            if (e.getCause() instanceof UnsupportedOperationException) {
+                // a part of the block has said which parameter it is
+                throw e;
+            }
             throw new UnsupportedOperationException(
                     manager.getEngine().getEngineName() + " cannot make the " + what + " in " + type + " ("
                             + e.getMessage() + "): use float32 or float64",
@@ -70,7 +86,7 @@ final class DataTypes {
         }
     }
 
-    static boolean isReal(DataType type) {
+    public static boolean isReal(DataType type) {
         return type == DataType.FLOAT32 || type == DataType.FLOAT64 || type == DataType.FLOAT16;
     }
 }

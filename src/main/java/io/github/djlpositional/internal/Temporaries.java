@@ -1,4 +1,4 @@
-package io.github.djlpositional;
+package io.github.djlpositional.internal;
 
 import ai.djl.ndarray.NDArray;
 import java.util.ArrayList;
@@ -9,7 +9,7 @@ import java.util.List;
  *
  * <p>An {@code NDScope} would not do: it would also close what a block of the user's keeps for its next forward.
  */
-final class Temporaries implements AutoCloseable {
+public final class Temporaries implements AutoCloseable {
 
     private final List<NDArray> arrays = new ArrayList<>();
 
@@ -19,7 +19,7 @@ final class Temporaries implements AutoCloseable {
      * @param made an array that was just made
      * @return the array
      */
-    NDArray add(NDArray made) {
+    public NDArray add(NDArray made) {
         arrays.add(made);
         return made;
     }
@@ -31,7 +31,7 @@ final class Temporaries implements AutoCloseable {
      * @param from what it was made from
      * @return the array
      */
-    NDArray addUnless(NDArray from, NDArray made) {
+    public NDArray addUnless(NDArray from, NDArray made) {
         return made == from ? made : add(made);
     }
 
@@ -41,7 +41,7 @@ final class Temporaries implements AutoCloseable {
      * @param result what the forward returns
      * @return the result
      */
-    NDArray keep(NDArray result) {
+    public NDArray keep(NDArray result) {
         arrays.removeIf(array -> array == result);
         return result;
     }

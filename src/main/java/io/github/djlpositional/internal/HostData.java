@@ -1,4 +1,4 @@
-package io.github.djlpositional;
+package io.github.djlpositional.internal;
 
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
@@ -8,7 +8,7 @@ import ai.djl.ndarray.types.Shape;
 import java.nio.ByteBuffer;
 
 /** Numbers that were computed in Java, on their way to an engine. */
-final class HostData {
+public final class HostData {
 
     private HostData() {}
 
@@ -23,11 +23,27 @@ final class HostData {
      * @param type the array's data type
      * @return a new array
      */
-    static NDArray toArray(NDManager manager, Device device, ByteBuffer buffer, Shape shape, DataType type) {
+    public static NDArray toArray(NDManager manager, Device device, ByteBuffer buffer, Shape shape, DataType type) {
         try (NDArray shared = manager.create(buffer, shape, type)) {
             NDArray own = shared.getDevice().equals(device) ? shared.duplicate() : shared.toDevice(device, true);
             own.attach(manager);
             return own;
         }
+    }
+
+    /** Whether an array's own memory can be reached from Java: PyTorch's on the CPU. MXNet gives a copy. */
+    static boolean isReachable(NDArray array) {
+        return !array.getDevice().isGpu() && InPlace.isSafe(array);
+    }
+
+    /**
+     * Returns an array's own memory.
+     *
+     * @param array contiguous and {@linkplain #isReachable reachable}, of less than 2 GB; the buffer is not to be used after it
+     *     is closed
+     * @return its numbers, row-major
+     */
+    static ByteBuffer memoryOf(NDArray array) {
+        return array.toByteBuffer(true);
     }
 }

@@ -1,4 +1,4 @@
-package io.github.djlpositional;
+package io.github.djlpositional.internal;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
@@ -7,11 +7,14 @@ import ai.djl.ndarray.types.SparseFormat;
 import ai.djl.nn.core.Embedding;
 
 /** Integer arrays that pick rows of a table: token ids and positions. */
-final class Indices {
+public final class Indices {
 
     /** What to do about a position that is out of range. */
-    static final String POSITION_REMEDY =
+    public static final String POSITION_REMEDY =
             "count positions from 0, or build the block with a greater optMaxSequenceLength(int)";
+
+    /** Up to so many it costs less to read them all than to ask for the least and the greatest. */
+    private static final int FEW = 64;
 
     private Indices() {}
 
@@ -25,7 +28,13 @@ final class Indices {
      * @param remedy what to do, for the message
      * @return the greatest index, -1 where there is none
      */
-    static int requireBelow(NDArray indices, int limit, String what, String remedy) {
+    public static int requireBelow(NDArray indices, int limit, String what, String remedy) {
+        if (indices.size() > FEW && isWide(indices.getDataType())) {
+            long greatest = extreme(indices.max());
+            if (greatest < limit && extreme(indices.min()) >= 0) {
+                return (int) greatest;
+            }
+        }
         long[] values = toLongArray(indices);
         long greatest = -1;
         for (int i = 0; i < values.length; i++) {
@@ -44,7 +53,7 @@ final class Indices {
      * @param indices any shape, an integer type
      * @return the array itself where it is INT32 or INT64, else a new one, INT64, on the same manager
      */
-    static NDArray forLookUp(NDArray indices) {
+    public static NDArray forLookUp(NDArray indices) {
         return indices.getDataType() == DataType.INT32 ? indices : indices.toType(DataType.INT64, false);
     }
 
@@ -56,13 +65,23 @@ final class Indices {
      * @param manager what the rows are attached to
      * @return the shape of the indices + (D); a new array
      */
-    static NDArray lookUp(NDArray indices, NDArray table, NDManager manager) {
+    public static NDArray lookUp(NDArray indices, NDArray table, NDManager manager) {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray here = temporaries.addUnless(indices, indices.toDevice(table.getDevice(), false));
             NDArray wide = temporaries.addUnless(here, forLookUp(here));
             NDArray rows = Embedding.embedding(wide, table, SparseFormat.DENSE).singletonOrThrow();
             rows.attach(manager);
             return rows;
+        }
+    }
+
+    private static boolean isWide(DataType type) {
+        return type == DataType.INT32 || type == DataType.INT64;
+    }
+
+    private static long extreme(NDArray scalar) {
+        try (scalar) {
+            return toLongArray(scalar)[0];
         }
     }
 

@@ -1,4 +1,4 @@
-package io.github.djlpositional;
+package io.github.djlpositional.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -9,6 +9,8 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.math.FloatFormat;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;

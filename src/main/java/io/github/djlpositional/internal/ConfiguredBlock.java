@@ -1,4 +1,4 @@
-package io.github.djlpositional;
+package io.github.djlpositional.internal;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
@@ -8,6 +8,7 @@ import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.norm.Dropout;
 import java.io.DataInputStream;
@@ -19,17 +20,22 @@ import java.nio.BufferUnderflowException;
 import java.util.List;
 
 /** A block whose model file holds its settings, and which refuses a file of other settings. */
-abstract class ConfiguredBlock extends AbstractBlock {
+public abstract class ConfiguredBlock extends AbstractBlock {
 
     /** The version of the model files of all these blocks. */
     private static final byte VERSION = 1;
 
-    ConfiguredBlock() {
-        super(VERSION);
-    }
+    private final BlockSettings settings;
 
-    /** What the block was built with. */
-    abstract BlockSettings settings();
+    /**
+     * Makes a block.
+     *
+     * @param settings what it is built with
+     */
+    protected ConfiguredBlock(BlockSettings settings) {
+        super(VERSION);
+        this.settings = settings;
+    }
 
     /**
      * Called once a file has been read.
@@ -37,10 +43,10 @@ abstract class ConfiguredBlock extends AbstractBlock {
      * @param manager what the block was loaded with
      * @throws MalformedModelException if what was read does not fit the block
      */
-    void loaded(NDManager manager) throws MalformedModelException {}
+    protected void loaded(NDManager manager) throws MalformedModelException {}
 
     /** Refuses a loaded parameter of another shape: DJL takes any. */
-    final void requireLoaded(Parameter parameter, Shape expected) throws MalformedModelException {
+    protected final void requireLoaded(Parameter parameter, Shape expected) throws MalformedModelException {
         Shape found = parameter.isInitialized() ? parameter.getArray().getShape() : new Shape();
         if (!found.equals(expected)) {
             throw new MalformedModelException("the model file has " + found + " for " + parameter.getName()
@@ -56,7 +62,7 @@ abstract class ConfiguredBlock extends AbstractBlock {
      * @param training whether this is training
      * @return the answer, or a new array
      */
-    static NDList dropOut(NDArray encoded, float rate, boolean training) {
+    protected static NDList dropOut(NDArray encoded, float rate, boolean training) {
         if (!training || rate == 0) {
             return new NDList(encoded);
         }
@@ -67,8 +73,8 @@ abstract class ConfiguredBlock extends AbstractBlock {
 
     @Override
     protected final void saveMetadata(DataOutputStream os) throws IOException {
-        settings().write(os);
-        settings().writeShapes(os, inputShapes);
+        settings.write(os);
+        settings.writeShapes(os, inputShapes);
     }
 
     /**
@@ -93,7 +99,7 @@ abstract class ConfiguredBlock extends AbstractBlock {
                 | IndexOutOfBoundsException
                 | NegativeArraySizeException
                 | BufferUnderflowException e) {
-            throw settings().damaged(e);
+            throw settings.damaged(e);
         } finally {
             if (!isLoaded && mustStayUninitialized) {
                 undo.run();
@@ -103,24 +109,51 @@ abstract class ConfiguredBlock extends AbstractBlock {
         keepFromScopes();
     }
 
-    /** What frees whatever a load, or an initialization, brings from now on, should it fail. */
-    Runnable undo() {
-        List<Parameter> missing = getDirectParameters().values().stream()
+    /**
+     * What frees whatever a load, or an initialization, brings from now on, should it fail. A child that was there before
+     * stays as it is: it may be shared.
+     */
+    private Runnable undo() {
+        List<Parameter> parameters = getDirectParameters().values().stream()
                 .filter(parameter -> !parameter.isInitialized())
                 .toList();
-        return () -> missing.forEach(Parameter::close);
+        List<Block> blocks = getChildren().values().stream()
+                .filter(child -> !child.isInitialized())
+                .toList();
+        return () -> {
+            parameters.forEach(Parameter::close);
+            blocks.forEach(Block::clear);
+        };
     }
 
-    /** {@inheritDoc} */
+    /** {@inheritDoc} Should it fail, the block is left as it was. */
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... shapes) {
-        super.initialize(manager, dataType, shapes);
+        Shape[] before = inputShapes;
+        Runnable undo = undo();
+        boolean isDone = false;
+        try {
+            super.initialize(manager, dataType, shapes);
+            isDone = true;
+        } finally {
+            if (!isDone) {
+                undo.run();
+                inputShapes = before;
+            }
+        }
         keepFromScopes();
+    }
+
+    /** {@inheritDoc} Frees what its blocks hold too. */
+    @Override
+    public void clear() {
+        super.clear();
+        getChildren().values().forEach(Block::clear);
     }
 
     /** A user's scope would close the parameters that were made within it. */
     private void keepFromScopes() {
-        for (Parameter parameter : getDirectParameters().values()) {
+        for (Parameter parameter : getParameters().values()) {
             if (parameter.isInitialized()) {
                 NDScope.unregister(parameter.getArray());
             }
@@ -130,9 +163,9 @@ abstract class ConfiguredBlock extends AbstractBlock {
     @Override
     protected final void loadMetadata(byte loadVersion, DataInputStream is)
             throws IOException, MalformedModelException {
-        settings().requireVersion(loadVersion, VERSION);
-        settings().requireSame(is);
-        Shape[] shapes = settings().readShapes(is);
+        settings.requireVersion(loadVersion, VERSION);
+        settings.requireSame(is);
+        Shape[] shapes = settings.readShapes(is);
         if (inputShapes == null) {
             beforeInitialize(shapes);
         }
@@ -141,6 +174,6 @@ abstract class ConfiguredBlock extends AbstractBlock {
     /** Returns the block's settings by name. */
     @Override
     public String toString() {
-        return settings().toString();
+        return settings.toString();
     }
 }

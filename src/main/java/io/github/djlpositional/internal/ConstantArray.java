@@ -1,4 +1,4 @@
-package io.github.djlpositional;
+package io.github.djlpositional.internal;
 
 import ai.djl.Device;
 import ai.djl.engine.Engine;
@@ -27,11 +27,11 @@ import java.util.List;
  * <p>Any number of threads may ask for it at once. To close it, or to name another owner, while an array of it is in use is
  * the caller's mistake, as it is with every array of DJL.
  */
-final class ConstantArray implements AutoCloseable {
+public final class ConstantArray implements AutoCloseable {
 
     /** Computes some rows of the array: its parts along the first axis. */
     @FunctionalInterface
-    interface Rows {
+    public interface Rows {
         /** Writes rows first … first + count - 1 to the start of the buffer, row-major. */
         void write(int first, int count, FloatFormat format, ByteBuffer out);
     }
@@ -40,6 +40,8 @@ final class ConstantArray implements AutoCloseable {
 
     /** The array goes to the device in pieces of about this size, so that it never stands twice in memory. */
     private static final int PIECE_BYTES = 8 << 20;
+
+    private static final int LARGEST_BUFFER = 1 << 30;
 
     private final Shape shape;
     private final Rows rows;
@@ -54,7 +56,7 @@ final class ConstantArray implements AutoCloseable {
      * @param shape its shape, of rank 2 or more
      * @param rows computes its parts along the first axis
      */
-    ConstantArray(Shape shape, Rows rows) {
+    public ConstantArray(Shape shape, Rows rows) {
         this.shape = shape;
         this.rows = rows;
         CLEANER.register(this, copies);
@@ -65,7 +67,7 @@ final class ConstantArray implements AutoCloseable {
      *
      * @param manager the new owner
      */
-    synchronized void ownedBy(NDManager manager) {
+    public synchronized void ownedBy(NDManager manager) {
         if (owner != manager) {
             copies.run();
             owner = manager;
@@ -73,7 +75,7 @@ final class ConstantArray implements AutoCloseable {
     }
 
     /** Returns the manager named last, or null where there is none or it is closed. */
-    synchronized NDManager owner() {
+    public synchronized NDManager owner() {
         return owner != null && owner.isOpen() ? owner : null;
     }
 
@@ -85,7 +87,7 @@ final class ConstantArray implements AutoCloseable {
      * @param type FLOAT16, FLOAT32 or FLOAT64
      * @return the array; this object's own
      */
-    NDArray on(Engine engine, Device device, DataType type) {
+    public NDArray on(Engine engine, Device device, DataType type) {
         return copy(engine, device, type).array;
     }
 
@@ -97,7 +99,7 @@ final class ConstantArray implements AutoCloseable {
      * @param type as for {@link #on}
      * @return the array (1, …); this object's own
      */
-    NDArray batchedOn(Engine engine, Device device, DataType type) {
+    public NDArray batchedOn(Engine engine, Device device, DataType type) {
         Copy copy = copy(engine, device, type);
         synchronized (this) {
             if (copy.batched == null || copy.batched.isReleased()) {
@@ -105,6 +107,27 @@ final class ConstantArray implements AutoCloseable {
                 NDScope.unregister(copy.batched);
             }
             return copy.batched;
+        }
+    }
+
+    /**
+     * Returns consecutive parts along the first axis. The latest ones are kept, and of single parts those around them: a
+     * decoder's steps and a batch of the same length cost no slicing.
+     *
+     * @param first the first part
+     * @param count how many, at least 1
+     * @param engine as for {@link #on}
+     * @param device as for {@link #on}
+     * @param type as for {@link #on}
+     * @return what has the parts, (1, count, …), in its {@link Slices#part}, in use until it is closed
+     */
+    Slice slice(int first, int count, Engine engine, Device device, DataType type) {
+        while (true) {
+            Slice slice = copy(engine, device, type).slices.get(first, count);
+            // false where another thread has just replaced it
+            if (slice.acquire()) {
+                return slice;
+            }
         }
     }
 
@@ -135,13 +158,17 @@ final class ConstantArray implements AutoCloseable {
         FloatFormat format = DataTypes.formatOf(type);
         int height = Math.toIntExact(shape.get(0));
         int rowBytes = Math.toIntExact(shape.slice(1).size() * format.bytes());
-        int pieceHeight = Math.max(1, Math.min(height, PIECE_BYTES / rowBytes));
-        ByteBuffer buffer = manager.allocateDirect(pieceHeight * rowBytes);
         // an own scope: a user's would close the array, and the pieces' temporaries would pile up in it
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
             NDArray array = manager.create(shape, type);
             NDScope.unregister(array);
+            if (HostData.isReachable(array)) {
+                writeInto(array, height, rowBytes, format);
+                return array;
+            }
+            int pieceHeight = Math.max(1, Math.min(height, PIECE_BYTES / rowBytes));
+            ByteBuffer buffer = manager.allocateDirect(pieceHeight * rowBytes);
             for (int first = 0; first < height; first += pieceHeight) {
                 int count = Math.min(pieceHeight, height - first);
                 buffer.clear();
@@ -149,11 +176,22 @@ final class ConstantArray implements AutoCloseable {
                 buffer.limit(count * rowBytes);
                 // copied into memory of the engine's own: an array made of the buffer would share it with Java's heap,
                 // and a view of it would outlive it
-                array.set(
-                        NDIndex.sliceAxis(0, first, (long) first + count),
-                        manager.create(buffer, new Shape(count).addAll(shape.slice(1)), type));
+                try (NDArray piece = manager.create(buffer, new Shape(count).addAll(shape.slice(1)), type)) {
+                    array.set(NDIndex.sliceAxis(0, first, (long) first + count), piece);
+                }
             }
             return array;
+        }
+    }
+
+    /** Writes all rows straight into the array's own memory, in as few pieces as a buffer can be long. */
+    private void writeInto(NDArray array, int height, int rowBytes, FloatFormat format) {
+        int pieceHeight = Math.max(1, Math.min(height, LARGEST_BUFFER / rowBytes));
+        for (int first = 0; first < height; first += pieceHeight) {
+            int count = Math.min(pieceHeight, height - first);
+            try (NDArray piece = array.get(NDIndex.sliceAxis(0, first, (long) first + count))) {
+                rows.write(first, count, format, HostData.memoryOf(piece));
+            }
         }
     }
 
@@ -162,19 +200,19 @@ final class ConstantArray implements AutoCloseable {
      *
      * @return false if it is dropped already
      */
-    synchronized boolean retain() {
+    public synchronized boolean retain() {
         users += isDropped ? 0 : 1;
         return !isDropped;
     }
 
     /** Ends a use that {@link #retain} began. */
-    synchronized void release() {
+    public synchronized void release() {
         users--;
         closeIfUnused();
     }
 
     /** Frees every copy for good, now or with the last use. */
-    synchronized void drop() {
+    public synchronized void drop() {
         isDropped = true;
         closeIfUnused();
     }
@@ -198,6 +236,7 @@ final class ConstantArray implements AutoCloseable {
         private final DataType type;
         private final NDManager manager;
         private final NDArray array;
+        private final Slices slices;
         private NDArray batched;
 
         Copy(Engine engine, Device device, DataType type, NDManager manager, NDArray array) {
@@ -206,6 +245,7 @@ final class ConstantArray implements AutoCloseable {
             this.type = type;
             this.manager = manager;
             this.array = array;
+            slices = new Slices(array);
         }
 
         boolean serves(Engine wantedEngine, Device wantedDevice, DataType wantedType) {

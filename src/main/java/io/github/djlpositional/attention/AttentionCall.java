@@ -1,0 +1,39 @@
+package io.github.djlpositional.attention;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.training.ParameterStore;
+
+/**
+ * What a {@link RelativeEncoding} is told of the attention that calls it. Key j has position j; query i has position
+ * {@code firstQuery + i}.
+ *
+ * @param parameterStore gives the values of the encoding's parameters
+ * @param training whether the attention is trained
+ * @param firstQuery the position of the first query, from 0
+ * @param queryLength T, at least 1
+ * @param keyLength F, at least 1, keys of a cache included
+ * @param causal whether keys after a query are masked by the attention: what is given for them does not matter, as long as
+ *     it is finite
+ * @param scale what the products of queries and keys are multiplied by, usually 1 / √H
+ * @param shared what {@link RelativeEncoding#sharedTerm} gave for the whole forward; null for nothing, or outside an attention
+ */
+public record AttentionCall(
+        ParameterStore parameterStore,
+        boolean training,
+        int firstQuery,
+        int queryLength,
+        int keyLength,
+        boolean causal,
+        double scale,
+        NDArray shared) {
+
+    /** The same call with what its parts share. */
+    AttentionCall with(NDArray term) {
+        return new AttentionCall(parameterStore, training, firstQuery, queryLength, keyLength, causal, scale, term);
+    }
+
+    /** The same call for some of its queries alone. */
+    AttentionCall rows(int from, int count) {
+        return new AttentionCall(parameterStore, training, firstQuery + from, count, keyLength, causal, scale, shared);
+    }
+}

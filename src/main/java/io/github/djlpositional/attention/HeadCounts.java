@@ -1,0 +1,31 @@
+package io.github.djlpositional.attention;
+
+import io.github.djlpositional.internal.BlockSettings;
+
+/** What an encoding and the attention that takes it have to agree on. */
+final class HeadCounts {
+
+    private HeadCounts() {}
+
+    static void requireDivides(int headCount, int embeddingSize) {
+        BlockSettings.requirePositive("head count", headCount, "setHeadCount(int)");
+        if (embeddingSize % headCount != 0) {
+            throw new IllegalArgumentException("embedding size " + embeddingSize + " is not divisible by head count "
+                    + headCount + ": allowed are numbers of heads that divide it; give another of either");
+        }
+    }
+
+    static void requireSame(int own, int headCount, Object encoding) {
+        if (own != headCount) {
+            throw new IllegalArgumentException(encoding + " has another number of heads than the attention's "
+                    + headCount + ": give both the same, setHeadCount(" + headCount + ")");
+        }
+    }
+
+    static void requireSameSize(int own, int headSize, Object encoding) {
+        if (own != headSize) {
+            throw new IllegalArgumentException(encoding + " has another head size than the attention's " + headSize
+                    + ", its embedding size by its head count: give both the same, setHeadSize(" + headSize + ")");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+package io.github.djlpositional.attention;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.transformer.ScaledDotProductAttentionBlock;
+import ai.djl.util.Pair;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.Goldens;
+import java.math.BigDecimal;
+import java.util.Random;
+
+/** ALiBi's and T5's biases: the numbers, and their use as a mask. */
+class BiasBlocksTest {
+
+    @EngineTest
+    void alibiIsTheSlopeTimesTheDistance(NDManager manager) {
+        // reference: goldens/alibi_slopes.csv, with 50-digit arithmetic
+        for (String[] row : Goldens.rows("alibi_slopes.csv")) {
+            int heads = Integer.parseInt(row[0]);
+            int head = Integer.parseInt(row[1]);
+            AlibiBiasBlock block = AlibiBiasBlock.builder().setHeadCount(heads).build();
+            NDArray bias = Forward.infer(manager, block, manager.zeros(new Shape(2, 5, 3)));
+            assertThat(bias.getShape()).isEqualTo(new Shape(1, heads, 5, 5));
+            for (int i = 0; i < 5; i++) {
+                for (int j = 0; j < 5; j++) {
+                    BigDecimal expected = new BigDecimal(row[2]).multiply(BigDecimal.valueOf(-Math.abs(i - j)));
+                    float actual = bias.getFloat(0, head, i, j);
+                    assertThat(Goldens.floatUlps(actual, expected))
+                            .as("%d heads, %d, %d to %d", heads, head, i, j)
+                            .isLessThanOrEqualTo(0.5);
+                }
+            }
+        }
+    }
+
+    @EngineTest
+    void biasIsTheNearestNumberOfItsTypeFarOut(NDManager manager) {
+        // mpmath: -2^(-1/2) · 3001 = -2122.02745034…; the nearest float and the nearest half (a multiple of 2 there)
+        AlibiBiasBlock block = AlibiBiasBlock.builder().setHeadCount(16).build();
+        for (DataType type : new DataType[] {DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64}) {
+            NDArray x = manager.create(new float[1], new Shape(1, 1, 1)).toType(type, false);
+            NDArray bias = Forward.inferFrom(manager, 3001, block, x);
+            assertThat(bias.getDataType()).isEqualTo(type);
+            assertThat(bias.getShape()).isEqualTo(new Shape(1, 16, 1, 3002));
+            double actual = bias.toType(DataType.FLOAT64, true).toDoubleArray()[0];
+            double expected = -2122.027450340829;
+            assertThat(actual)
+                    .isEqualTo(
+                            type == DataType.FLOAT16 ? -2122 : type == DataType.FLOAT32 ? (float) expected : expected);
+        }
+    }
+
+    @EngineTest
+    void aDecodeStepIsARowOfTheWhole(NDManager manager) {
+        for (boolean causal : new boolean[] {false, true}) {
+            AlibiBiasBlock alibi =
+                    AlibiBiasBlock.builder().setHeadCount(3).optCausal(causal).build();
+            RelativePositionBiasBlock t5 = RelativePositionBiasBlock.builder()
+                    .setHeadCount(3)
+                    .optBidirectional(!causal)
+                    .build();
+            t5.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
+            for (Block block : new Block[] {alibi, t5}) {
+                NDArray whole = Forward.infer(manager, block, manager.zeros(new Shape(1, 9, 4)));
+                NDArray steps = Forward.inferFrom(manager, 6, block, manager.zeros(new Shape(1, 3, 4)));
+                assertThat(steps.getShape()).isEqualTo(new Shape(1, 3, 3, 9));
+                assertThat(steps.toFloatArray()).isEqualTo(whole.get(":, :, 6:").toFloatArray());
+                NDArray cross = Forward.infer(
+                        manager, block, manager.zeros(new Shape(1, 4, 4)), manager.zeros(new Shape(1, 9, 4)));
+                assertThat(cross.toFloatArray()).isEqualTo(whole.get(":, :, :4").toFloatArray());
+                NDArray few = Forward.infer(
+                        manager, block, manager.zeros(new Shape(1, 9, 4)), manager.zeros(new Shape(1, 2, 4)));
+                assertThat(few.toFloatArray()).isEqualTo(whole.get("..., :2").toFloatArray());
+            }
+        }
+    }
+
+    @EngineTest
+    void theCallerMayWriteToTheBias(NDManager manager) {
+        AlibiBiasBlock block = AlibiBiasBlock.builder().setHeadCount(2).build();
+        for (int length : new int[] {1, 2, 3}) {
+            NDArray x = manager.zeros(new Shape(1, length, 4));
+            float[] first = Forward.inferFrom(manager, 5, block, x).toFloatArray();
+            Forward.inferFrom(manager, 5, block, x).addi(7);
+            assertThat(Forward.inferFrom(manager, 5, block, x).toFloatArray()).isEqualTo(first);
+        }
+    }
+
+    @EngineTest
+    void causalAlibiMasksWhatComesAfter(NDManager manager) {
+        AlibiBiasBlock block =
+                AlibiBiasBlock.builder().setHeadCount(8).optCausal(true).build();
+        NDArray bias = Forward.infer(manager, block, manager.zeros(new Shape(1, 4, 4)));
+        for (int i = 0; i < 4; i++) {
+            for (int j = 0; j < 4; j++) {
+                assertThat(bias.getFloat(0, 0, i, j)).isEqualTo(j > i ? -100_000 : -0.5f * (i - j));
+            }
+        }
+    }
+
+    @EngineTest
+    void t5IsTheBiasOfTheBucket(NDManager manager) {
+        RelativePositionBiasBlock block =
+                RelativePositionBiasBlock.builder().setHeadCount(2).build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
+        NDArray bias = Forward.infer(manager, block, manager.zeros(new Shape(1, 141, 4)));
+        NDArray table = block.getBiases().getArray();
+        // reference: goldens/t5_buckets.csv, of (key - query), with 50-digit arithmetic
+        for (String[] row : Goldens.rows("t5_buckets.csv")) {
+            int relative = Integer.parseInt(row[3]);
+            if (row[0].equals("true") && Math.abs(relative) <= 140) {
+                int query = relative < 0 ? 140 : 0;
+                for (int head = 0; head < 2; head++) {
+                    assertThat(bias.getFloat(0, head, query, query + relative))
+                            .as("%d", relative)
+                            .isEqualTo(table.getFloat(Integer.parseInt(row[4]), head));
+                }
+            }
+        }
+    }
+
+    @EngineTest
+    void serveAsTheMaskOfDjlsAttention(NDManager manager) {
+        Random random = new Random(3);
+        for (boolean isT5 : new boolean[] {false, true}) {
+            ScoreTermBlock bias = isT5
+                    ? RelativePositionBiasBlock.builder().setHeadCount(2).build()
+                    : AlibiBiasBlock.builder().setHeadCount(2).build();
+            MultiHeadAttentionBlock own = MultiHeadAttentionBlock.builder()
+                    .setEmbeddingSize(8)
+                    .setHeadCount(2)
+                    .optRelativeEncoding(bias)
+                    .build();
+            own.initialize(manager, DataType.FLOAT32, new Shape(2, 6, 8));
+            if (isT5) {
+                // biases that decide the attention
+                ((RelativePositionBiasBlock) bias).getBiases().getArray().muli(100);
+            }
+            ScaledDotProductAttentionBlock djls = ScaledDotProductAttentionBlock.builder()
+                    .setEmbeddingSize(8)
+                    .setHeadCount(2)
+                    .build();
+            djls.initialize(manager, DataType.FLOAT32, new Shape(2, 6, 8));
+            copy(own.getKeyProjection(), djls.getKeyProjection());
+            copy(own.getQueryProjection(), djls.getQueryProjection());
+            copy(own.getValueProjection(), djls.getValueProjection());
+            copy(own.getResultProjection(), djls.getResultProjection());
+            double[] values = random.doubles(2 * 6 * 8).map(x -> 4 * x - 2).toArray();
+            NDArray x = manager.create(values, new Shape(2, 6, 8)).toType(DataType.FLOAT32, false);
+            NDArray mask = Forward.infer(manager, bias, x);
+            float[] expected = Forward.infer(manager, own, x).toFloatArray();
+            assertThat(Forward.infer(manager, djls, x, mask).toFloatArray()).containsExactly(expected, within(1e-6f));
+            // and the bias matters
+            assertThat(Forward.infer(manager, djls, x).toFloatArray()).isNotEqualTo(expected);
+            // one bias for all layers of a stack: as a mask of an attention without one
+            MultiHeadAttentionBlock without = MultiHeadAttentionBlock.builder()
+                    .setEmbeddingSize(8)
+                    .setHeadCount(2)
+                    .build();
+            without.initialize(manager, DataType.FLOAT32, new Shape(2, 6, 8));
+            copy(own.getKeyProjection(), without.getKeyProjection());
+            copy(own.getQueryProjection(), without.getQueryProjection());
+            copy(own.getValueProjection(), without.getValueProjection());
+            copy(own.getResultProjection(), without.getResultProjection());
+            assertThat(Forward.infer(manager, without, x, mask).toFloatArray())
+                    .containsExactly(expected, within(1e-6f));
+        }
+    }
+
+    private static void copy(Block from, Block to) {
+        for (Pair<String, Parameter> entry : from.getParameters()) {
+            entry.getValue()
+                    .getArray()
+                    .copyTo(to.getParameters().get(entry.getKey()).getArray());
+        }
+    }
+}
