@@ -1,0 +1,81 @@
+package io.github.djlpositional.examples.notebooks;
+
+import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/** One position in every published convention, side by side. */
+public final class Conventions {
+
+    private static final int SIZE = 8;
+    private static final int DRAWN_SIZE = 32;
+
+    private Conventions() {}
+
+    /**
+     * Runs the notebook.
+     *
+     * @param args {@code --out FOLDER}
+     */
+    public static void main(String[] args) {
+        Notebook.main(Conventions::write, Conventions.class, args);
+    }
+
+    private static Map<String, SinusoidalEncoding> of(int size) {
+        Map<String, SinusoidalEncoding> encodings = new LinkedHashMap<>();
+        encodings.put("paper", SinusoidalEncoding.vaswani(size));
+        encodings.put("tensor2tensor", SinusoidalEncoding.tensor2tensor(size, 1, 10_000));
+        encodings.put("fairseq", SinusoidalEncoding.fairseq(size));
+        encodings.put("rounded up", SinusoidalEncoding.roundedUp(size));
+        encodings.put("bert4keras", SinusoidalEncoding.bert4keras(size, 10_000));
+        encodings.put("x-transformers", SinusoidalEncoding.xTransformers(size));
+        encodings.put("DDPM", SinusoidalEncoding.diffusion(size));
+        encodings.put("improved diffusion", SinusoidalEncoding.diffusion(size, 0, 1, true));
+        encodings.put(
+                "cosine first",
+                SinusoidalEncoding.builder()
+                        .setEmbeddingSize(size)
+                        .optCosineFirst(true)
+                        .build());
+        encodings.put(
+                "own frequencies",
+                SinusoidalEncoding.builder()
+                        .setEmbeddingSize(size)
+                        .optFrequencies(Frequencies.of(IntStream.range(0, size / 2)
+                                .mapToDouble(pair -> Math.pow(2, -pair))
+                                .toArray()))
+                        .build());
+        return encodings;
+    }
+
+    static void write(Notebook notebook) throws Exception {
+        notebook.title("Conventions");
+        notebook.text("""
+                Position 1 at size 8. The same name, the same idea, other numbers: a model needs those it was trained with.""");
+        of(SIZE).forEach((name, encoding) -> notebook.row(
+                "%-18s %s",
+                name,
+                IntStream.range(0, SIZE)
+                        .mapToObj(dimension -> String.format(Locale.ROOT, "%8.5f", encoding.value(1, dimension)))
+                        .collect(Collectors.joining(" "))));
+        notebook.text("Fifty positions at size 32, each convention a picture:");
+        for (Map.Entry<String, SinusoidalEncoding> entry : of(DRAWN_SIZE).entrySet()) {
+            SinusoidalEncoding encoding = entry.getValue();
+            notebook.picture(
+                    "convention-" + entry.getKey().replace(' ', '-').toLowerCase(Locale.ROOT),
+                    "The convention " + entry.getKey(),
+                    Drawing.map(
+                            entry.getKey(),
+                            "dimension",
+                            "position",
+                            Drawing.numbers(DRAWN_SIZE),
+                            Drawing.numbers(50),
+                            1,
+                            (dimension, position) -> encoding.value(position, dimension)));
+        }
+    }
+}

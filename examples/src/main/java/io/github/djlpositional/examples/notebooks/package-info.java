@@ -1,0 +1,2 @@
+/** Programs that read like a notebook: text, code, result, picture. */
+package io.github.djlpositional.examples.notebooks;

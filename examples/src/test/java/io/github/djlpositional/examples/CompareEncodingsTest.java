@@ -1,0 +1,120 @@
+package io.github.djlpositional.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.awt.image.BufferedImage;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import javax.imageio.ImageIO;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class CompareEncodingsTest {
+
+    @TempDir
+    private Path folder;
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private int run(String... args) {
+        return TrainEncoder.commandLine()
+                .setOut(new PrintWriter(out))
+                .setErr(new PrintWriter(err))
+                .execute(args);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
+    void quickFormPrintsSavesAndDrawsEveryKind(String engine) throws Exception {
+        Engines.assumeAvailable(engine);
+        int status = run("compare", "--quick", "--engine", engine, "--seeds", "2", "--out", folder.toString());
+        assertThat(err.toString()).isEmpty();
+        assertThat(status).isZero();
+        List<String> kinds =
+                List.of("none", "sinusoidal", "learned", "rotary", "alibi", "t5", "shaw", "transformer_xl");
+        String table = out.toString().substring(out.toString().indexOf("positions "));
+        assertThat(table.lines().skip(1).limit(8).map(line -> line.substring(0, line.indexOf(' '))))
+                .isEqualTo(kinds);
+        List<String> rows = Files.readAllLines(folder.resolve("comparison.csv"));
+        assertThat(rows).hasSize(9);
+        assertThat(rows.get(0)).startsWith("positions,mean 5-16,least 5-16,greatest 5-16,mean 17-24");
+        assertThat(rows.get(1)).startsWith("none,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,");
+        assertThat(Files.readAllLines(folder.resolve("runs.csv"))).hasSize(17);
+        BufferedImage picture = ImageIO.read(folder.resolve("comparison.png").toFile());
+        assertThat(picture.getWidth()).isGreaterThan(1000);
+        assertThat(coloursOf(picture)).contains(0xA6CEE3, 0x3F8FC4, 0x12375C);
+    }
+
+    private static Set<Integer> coloursOf(BufferedImage picture) {
+        Set<Integer> colours = new HashSet<>();
+        for (int x = 0; x < picture.getWidth(); x++) {
+            for (int y = 0; y < picture.getHeight(); y++) {
+                colours.add(picture.getRGB(x, y) & 0xFFFFFF);
+            }
+        }
+        return colours;
+    }
+
+    @Test
+    void aRowIsTheMeanAndTheRangeOfItsRuns() {
+        List<ComparisonRow> rows = ComparisonRow.of(List.of(
+                run(Encoding.ROTARY, 1, 90),
+                run(Encoding.ALIBI, 1, 50),
+                run(Encoding.ROTARY, 2, 94),
+                run(Encoding.ROTARY, 3, 89)));
+        assertThat(rows).extracting(ComparisonRow::encoding).containsExactly(Encoding.ROTARY, Encoding.ALIBI);
+        ComparisonRow.Spread spread = rows.get(0).accuracies().get(LengthClass.LONGER);
+        assertThat(spread).isEqualTo(new ComparisonRow.Spread(0.91, 0.89, 0.94));
+        assertThat(spread).hasToString("0.910 ± 0.025");
+        assertThat(rows.get(0).trainingSeconds()).isEqualTo(2);
+        // 3 · 100 sentences in 3 · 40 ms are 400 ms for 1000
+        assertThat(rows.get(0).inferenceMillis()).isEqualTo(400);
+    }
+
+    private static ComparisonRun run(Encoding encoding, int seed, int right) {
+        Evaluation evaluation = new Evaluation(right, 100, Duration.ofMillis(40));
+        return new ComparisonRun(
+                encoding,
+                seed,
+                Map.of(
+                        LengthClass.TRAINED, evaluation,
+                        LengthClass.LONGER, evaluation,
+                        LengthClass.MUCH_LONGER, evaluation),
+                10,
+                Duration.ofSeconds(seed));
+    }
+
+    @Test
+    void lengthClassesHoldOutWhatIsNotLearned() {
+        List<List<String>> sentences = List.of(
+                Collections.nCopies(4, "a"),
+                Collections.nCopies(5, "a"),
+                Collections.nCopies(16, "a"),
+                Collections.nCopies(17, "a"),
+                Collections.nCopies(40, "a"),
+                Collections.nCopies(41, "a"));
+        assertThat(LengthClass.TRAINED.heldOut(sentences, List.of(), 9)).hasSize(2);
+        assertThat(LengthClass.TRAINED.heldOut(sentences, List.of(sentences.get(1)), 9))
+                .containsExactly(sentences.get(2));
+        assertThat(LengthClass.TRAINED.heldOut(sentences, List.of(), 1)).hasSize(1);
+        assertThat(LengthClass.LONGER.heldOut(sentences, List.of(), 9)).containsExactly(sentences.get(3));
+        assertThat(LengthClass.MUCH_LONGER.heldOut(sentences, List.of(), 9)).containsExactly(sentences.get(4));
+    }
+
+    @Test
+    void refusesWhatCannotBe() {
+        assertThat(run("compare", "--seeds", "0")).isEqualTo(2);
+        assertThat(err.toString()).startsWith("error: --seeds 0 is too small: give 1 or more");
+    }
+}
