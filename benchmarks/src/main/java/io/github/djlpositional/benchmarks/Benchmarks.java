@@ -1,0 +1,162 @@
+package io.github.djlpositional.benchmarks;
+
+import ai.djl.engine.Engine;
+import io.github.djlpositional.benchmarks.Measurements.Case;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.openjdk.jmh.runner.RunnerException;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** Measures this library beside its peers, as the JVM starts by default and with a tuned allocator, and prints tables. */
+@Command(
+        name = "benchmarks",
+        mixinStandardHelpOptions = true,
+        version = "djl-positional benchmarks 0.1.0",
+        sortOptions = false,
+        description = "Measure this library beside what a user would pick instead.")
+public final class Benchmarks implements Callable<Integer> {
+
+    /**
+     * Keeps freed memory in the process, so that a large output is not made of new pages each time: one arena, no
+     * memory-mapped blocks, and nothing given back.
+     */
+    private static final Map<String, String> TUNED = Map.of(
+            "MALLOC_ARENA_MAX", "1",
+            "MALLOC_MMAP_THRESHOLD_", "4294967296",
+            "MALLOC_TRIM_THRESHOLD_", "68719476736",
+            "MALLOC_TOP_PAD_", "268435456");
+
+    @Option(
+            names = "--rounds",
+            paramLabel = "N",
+            defaultValue = "9",
+            description = "How often everything is measured, in turns (default: ${DEFAULT-VALUE}).")
+    private int rounds;
+
+    @Option(
+            names = "--seconds",
+            paramLabel = "S",
+            defaultValue = "0.3",
+            description = "How long each thing is measured in a round (default: ${DEFAULT-VALUE}).")
+    private double seconds;
+
+    @Option(
+            names = "--threads",
+            paramLabel = "N",
+            defaultValue = "2",
+            description = "The engines' threads, and Python's (default: ${DEFAULT-VALUE}).")
+    private int threads;
+
+    @Option(
+            names = "--python",
+            paramLabel = "COMMAND",
+            defaultValue = "/usr/bin/python3",
+            description =
+                    "A Python that has torch; its part is left out where there is none (default: ${DEFAULT-VALUE}).")
+    private String python;
+
+    @Option(
+            names = "--only",
+            paramLabel = "GROUP",
+            split = ",",
+            description = "Of ${COMPLETION-CANDIDATES}, those to measure (default: all).")
+    private List<Table> only;
+
+    @Option(
+            names = "--smoke",
+            description =
+                    "Everything once, for a moment, and smaller: shows that it runs, and says nothing about speed.")
+    private boolean smoke;
+
+    @Option(
+            names = "--in-this-process",
+            description = "Measure here and now, with the allocator as it is, instead of in two processes.")
+    private boolean inThisProcess;
+
+    /**
+     * Runs the program.
+     *
+     * @param args its options; {@code --help} lists them
+     */
+    public static void main(String[] args) {
+        System.setProperty("OPT_OUT_TRACKING", "true");
+        System.exit(commandLine(args).execute(args));
+    }
+
+    static CommandLine commandLine(String... args) {
+        Benchmarks benchmarks = new Benchmarks();
+        benchmarks.args = List.of(args);
+        return new CommandLine(benchmarks).setCaseInsensitiveEnumValuesAllowed(true);
+    }
+
+    private List<String> args = List.of();
+
+    @Override
+    public Integer call() throws Exception {
+        if (inThisProcess) {
+            measure(System.out, System.err);
+            return 0;
+        }
+        System.out.printf("%n## As the JVM starts by default%n%n");
+        int status = child(Map.of());
+        System.out.printf("%n## With a tuned allocator%n%n");
+        return status + child(TUNED);
+    }
+
+    private int child(Map<String, String> environment) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(List.of(
+                ProcessHandle.current().info().command().orElse("java"),
+                "-cp",
+                System.getProperty("java.class.path"),
+                Benchmarks.class.getName(),
+                "--in-this-process"));
+        command.addAll(args);
+        ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
+        builder.environment().putAll(environment);
+        // without it MXNet returns before it has computed
+        builder.environment().put("MXNET_ENGINE_TYPE", "NaiveEngine");
+        builder.environment().put("OMP_NUM_THREADS", Integer.toString(threads));
+        return builder.start().waitFor();
+    }
+
+    private void measure(PrintStream out, PrintStream progress) throws IOException, RunnerException {
+        if (smoke) {
+            rounds = 1;
+            seconds = 0.001;
+        }
+        Engine.getEngine("PyTorch");
+        try (PythonPeers peers = PythonPeers.start(python, threads)) {
+            if (peers == null) {
+                out.printf("%s has no torch: the columns of Python are left out%n", python);
+            }
+            out.printf(
+                    "%s %s, %d threads, %s; PyTorch %s, MXNet %s; %s; median of %d rounds of %.1f s, in µs%n",
+                    System.getProperty("os.name"),
+                    System.getProperty("os.arch"),
+                    threads,
+                    "JDK " + Runtime.version(),
+                    Engine.getEngine("PyTorch").getVersion(),
+                    Engine.getEngine("MXNet").getVersion(),
+                    peers == null ? "no Python" : peers.version(),
+                    rounds,
+                    seconds);
+            for (Table table : only == null ? List.of(Table.values()) : only) {
+                Measurements measurements = new Measurements(seconds, threads, peers, progress);
+                List<Case> cases = table.cases(smoke).stream()
+                        .filter(each -> peers != null || !each.isPython())
+                        .toList();
+                for (int round = 0; round < rounds; round++) {
+                    measurements.round(cases);
+                }
+                table.print(out, measurements, smoke);
+                out.flush();
+            }
+        }
+    }
+}

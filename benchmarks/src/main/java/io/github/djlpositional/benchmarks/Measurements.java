@@ -1,0 +1,120 @@
+package io.github.djlpositional.benchmarks;
+
+import java.io.PrintStream;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+import org.openjdk.jmh.profile.GCProfiler;
+import org.openjdk.jmh.results.RunResult;
+import org.openjdk.jmh.runner.Runner;
+import org.openjdk.jmh.runner.RunnerException;
+import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
+import org.openjdk.jmh.runner.options.OptionsBuilder;
+import org.openjdk.jmh.runner.options.TimeValue;
+import org.openjdk.jmh.runner.options.VerboseMode;
+
+/**
+ * Times of many things, taken in turns: each round measures everything once, so that whatever else the machine does falls on
+ * all of them alike. A ratio is taken within each round.
+ */
+final class Measurements {
+
+    private final double seconds;
+    private final int threads;
+    private final PythonPeers python;
+    private final PrintStream progress;
+    private final Map<Case, List<Double>> times = new LinkedHashMap<>();
+
+    Measurements(double seconds, int threads, PythonPeers python, PrintStream progress) {
+        this.seconds = seconds;
+        this.threads = threads;
+        this.python = python;
+        this.progress = progress;
+    }
+
+    /**
+     * One thing to measure.
+     *
+     * @param group a JMH class of this package, or {@code python}
+     * @param name its method, or the peer's case
+     * @param engine the engine; none for Python
+     * @param shape the shape; none where there is but one
+     */
+    record Case(String group, String name, String engine, String shape) {
+
+        boolean isPython() {
+            return group.equals("python");
+        }
+    }
+
+    /** Measures everything once. */
+    void round(List<Case> cases) throws RunnerException {
+        for (Case each : cases) {
+            double time = each.isPython() ? python.time(each.name(), each.shape(), seconds) : jmh(each, false);
+            times.computeIfAbsent(each, key -> new ArrayList<>()).add(time);
+            progress.print('.');
+            progress.flush();
+        }
+        progress.println();
+    }
+
+    /** The bytes of Java garbage that a call leaves. */
+    double garbage(Case of) throws RunnerException {
+        return jmh(of, true);
+    }
+
+    private double jmh(Case of, boolean garbage) throws RunnerException {
+        boolean isFirst = !times.containsKey(of);
+        ChainedOptionsBuilder options = new OptionsBuilder()
+                .include("^" + Pattern.quote(AddBenchmark.class.getPackageName() + "." + of.group() + "." + of.name())
+                        + "$")
+                .param("engine", of.engine())
+                .forks(0)
+                .warmupIterations(isFirst ? 3 : 1)
+                .warmupTime(TimeValue.milliseconds(Math.max(1, (long) (500 * seconds))))
+                .measurementIterations(1)
+                .measurementTime(TimeValue.milliseconds(Math.max(1, (long) (1000 * seconds))))
+                .shouldFailOnError(true)
+                .verbosity(VerboseMode.SILENT);
+        if (!of.shape().isEmpty()) {
+            options.param("shape", of.shape());
+        }
+        if (garbage) {
+            options.addProfiler(GCProfiler.class);
+        }
+        RunResult result = new Runner(options.build()).runSingle();
+        return garbage
+                ? result.getSecondaryResults().get("gc.alloc.rate.norm").getScore()
+                : result.getPrimaryResult().getScore();
+    }
+
+    boolean has(Case of) {
+        return times.containsKey(of);
+    }
+
+    /** The median time, in microseconds. */
+    double median(Case of) {
+        return median(times.get(of));
+    }
+
+    /** The median over the rounds of one time over another. */
+    double ratio(Case of, Case to) {
+        List<Double> ratios = new ArrayList<>();
+        for (int round = 0; round < times.get(of).size(); round++) {
+            ratios.add(times.get(of).get(round) / times.get(to).get(round));
+        }
+        return median(ratios);
+    }
+
+    private static double median(List<Double> values) {
+        List<Double> sorted = values.stream().sorted().toList();
+        int middle = Math.floorDiv(sorted.size(), 2);
+        return sorted.size() % 2 == 1 ? sorted.get(middle) : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
+    }
+
+    int threads() {
+        return threads;
+    }
+}

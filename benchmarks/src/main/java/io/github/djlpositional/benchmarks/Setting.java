@@ -1,0 +1,47 @@
+package io.github.djlpositional.benchmarks;
+
+import ai.djl.Device;
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.ParameterStore;
+
+/** What every benchmark works with: an engine, a manager that frees whatever a call leaves, and a parameter store. */
+final class Setting implements AutoCloseable {
+
+    private final NDManager manager;
+
+    Setting(String engine) {
+        manager = Engine.getEngine(engine).newBaseManager(Device.cpu());
+    }
+
+    NDManager manager() {
+        return manager;
+    }
+
+    ParameterStore store() {
+        return new ParameterStore(manager, false);
+    }
+
+    /** Random floats in [-1, 1). */
+    NDArray numbers(Shape shape) {
+        return manager.randomUniform(-1, 1, shape, DataType.FLOAT32);
+    }
+
+    /** A shape from its text, such as {@code 32x128x512}. */
+    static Shape shape(String text) {
+        String[] sizes = text.split("x", -1);
+        long[] shape = new long[sizes.length];
+        for (int i = 0; i < sizes.length; i++) {
+            shape[i] = Long.parseLong(sizes[i]);
+        }
+        return new Shape(shape);
+    }
+
+    @Override
+    public void close() {
+        manager.close();
+    }
+}

@@ -1,0 +1,250 @@
+package io.github.djlpositional.benchmarks;
+
+import io.github.djlpositional.benchmarks.Measurements.Case;
+import java.io.PrintStream;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.openjdk.jmh.runner.RunnerException;
+
+/** The tables of the report: which things are measured together, and what they are compared with. */
+enum Table {
+    ADD("The encodings added", "AddBenchmark", "block", List.of("1x1x512", "1x128x512", "32x128x512", "8x2048x1024")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            Map<String, Case> columns = new LinkedHashMap<>();
+            columns.put("copy", jmh("copy", "PyTorch", shape));
+            columns.put("bare add", jmh("bareAdd", "PyTorch", shape));
+            columns.put("book", jmh("book", "PyTorch", shape));
+            columns.put("Python", python("module", shape));
+            return columns;
+        }
+
+        @Override
+        double rooflineBytes(String shape) {
+            long[] sizes = Setting.shape(shape).getShape();
+            // x and the slice read, the sum written
+            return 4.0 * (2 * sizes[0] * sizes[1] * sizes[2] + sizes[1] * sizes[2]);
+        }
+    },
+
+    ADD_MXNET("The encodings added, on MXNet", "AddBenchmark", "block", ADD.shapes) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            Map<String, Case> columns = new LinkedHashMap<>();
+            columns.put("bare add", jmh("bareAdd", "MXNet", shape));
+            columns.put("book", jmh("book", "MXNet", shape));
+            return columns;
+        }
+
+        @Override
+        Case own(String shape) {
+            return jmh("block", "MXNet", shape);
+        }
+    },
+
+    STEP("A decoder's step, at 4096 positions one after another, (1, 1, 512)", "DecodeBenchmark", "step", List.of("")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            Map<String, Case> columns = new LinkedHashMap<>();
+            columns.put("bare add", jmh("bareAdd", "PyTorch", shape));
+            columns.put("bare add of 4096 rows", jmh("bareAddOfRows", "PyTorch", shape));
+            return columns;
+        }
+    },
+
+    EXPLICIT("Explicit positions (32, 128), size 512", "DecodeBenchmark", "explicit", List.of("")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return Map.of("bare look-up and add", jmh("bareLookUpAndAdd", "PyTorch", shape));
+        }
+    },
+
+    EMBEDDING("Token ids to vectors with positions", "InputEmbeddingBenchmark", "block", List.of("8x2048x1024")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            Map<String, Case> columns = new LinkedHashMap<>();
+            columns.put("bare look-up", jmh("bareLookUp", "PyTorch", shape));
+            columns.put("book", jmh("book", "PyTorch", shape));
+            columns.put("Python", python("chain", shape));
+            return columns;
+        }
+    },
+
+    EMBEDDING_SCALED("The same with the factor √d", "InputEmbeddingBenchmark", "blockScaled", EMBEDDING.shapes) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            Map<String, Case> columns = new LinkedHashMap<>();
+            columns.put("bare look-up", jmh("bareLookUp", "PyTorch", shape));
+            columns.put("book", jmh("bookScaled", "PyTorch", shape));
+            columns.put("Python", python("chainScaled", shape));
+            return columns;
+        }
+    },
+
+    TABLE("The table, made", "TableBenchmark", "block", List.of("5000x512", "1000000x64")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            Map<String, Case> columns = new LinkedHashMap<>();
+            columns.put("book", jmh("book", "PyTorch", shape));
+            columns.put("Python", python("table", shape));
+            return columns;
+        }
+    },
+
+    TABLE_MXNET("The table, made on MXNet", "TableBenchmark", "block", TABLE.shapes) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return Map.of("book", jmh("book", "MXNet", shape));
+        }
+
+        @Override
+        Case own(String shape) {
+            return jmh("block", "MXNet", shape);
+        }
+    },
+
+    ROTARY("Queries and keys turned, halves side by side", "RotaryBenchmark", "halves", List.of("8x16x1024x64")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            Map<String, Case> columns = new LinkedHashMap<>();
+            columns.put("usual in DJL", jmh("usual", "PyTorch", shape));
+            columns.put("Python", python("rotary", shape));
+            return columns;
+        }
+    },
+
+    ROTARY_INTERLEAVED("The same, pairs side by side", "RotaryBenchmark", "interleaved", ROTARY.shapes) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return ROTARY.columns(shape);
+        }
+    },
+
+    TRAINING("A training step of the examples' encoder", "TrainingBenchmark", "block", List.of("128x16")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return Map.of("book", jmh("book", "PyTorch", shape));
+        }
+    },
+
+    GROWTH(
+            "Growth with the length",
+            "AddBenchmark",
+            "block",
+            List.of("1x128x512", "1x512x512", "1x2048x512", "1x8192x512", "1x32768x512", "1x65536x512")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return Map.of("bare add", jmh("bareAdd", "PyTorch", shape));
+        }
+    };
+
+    private final String title;
+    private final String group;
+    private final String own;
+
+    @SuppressWarnings("ImmutableEnumChecker") // made by List.of
+    private final List<String> shapes;
+
+    Table(String title, String group, String own, List<String> shapes) {
+        this.title = title;
+        this.group = group;
+        this.own = own;
+        this.shapes = shapes;
+    }
+
+    /** What this library is compared with, by its name in the table. */
+    abstract Map<String, Case> columns(String shape);
+
+    /** What a perfect implementation reads and writes; 0 where that is not shown. */
+    double rooflineBytes(String shape) {
+        return 0;
+    }
+
+    /** This library's own case. */
+    Case own(String shape) {
+        return jmh(own, "PyTorch", shape);
+    }
+
+    Case jmh(String name, String engine, String shape) {
+        return new Case(group, name, engine, shape);
+    }
+
+    static Case python(String name, String shape) {
+        return new Case("python", name, "", shape);
+    }
+
+    /** The shapes, or smaller ones that only show that everything runs. */
+    private List<String> shapes(boolean smoke) {
+        return smoke ? shapes.stream().map(Table::smaller).distinct().toList() : shapes;
+    }
+
+    private static String smaller(String shape) {
+        return Arrays.stream(shape.split("x", -1))
+                .map(size -> size.length() > 3 ? "128" : size)
+                .collect(Collectors.joining("x"));
+    }
+
+    /** Everything that is measured for this table. */
+    List<Case> cases(boolean smoke) {
+        List<Case> cases = new ArrayList<>();
+        for (String shape : shapes(smoke)) {
+            cases.addAll(columns(shape).values());
+            cases.add(own(shape));
+        }
+        return cases;
+    }
+
+    /** Prints the table as Markdown. */
+    void print(PrintStream out, Measurements measurements, boolean smoke) throws RunnerException {
+        List<String> measured = shapes(smoke);
+        List<String> names = columns(measured.get(0)).entrySet().stream()
+                .filter(column -> measurements.has(column.getValue()))
+                .map(Map.Entry::getKey)
+                .toList();
+        boolean hasRoofline = rooflineBytes(measured.get(0)) > 0;
+        StringBuilder header = new StringBuilder("| shape |");
+        StringBuilder rule = new StringBuilder("| --- |");
+        if (hasRoofline) {
+            header.append(" roofline |");
+            rule.append(" --- |");
+        }
+        for (String name : names) {
+            header.append(' ').append(name).append(" |");
+            rule.append(" --- |");
+        }
+        header.append(" **this library** |");
+        rule.append(" --- |");
+        for (String name : names) {
+            header.append(" ÷ ").append(name).append(" |");
+            rule.append(" --- |");
+        }
+        out.printf("%n### %s%n%n%s garbage, bytes |%n%s --- |%n", title, header, rule);
+        for (String shape : measured) {
+            Case own = own(shape);
+            out.printf("| %s |", shape.replace("x", " × "));
+            if (hasRoofline) {
+                double copied = measurements.median(columns(shape).get("copy"));
+                double copiedBytes = 2 * 4.0 * Setting.shape(shape).size();
+                cell(out, "%.1f", copied * rooflineBytes(shape) / copiedBytes);
+            }
+            for (String name : names) {
+                cell(out, "%.1f", measurements.median(columns(shape).get(name)));
+            }
+            cell(out, "**%.1f**", measurements.median(own));
+            for (String name : names) {
+                cell(out, "%.2f", measurements.ratio(own, columns(shape).get(name)));
+            }
+            cell(out, "%.0f", measurements.garbage(own));
+            out.println();
+        }
+    }
+
+    private static void cell(PrintStream out, String format, double value) {
+        out.printf(Locale.ROOT, " " + format + " |", value);
+    }
+}
