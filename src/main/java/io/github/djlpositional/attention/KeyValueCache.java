@@ -204,28 +204,38 @@ public final class KeyValueCache implements AutoCloseable {
         }
 
         private NDArray written(NDArray held, NDArray added, long end) {
-            NDArray room = held;
-            if (held == null || held.getShape().get(2) < end) {
-                long capacity =
-                        held == null ? FIRST_CAPACITY : 2 * held.getShape().get(2);
-                Shape shape = added.getShape();
-                room = manager.create(
-                        new Shape(shape.get(0), shape.get(1), Math.max(capacity, end), shape.get(3)),
-                        added.getDataType(),
-                        added.getDevice());
-                NDScope.unregister(room);
-                if (held != null && length > 0) {
-                    try (NDArray done = first(held, manager, length)) {
-                        room.set(NDIndex.sliceAxis(2, 0, length), done);
-                    }
-                }
-                if (held != null) {
-                    held.close();
-                }
-            }
+            NDArray room = held == null || held.getShape().get(2) < end ? grown(held, added, end) : held;
             // without its gradient, or each step would add to a graph that nobody asks for
             try (NDArray plain = added.stopGradient()) {
                 room.set(NDIndex.sliceAxis(2, length, end), plain);
+            } catch (RuntimeException e) {
+                if (room != held) {
+                    room.close();
+                }
+                throw e;
+            }
+            if (held != null && room != held) {
+                held.close();
+            }
+            return room;
+        }
+
+        /** Twice the room, with the steps that were done in it. */
+        private NDArray grown(NDArray held, NDArray added, long end) {
+            long capacity = held == null ? FIRST_CAPACITY : 2 * held.getShape().get(2);
+            Shape shape = added.getShape();
+            NDArray room = manager.create(
+                    new Shape(shape.get(0), shape.get(1), Math.max(capacity, end), shape.get(3)),
+                    added.getDataType(),
+                    added.getDevice());
+            NDScope.unregister(room);
+            if (held != null && length > 0) {
+                try (NDArray done = first(held, manager, length)) {
+                    room.set(NDIndex.sliceAxis(2, 0, length), done);
+                } catch (RuntimeException e) {
+                    room.close();
+                    throw e;
+                }
             }
             return room;
         }

@@ -55,12 +55,13 @@ import java.util.Objects;
  * of the queries, attached to their manager and the caller's to close.
  *
  * <p>Query i and key j have the positions i and j; with other arrays as keys, and the forward parameter
- * {@code startPosition}, query i has the position startPosition + i. With a {@link KeyValueCache} among the forward parameters a self-attention
- * adds its keys and values to those of the steps before, and i counts on from there; F, and the mask's, is then the length of
- * both together.
+ * {@code startPosition}, query i has the position startPosition + i. With a {@link KeyValueCache} among the forward parameters
+ * a self-attention adds its keys and values to those of the steps before, and i counts on from there; F, and the mask's, is
+ * then the length of both together.
  *
  * <p>Scores are computed for as many queries at a time as fit the caches of the machine: a long sequence needs no memory for
- * all of its T · F scores at once, unless it is trained.
+ * all of its T · F scores at once, unless it is trained or gradients are recorded for its weights, as PyTorch does for a
+ * block that was initialized, not loaded, until {@code freezeParameters(true)}.
  *
  * <p>A forward throws {@link IllegalArgumentException} for inputs of another number, shape or data type, masks that do not
  * fit, and a cache of another batch size; and whatever the relative encoding refuses. A query that sees no key at all gets

@@ -122,11 +122,13 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         return new Shape(queries.get(0), queries.get(1), length, keyLength);
     }
 
-    /** Which vectors a call meets: those of relative positions first … last, the ends standing for all beyond them. */
+    /**
+     * Which vectors a call meets: those of relative positions first … last, the ends standing for all beyond them. Where all
+     * keys are farther before, or behind, the queries than the vectors reach, both are the same end.
+     */
     private record Clipped(int first, int last) {
 
         static Clipped of(int least, int greatest, int maxDistance) {
-            // all keys may be farther before, or after, the queries than the vectors reach
             return new Clipped(
                     Math.max(-maxDistance, Math.min(maxDistance, least)),
                     Math.max(-maxDistance, Math.min(maxDistance, greatest)));

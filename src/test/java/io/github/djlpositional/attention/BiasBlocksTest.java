@@ -1,5 +1,6 @@
 package io.github.djlpositional.attention;
 
+import static io.github.djlpositional.attention.TestNumbers.copyWeights;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -8,9 +9,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.nn.Parameter;
 import ai.djl.nn.transformer.ScaledDotProductAttentionBlock;
-import ai.djl.util.Pair;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.Goldens;
@@ -29,12 +28,16 @@ class BiasBlocksTest {
             AlibiBiasBlock block = AlibiBiasBlock.builder().setHeadCount(heads).build();
             NDArray bias = Forward.infer(manager, block, manager.zeros(new Shape(2, 5, 3)));
             assertThat(bias.getShape()).isEqualTo(new Shape(1, heads, 5, 5));
+            NDArray half = manager.create(new Shape(2, 5, 3), DataType.FLOAT16);
+            NDArray halfBias = Forward.infer(manager, block, half).toType(DataType.FLOAT32, true);
             for (int i = 0; i < 5; i++) {
                 for (int j = 0; j < 5; j++) {
                     BigDecimal expected = new BigDecimal(row[2]).multiply(BigDecimal.valueOf(-Math.abs(i - j)));
-                    float actual = bias.getFloat(0, head, i, j);
-                    assertThat(Goldens.floatUlps(actual, expected))
+                    assertThat(Goldens.floatUlps(bias.getFloat(0, head, i, j), expected))
                             .as("%d heads, %d, %d to %d", heads, head, i, j)
+                            .isLessThanOrEqualTo(0.5);
+                    assertThat(Goldens.halfUlps(halfBias.getFloat(0, head, i, j), expected))
+                            .as("%d heads, %d, %d to %d in FLOAT16", heads, head, i, j)
                             .isLessThanOrEqualTo(0.5);
                 }
             }
@@ -149,10 +152,10 @@ class BiasBlocksTest {
                     .setHeadCount(2)
                     .build();
             djls.initialize(manager, DataType.FLOAT32, new Shape(2, 6, 8));
-            copy(own.getKeyProjection(), djls.getKeyProjection());
-            copy(own.getQueryProjection(), djls.getQueryProjection());
-            copy(own.getValueProjection(), djls.getValueProjection());
-            copy(own.getResultProjection(), djls.getResultProjection());
+            copyWeights(own.getKeyProjection(), djls.getKeyProjection());
+            copyWeights(own.getQueryProjection(), djls.getQueryProjection());
+            copyWeights(own.getValueProjection(), djls.getValueProjection());
+            copyWeights(own.getResultProjection(), djls.getResultProjection());
             double[] values = random.doubles(2 * 6 * 8).map(x -> 4 * x - 2).toArray();
             NDArray x = manager.create(values, new Shape(2, 6, 8)).toType(DataType.FLOAT32, false);
             NDArray mask = Forward.infer(manager, bias, x);
@@ -166,20 +169,12 @@ class BiasBlocksTest {
                     .setHeadCount(2)
                     .build();
             without.initialize(manager, DataType.FLOAT32, new Shape(2, 6, 8));
-            copy(own.getKeyProjection(), without.getKeyProjection());
-            copy(own.getQueryProjection(), without.getQueryProjection());
-            copy(own.getValueProjection(), without.getValueProjection());
-            copy(own.getResultProjection(), without.getResultProjection());
+            copyWeights(own.getKeyProjection(), without.getKeyProjection());
+            copyWeights(own.getQueryProjection(), without.getQueryProjection());
+            copyWeights(own.getValueProjection(), without.getValueProjection());
+            copyWeights(own.getResultProjection(), without.getResultProjection());
             assertThat(Forward.infer(manager, without, x, mask).toFloatArray())
                     .containsExactly(expected, within(1e-6f));
-        }
-    }
-
-    private static void copy(Block from, Block to) {
-        for (Pair<String, Parameter> entry : from.getParameters()) {
-            entry.getValue()
-                    .getArray()
-                    .copyTo(to.getParameters().get(entry.getKey()).getArray());
         }
     }
 }

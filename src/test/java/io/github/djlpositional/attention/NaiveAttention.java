@@ -25,6 +25,11 @@ final class NaiveAttention {
 
     /** One sequence: queries (T, D), keys and values (F, D); seen[i][j] tells which query sees which key. */
     double[][] forward(double[][] queries, double[][] keys, double[][] values, boolean[][] seen) {
+        return forward(0, queries, keys, values, seen);
+    }
+
+    /** The same for queries at the positions first, first + 1, …; keys are at 0, 1, …. */
+    double[][] forward(int first, double[][] queries, double[][] keys, double[][] values, boolean[][] seen) {
         double[][] q = linear(block.getQueryProjection(), queries);
         double[][] k = linear(block.getKeyProjection(), keys);
         double[][] v = linear(block.getValueProjection(), values);
@@ -35,13 +40,18 @@ final class NaiveAttention {
                 double sum = 0;
                 for (int j = 0; j < k.length; j++) {
                     if (seen[i][j]) {
-                        weights[j] = Math.exp(
-                                score(head, part(q[i], head), part(k[j], head), i, j, Math.max(q.length, k.length)));
+                        weights[j] = Math.exp(score(
+                                head,
+                                part(q[i], head),
+                                part(k[j], head),
+                                first + i,
+                                j,
+                                Math.max(first + q.length, k.length)));
                         sum += weights[j];
                     }
                 }
                 for (int j = 0; j < k.length; j++) {
-                    double[] value = valueAt(part(v[j], head), i, j);
+                    double[] value = valueAt(part(v[j], head), first + i, j);
                     for (int h = 0; h < H; h++) {
                         together[i][head * H + h] += weights[j] / sum * value[h];
                     }

@@ -1,5 +1,6 @@
 package io.github.djlpositional.attention;
 
+import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.within;
@@ -38,14 +39,6 @@ class RotaryEmbeddingBlockTest {
         return RotaryEmbeddingBlock.builder().setHeadSize(16);
     }
 
-    private static NDArray numbers(NDManager manager, DataType type, long... shape) {
-        Random random = new Random(5);
-        double[] values =
-                random.doubles(new Shape(shape).size()).map(x -> 2 * x - 1).toArray();
-        NDArray doubles = manager.create(values, new Shape(shape));
-        return type == DataType.FLOAT64 ? doubles : doubles.toType(type, true);
-    }
-
     @EngineTest
     void turnsEachPairByItsAngle(NDManager manager) {
         // reference: goldens/rotary_rows.csv, written by src/test/python/reference_values.py with mpmath. Of the vector
@@ -82,8 +75,9 @@ class RotaryEmbeddingBlockTest {
                     .optRotarySize(12)
                     .optScaling(RotaryScaling.yarn(4, 64))
                     .build();
-            NDArray q = numbers(manager, DataType.FLOAT64, 1, 2, 1, 16);
-            NDArray k = numbers(manager, DataType.FLOAT64, 1, 2, 1, 16).mul(1.5).add(0.25);
+            NDArray q = numbers(manager, 5, DataType.FLOAT64, 1, 2, 1, 16);
+            NDArray k =
+                    numbers(manager, 5, DataType.FLOAT64, 1, 2, 1, 16).mul(1.5).add(0.25);
             for (int distance : new int[] {0, 1, 17}) {
                 double[] first = null;
                 for (int position : new int[] {17, 18, 100, 4999 - 17}) {
@@ -101,7 +95,7 @@ class RotaryEmbeddingBlockTest {
     @EngineTest
     void keepsNorms(NDManager manager) {
         RotaryEmbeddingBlock block = builder().build();
-        NDArray x = numbers(manager, DataType.FLOAT64, 2, 3, 50, 16);
+        NDArray x = numbers(manager, 5, DataType.FLOAT64, 2, 3, 50, 16);
         NDArray y = Forward.inferFrom(manager, 1234, block, x);
         assertThat(y.square().sum(new int[] {3}).toDoubleArray())
                 .containsExactly(x.square().sum(new int[] {3}).toDoubleArray(), within(1e-13));
@@ -110,7 +104,7 @@ class RotaryEmbeddingBlockTest {
 
     @EngineTest
     void attentionFactorIsPartOfTheRotation(NDManager manager) {
-        NDArray x = numbers(manager, DataType.FLOAT64, 1, 1, 1, 16);
+        NDArray x = numbers(manager, 5, DataType.FLOAT64, 1, 1, 1, 16);
         RotaryScaling scaling = RotaryScaling.yarn(16, 4096);
         NDArray y = Forward.infer(manager, builder().optScaling(scaling).build(), x);
         // position 0 turns nothing
@@ -120,7 +114,7 @@ class RotaryEmbeddingBlockTest {
     @EngineTest
     void keepsWhatIsNotRotated(NDManager manager) {
         RotaryEmbeddingBlock block = builder().optRotarySize(6).build();
-        NDArray x = numbers(manager, DataType.FLOAT32, 2, 3, 5, 16);
+        NDArray x = numbers(manager, 5, DataType.FLOAT32, 2, 3, 5, 16);
         NDArray y = Forward.infer(manager, block, x);
         assertThat(y.get("..., 6:").toFloatArray()).isEqualTo(x.get("..., 6:").toFloatArray());
         // the frequencies are those of the six
@@ -132,7 +126,7 @@ class RotaryEmbeddingBlockTest {
 
     @EngineTest
     void layoutsAreAPermutationOfEachOther(NDManager manager) {
-        NDArray x = numbers(manager, DataType.FLOAT32, 1, 2, 7, 16);
+        NDArray x = numbers(manager, 5, DataType.FLOAT32, 1, 2, 7, 16);
         NDArray halves = x.reshape(1, 2, 7, 8, 2).transpose(0, 1, 2, 4, 3).reshape(1, 2, 7, 16);
         NDArray y = Forward.infer(manager, builder().build(), x);
         NDArray yHalves = Forward.infer(
@@ -147,8 +141,8 @@ class RotaryEmbeddingBlockTest {
     @EngineTest
     void queriesAndKeysTogetherAreEachAlone(NDManager manager) {
         RotaryEmbeddingBlock block = builder().build();
-        NDArray queries = numbers(manager, DataType.FLOAT32, 2, 4, 5, 16);
-        NDArray keys = numbers(manager, DataType.FLOAT32, 2, 1, 5, 16);
+        NDArray queries = numbers(manager, 5, DataType.FLOAT32, 2, 4, 5, 16);
+        NDArray keys = numbers(manager, 5, DataType.FLOAT32, 2, 1, 5, 16);
         NDList both = block.forward(new ParameterStore(manager, false), new NDList(queries, keys), false);
         assertThat(both).hasSize(2);
         assertThat(both.get(0).toFloatArray())
@@ -161,7 +155,7 @@ class RotaryEmbeddingBlockTest {
     void explicitPositionsAreThoseOfEachRow(NDManager manager) {
         for (RotaryScaling scaling : new RotaryScaling[] {RotaryScaling.none(), RotaryScaling.dynamicNtk(2, 8)}) {
             RotaryEmbeddingBlock block = builder().optScaling(scaling).build();
-            NDArray x = numbers(manager, DataType.FLOAT32, 2, 3, 4, 16);
+            NDArray x = numbers(manager, 5, DataType.FLOAT32, 2, 3, 4, 16);
             NDArray consecutive = Forward.inferFrom(manager, 5, block, x);
             for (NDArray positions : new NDArray[] {
                 manager.create(new int[] {5, 6, 7, 8}),
@@ -174,7 +168,7 @@ class RotaryEmbeddingBlockTest {
             }
         }
         RotaryEmbeddingBlock block = builder().build();
-        NDArray x = numbers(manager, DataType.FLOAT32, 2, 3, 4, 16);
+        NDArray x = numbers(manager, 5, DataType.FLOAT32, 2, 3, 4, 16);
         NDArray y = Forward.infer(manager, block, x, manager.create(new int[][] {{0, 1, 2, 3}, {90, 91, 92, 93}}));
         assertThat(y.get("0:1").toFloatArray())
                 .isEqualTo(Forward.infer(manager, block, x.get("0:1")).toFloatArray());
@@ -199,7 +193,7 @@ class RotaryEmbeddingBlockTest {
         // beyond the original length the frequencies are those of a plain block with the base that the paper gives
         RotaryEmbeddingBlock dynamic =
                 builder().optScaling(RotaryScaling.dynamicNtk(2, 8)).build();
-        NDArray x = numbers(manager, DataType.FLOAT64, 1, 1, 12, 16);
+        NDArray x = numbers(manager, 5, DataType.FLOAT64, 1, 1, 12, 16);
         for (int length : new int[] {8, 12, 9, 12}) {
             double base = length <= 8 ? 10_000 : 10_000 * Math.pow(2.0 * length / 8 - 1, 16.0 / 14);
             NDArray part = x.get(":, :, :{}", length);
@@ -213,7 +207,7 @@ class RotaryEmbeddingBlockTest {
     void extendsItselfWhereAsked(NDManager manager) {
         RotaryEmbeddingBlock block =
                 builder().optMaxSequenceLength(4).optAutoExtend(true).build();
-        NDArray x = numbers(manager, DataType.FLOAT32, 1, 1, 3, 16);
+        NDArray x = numbers(manager, 5, DataType.FLOAT32, 1, 1, 3, 16);
         assertThat(Forward.inferFrom(manager, 500, block, x).toFloatArray())
                 .isEqualTo(Forward.inferFrom(manager, 500, builder().build(), x).toFloatArray());
     }
@@ -224,7 +218,7 @@ class RotaryEmbeddingBlockTest {
             for (PairLayout layout : PairLayout.values()) {
                 RotaryEmbeddingBlock block = builder().optLayout(layout).build();
                 block.initialize(manager, type, new Shape(-1, -1, -1, 16));
-                NDArray x = numbers(manager, type, 2, 3, 5, 16);
+                NDArray x = numbers(manager, 5, type, 2, 3, 5, 16);
                 double[] before = x.toType(DataType.FLOAT64, true).toDoubleArray();
                 NDArray y = Forward.infer(manager, block, x);
                 assertThat(y.getDataType()).isEqualTo(type);
@@ -248,8 +242,8 @@ class RotaryEmbeddingBlockTest {
         for (PairLayout layout : PairLayout.values()) {
             RotaryEmbeddingBlock block =
                     builder().optRotarySize(12).optLayout(layout).build();
-            NDArray x = numbers(manager, DataType.FLOAT64, 1, 2, 5, 16);
-            NDArray weights = numbers(manager, DataType.FLOAT64, 1, 2, 5, 16).add(0.5);
+            NDArray x = numbers(manager, 5, DataType.FLOAT64, 1, 2, 5, 16);
+            NDArray weights = numbers(manager, 5, DataType.FLOAT64, 1, 2, 5, 16).add(0.5);
             x.setRequiresGradient(true);
             try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
                 NDArray y = block.forward(new ParameterStore(manager, false), new NDList(x), true)
@@ -269,7 +263,7 @@ class RotaryEmbeddingBlockTest {
         try (NDManager own = manager.newSubManager()) {
             int before = own.getManagedArrays().size();
             block.initialize(own, DataType.FLOAT32, new Shape(1, 1, -1, 16));
-            NDArray x = numbers(manager, DataType.FLOAT32, 1, 1, 3, 16);
+            NDArray x = numbers(manager, 5, DataType.FLOAT32, 1, 1, 3, 16);
             int after = own.getManagedArrays().size();
             assertThat(after).isGreaterThan(before);
             float[] y = Forward.infer(manager, block, x).toFloatArray();
@@ -315,7 +309,7 @@ class RotaryEmbeddingBlockTest {
         RotaryEmbeddingBlock block =
                 builder().optScaling(RotaryScaling.dynamicNtk(2, 8)).build();
         block.initialize(manager, DataType.FLOAT32, new Shape(1, 1, -1, 16));
-        NDArray x = numbers(manager, DataType.FLOAT32, 1, 1, 40, 16);
+        NDArray x = numbers(manager, 5, DataType.FLOAT32, 1, 1, 40, 16);
         List<float[]> expected = new ArrayList<>();
         for (int length = 1; length <= 40; length++) {
             expected.add(

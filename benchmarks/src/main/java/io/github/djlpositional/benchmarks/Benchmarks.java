@@ -147,7 +147,7 @@ public final class Benchmarks implements Callable<Integer> {
                     rounds,
                     seconds);
             for (Table table : only == null ? List.of(Table.values()) : only) {
-                Measurements measurements = new Measurements(seconds, threads, peers, progress);
+                Measurements measurements = new Measurements(seconds, peers, progress);
                 List<Case> cases = table.cases(smoke).stream()
                         .filter(each -> peers != null || !each.isPython())
                         .toList();

@@ -22,14 +22,12 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 final class Measurements {
 
     private final double seconds;
-    private final int threads;
     private final PythonPeers python;
     private final PrintStream progress;
     private final Map<Case, List<Double>> times = new LinkedHashMap<>();
 
-    Measurements(double seconds, int threads, PythonPeers python, PrintStream progress) {
+    Measurements(double seconds, PythonPeers python, PrintStream progress) {
         this.seconds = seconds;
-        this.threads = threads;
         this.python = python;
         this.progress = progress;
     }
@@ -112,9 +110,5 @@ final class Measurements {
         List<Double> sorted = values.stream().sorted().toList();
         int middle = Math.floorDiv(sorted.size(), 2);
         return sorted.size() % 2 == 1 ? sorted.get(middle) : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
-    }
-
-    int threads() {
-        return threads;
     }
 }

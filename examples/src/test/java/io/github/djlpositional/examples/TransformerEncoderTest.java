@@ -91,7 +91,8 @@ class TransformerEncoderTest {
         Engine started = Engine.getEngine(engine);
         EncoderTraining training = new EncoderTraining(started, Device.cpu(), 1, 40, 0.005f);
         for (Encoding encoding : Encoding.values()) {
-            EncoderSpec sizes = new EncoderSpec(encoding, 20, 8, 32, 1, 2, 64, 0);
+            // eight heads: of two, ALiBi's slopes would be 1/16 and 1/256, which hardly tell near from far
+            EncoderSpec sizes = new EncoderSpec(encoding, 20, 8, 32, 1, 8, 64, 0);
             try (Model model = SavedEncoder.newModel(started, Device.cpu())) {
                 WordOrderDataset dataset = new WordOrderDataset(sentences, 20, 1, false);
                 training.train(sizes, dataset, model);
@@ -99,9 +100,7 @@ class TransformerEncoderTest {
                 if (encoding == Encoding.NONE) {
                     assertThat(accuracy).isEqualTo(0.5);
                 } else {
-                    // symmetric linear biases know how far a word is, but not on which side
-                    double enough = encoding == Encoding.ALIBI ? 0.55 : 0.9;
-                    assertThat(accuracy).as("%s", encoding).isGreaterThan(enough);
+                    assertThat(accuracy).as("%s", encoding).isGreaterThan(0.9);
                 }
             }
         }
