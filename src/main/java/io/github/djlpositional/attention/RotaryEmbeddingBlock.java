@@ -3,7 +3,6 @@ package io.github.djlpositional.attention;
 import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
@@ -15,11 +14,9 @@ import io.github.djlpositional.internal.BlockSettings;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
-import io.github.djlpositional.internal.InPlace;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.RealPositions;
 import io.github.djlpositional.internal.StartPosition;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import java.nio.ByteBuffer;
@@ -71,8 +68,8 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
 
     private final int headSize;
     private final int rotarySize;
-    private final PairLayout layout;
     private final RotaryScaling scaling;
+    private final Rotation rotation;
     private final RotaryTables tables;
 
     private RotaryEmbeddingBlock(Builder builder, int rotarySize) {
@@ -86,13 +83,13 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                 .withUnsaved("autoExtend", builder.autoExtend));
         headSize = builder.headSize;
         this.rotarySize = rotarySize;
-        layout = builder.layout;
+        rotation = new Rotation(headSize, rotarySize, builder.layout);
         scaling = builder.scaling;
         tables = new RotaryTables(
                 scaling,
                 rotarySize,
                 builder.base,
-                layout,
+                builder.layout,
                 builder.maxSequenceLength,
                 builder.autoExtend ? Integer.MAX_VALUE - 1 : builder.maxSequenceLength);
     }
@@ -176,7 +173,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
 
     private NDList rotateAll(NDList inputs, NDArray rows) {
         NDList rotated = new NDList();
-        inputs.forEach(input -> rotated.add(rotate(input, rows)));
+        inputs.forEach(input -> rotated.add(rotation.apply(input, rows)));
         return rotated;
     }
 
@@ -245,75 +242,12 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         return HostData.toArray(manager, device, buffer, shape, type);
     }
 
-    /** x · C + x' · S on the rotated dimensions: see {@link io.github.djlpositional.math.RotaryTable}. */
-    private NDArray rotate(NDArray x, NDArray rows) {
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray wide = rows.getShape().dimension() == 2 ? rows : temporaries.add(rows.expandDims(1));
-            int last = wide.getShape().dimension() - 1;
-            NDArray cosines = temporaries.add(wide.get(NDIndex.sliceAxis(last, 0, rotarySize)));
-            NDArray sines = temporaries.add(wide.get(NDIndex.sliceAxis(last, rotarySize, 2L * rotarySize)));
-            if (rotarySize == headSize) {
-                return turned(x, cosines, sines);
-            }
-            NDArray part = temporaries.add(x.get(NDIndex.sliceAxis(3, 0, rotarySize)));
-            NDArray rotated = temporaries.add(turned(part, cosines, sines));
-            NDArray kept = temporaries.add(x.get(NDIndex.sliceAxis(3, rotarySize, headSize)));
-            return NDArrays.concat(new NDList(rotated, kept), 3);
-        }
-    }
-
-    private NDArray turned(NDArray x, NDArray cosines, NDArray sines) {
-        NDArray turned = x.mul(cosines);
-        if (InPlace.isSafe(x)) {
-            for (int half = 0; half < 2; half++) {
-                addAcross(turned, x, sines, half);
-            }
-            return turned;
-        }
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray across =
-                    temporaries.add(temporaries.add(exchanged(temporaries, x)).mul(sines));
-            return temporaries.add(turned).add(across);
-        }
-    }
-
-    /** Adds to one half of the pairs the other one times the sines: half an array is all that this needs. */
-    private void addAcross(NDArray turned, NDArray x, NDArray sines, int half) {
-        try (NDArray other = x.get(half(x, 1 - half));
-                NDArray sine = sines.get(half(sines, half));
-                NDArray across = other.mul(sine);
-                NDArray target = turned.get(half(turned, half))) {
-            target.addi(across);
-        }
-    }
-
-    /** The first (0) or the second (1) half of every pair along the last axis. */
-    private NDIndex half(NDArray array, int half) {
-        NDIndex index = new NDIndex().addAllDim(array.getShape().dimension() - 1);
-        return layout == PairLayout.CONCATENATED
-                ? index.addSliceDim(half * rotarySize / 2, (half + 1) * rotarySize / 2)
-                : index.addSliceDim(half, rotarySize, 2);
-    }
-
-    /** The halves of each pair exchanged, (B, N, T, r). */
-    private NDArray exchanged(Temporaries temporaries, NDArray x) {
-        int pairs = rotarySize / 2;
-        if (layout == PairLayout.CONCATENATED) {
-            NDArray first = temporaries.add(x.get(half(x, 0)));
-            NDArray second = temporaries.add(x.get(half(x, 1)));
-            return NDArrays.concat(new NDList(second, first), 3);
-        }
-        Shape shape = x.getShape();
-        NDArray paired = temporaries.add(x.reshape(shape.get(0), shape.get(1), shape.get(2), pairs, 2));
-        return temporaries.add(paired.flip(4)).reshape(shape);
-    }
-
     private NDArray rotate(AttentionCall call, NDArray x, int start) {
         int length = Math.toIntExact(x.getShape().get(2));
         StartPosition.requireLength(length, start, tables.limit());
         long sequenceLength = Math.max(call.keyLength(), (long) call.firstQuery() + call.queryLength());
         try (NDArray rows = rows(x, start, length, sequenceLength)) {
-            return rotate(x, rows);
+            return rotation.apply(x, rows);
         }
     }
 

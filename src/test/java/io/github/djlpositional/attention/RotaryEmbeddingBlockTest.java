@@ -305,6 +305,32 @@ class RotaryEmbeddingBlockTest {
     }
 
     @EngineTest
+    void aLargeInputIsTurnedAsItsHeadsAreOneByOne(NDManager manager) {
+        for (PairLayout layout : PairLayout.values()) {
+            for (int rotarySize : new int[] {16, 10}) {
+                RotaryEmbeddingBlock block =
+                        builder().optLayout(layout).optRotarySize(rotarySize).build();
+                for (long[] sizes : new long[][] {{3, 7, 4000, 16}, {1, 3, 5000, 16}, {50, 2, 1000, 16}}) {
+                    NDArray x = numbers(manager, 5, DataType.FLOAT32, sizes);
+                    NDArray heads = x.transpose(1, 0, 2, 3);
+                    NDArray y = Forward.infer(manager, block, x);
+                    NDArray ofTransposed = Forward.infer(manager, block, heads);
+                    assertThat(ofTransposed.transpose(1, 0, 2, 3).toFloatArray())
+                            .isEqualTo(y.toFloatArray());
+                    for (int row : new int[] {0, (int) sizes[0] - 1}) {
+                        for (int head : new int[] {0, (int) sizes[1] - 1}) {
+                            NDIndex one = new NDIndex("{}:{}, {}:{}", row, row + 1, head, head + 1);
+                            assertThat(y.get(one).toFloatArray())
+                                    .isEqualTo(Forward.infer(manager, block, x.get(one))
+                                            .toFloatArray());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @EngineTest
     void threadsOfDifferentLengthsShareADynamicBlock(NDManager manager) throws Exception {
         RotaryEmbeddingBlock block =
                 builder().optScaling(RotaryScaling.dynamicNtk(2, 8)).build();
