@@ -51,7 +51,7 @@ public final class RotaryTable {
      */
     public void write(int start, int length, FloatFormat format, ByteBuffer out) {
         int pairs = frequencies.size();
-        new RotatedRows(frequencies).forEach(start, length, (row, values) -> {
+        new RotatedRows(frequencies).forEach(start, length, () -> (row, values) -> {
             for (int half = 0; half < 2 * pairs; half++) {
                 double value = values[half] * factor;
                 double error = RotatedRows.ERROR * factor;

@@ -1,5 +1,6 @@
 package io.github.djlpositional.math;
 
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /**
@@ -23,7 +24,7 @@ final class RotatedRows {
      */
     static final double ERROR = 0x1p-48;
 
-    /** Receives one position's values. It may be called by several threads at once, for different rows. */
+    /** Receives one position's values. */
     @FunctionalInterface
     interface Receiver {
 
@@ -42,8 +43,11 @@ final class RotatedRows {
         this.frequencies = frequencies;
     }
 
-    /** Sends the rows of positions start … start + length - 1 to the receiver, in any order, on all cores. */
-    void forEach(int start, int length, Receiver receiver) {
+    /**
+     * Sends the rows of positions start … start + length - 1 to receivers, in any order, on all cores. One thread at a time
+     * calls a receiver, so that it may keep what it works with.
+     */
+    void forEach(int start, int length, Supplier<Receiver> receivers) {
         int stride = Math.max(1, (int) Math.ceil(Math.sqrt(length)));
         double[][] offsets = new double[Math.min(stride, length)][];
         IntStream.range(0, offsets.length).parallel().forEach(i -> offsets[i] = frequencies.halves(i));
@@ -52,6 +56,7 @@ final class RotatedRows {
             int firstRow = anchor * stride;
             double[] from = frequencies.halves((double) start + firstRow);
             double[] values = new double[from.length];
+            Receiver receiver = receivers.get();
             for (int i = 0; i < stride && firstRow + i < length; i++) {
                 rotate(from, offsets[i], values);
                 receiver.accept(firstRow + i, values);

@@ -1,6 +1,7 @@
 package io.github.djlpositional.math;
 
 import java.nio.ByteBuffer;
+import java.nio.FloatBuffer;
 import java.util.Arrays;
 import java.util.Objects;
 import java.util.stream.IntStream;
@@ -279,7 +280,7 @@ public final class SinusoidalEncoding {
     public float[] table(int start, int length) {
         requireLength(length, 1);
         float[] table = new float[length * embeddingSize];
-        forEachNearestFloat(start, length, (index, value) -> table[index] = value);
+        writeNearestFloats(start, length, FloatBuffer.wrap(table));
         return table;
     }
 
@@ -295,7 +296,8 @@ public final class SinusoidalEncoding {
     public void write(int start, int length, FloatFormat format, ByteBuffer out) {
         requireRoom(length, format, out);
         if (format == FloatFormat.FLOAT32) {
-            forEachNearestFloat(start, length, (index, value) -> out.putFloat(index * Float.BYTES, value));
+            writeNearestFloats(
+                    start, length, out.duplicate().clear().order(out.order()).asFloatBuffer());
         } else {
             forEachNearest(start, length, format, (index, value) -> format.put(out, index, value));
         }
@@ -327,32 +329,53 @@ public final class SinusoidalEncoding {
         void put(int index, double value);
     }
 
-    /** Receives a float. */
-    @FunctionalInterface
-    private interface FloatSink {
-        void put(int index, float value);
-    }
-
-    /** {@link #forEachNearest} of the format that is asked for most, twice as fast. */
-    private void forEachNearestFloat(int start, int length, FloatSink sink) {
-        new RotatedRows(frequencies).forEach(start, length, (row, values) -> {
-            int line = row * embeddingSize;
-            for (int dimension = 0; dimension < embeddingSize; dimension++) {
-                int half = halfAt[dimension];
-                float nearest = 0;
-                if (half >= 0) {
-                    nearest = (float) (values[half] - RotatedRows.ERROR);
-                    if (nearest != (float) (values[half] + RotatedRows.ERROR)) {
-                        nearest = (float) half((double) start + row, half);
-                    }
+    /** {@link #forEachNearest} of the format that is asked for most, at about half of its time. */
+    private void writeNearestFloats(int start, int length, FloatBuffer out) {
+        int halves = 2 * frequencies.size();
+        // of the dimensions that a zero pads, the place behind all halves
+        int[] places =
+                Arrays.stream(halfAt).map(half -> half < 0 ? halves : half).toArray();
+        new RotatedRows(frequencies).forEach(start, length, () -> {
+            float[] nearest = new float[halves + 1];
+            float[] line = new float[embeddingSize];
+            return (row, values) -> {
+                if (!round(values, nearest)) {
+                    roundSurely(values, nearest, (double) start + row);
                 }
-                sink.put(line + dimension, nearest);
-            }
+                pick(nearest, places, line);
+                out.put(row * embeddingSize, line);
+            };
         });
     }
 
+    /** Rounds a row; returns false where its error leaves a value open. */
+    private static boolean round(double[] values, float[] nearest) {
+        boolean isSure = true;
+        for (int half = 0; half < values.length; half++) {
+            float least = (float) (values[half] - RotatedRows.ERROR);
+            float greatest = (float) (values[half] + RotatedRows.ERROR);
+            nearest[half] = least;
+            isSure &= least == greatest;
+        }
+        return isSure;
+    }
+
+    private void roundSurely(double[] values, float[] nearest, double position) {
+        for (int half = 0; half < values.length; half++) {
+            if (nearest[half] != (float) (values[half] + RotatedRows.ERROR)) {
+                nearest[half] = (float) half(position, half);
+            }
+        }
+    }
+
+    private static void pick(float[] from, int[] places, float[] to) {
+        for (int i = 0; i < to.length; i++) {
+            to[i] = from[places[i]];
+        }
+    }
+
     private void forEachNearest(int start, int length, FloatFormat format, Sink sink) {
-        new RotatedRows(frequencies).forEach(start, length, (row, values) -> {
+        new RotatedRows(frequencies).forEach(start, length, () -> (row, values) -> {
             for (int dimension = 0; dimension < embeddingSize; dimension++) {
                 int half = halfAt[dimension];
                 double nearest = 0;
