@@ -13,7 +13,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** Measures this library beside its peers, as the JVM starts by default and with a tuned allocator, and prints tables. */
+/** Measures this library beside its peers, with every {@link Allocator}, and prints tables. */
 @Command(
         name = "benchmarks",
         mixinStandardHelpOptions = true,
@@ -21,16 +21,6 @@ import picocli.CommandLine.Option;
         sortOptions = false,
         description = "Measure this library beside what a user would pick instead.")
 public final class Benchmarks implements Callable<Integer> {
-
-    /**
-     * Keeps freed memory in the process, so that a large output is not made of new pages each time: one arena, no
-     * memory-mapped blocks, and nothing given back.
-     */
-    private static final Map<String, String> TUNED = Map.of(
-            "MALLOC_ARENA_MAX", "1",
-            "MALLOC_MMAP_THRESHOLD_", "4294967296",
-            "MALLOC_TRIM_THRESHOLD_", "68719476736",
-            "MALLOC_TOP_PAD_", "268435456");
 
     @Option(
             names = "--rounds",
@@ -69,6 +59,13 @@ public final class Benchmarks implements Callable<Integer> {
     private List<Table> only;
 
     @Option(
+            names = "--allocator",
+            paramLabel = "SETTING",
+            split = ",",
+            description = "Of ${COMPLETION-CANDIDATES}, those to measure with (default: all).")
+    private List<Allocator> allocators;
+
+    @Option(
             names = "--smoke",
             description =
                     "Everything once, for a moment, and smaller: shows that it runs, and says nothing about speed.")
@@ -76,7 +73,8 @@ public final class Benchmarks implements Callable<Integer> {
 
     @Option(
             names = "--in-this-process",
-            description = "Measure here and now, with the allocator as it is, instead of in two processes.")
+            description =
+                    "Measure here and now, with the allocator as it is, instead of in a process for each setting.")
     private boolean inThisProcess;
 
     /**
@@ -103,10 +101,12 @@ public final class Benchmarks implements Callable<Integer> {
             measure(System.out, System.err);
             return 0;
         }
-        System.out.printf("%n## As the JVM starts by default%n%n");
-        int status = child(Map.of());
-        System.out.printf("%n## With a tuned allocator%n%n");
-        return status + child(TUNED);
+        int status = 0;
+        for (Allocator allocator : allocators == null ? List.of(Allocator.values()) : allocators) {
+            System.out.printf("%n### %s%n%n", allocator.title());
+            status = Math.max(status, child(allocator.environment()));
+        }
+        return status;
     }
 
     private int child(Map<String, String> environment) throws IOException, InterruptedException {
@@ -155,6 +155,9 @@ public final class Benchmarks implements Callable<Integer> {
                     measurements.round(cases);
                 }
                 table.print(out, measurements, smoke);
+                if (ProcessMemory.isKnown()) {
+                    out.printf("%nResident memory: %d MB%n", ProcessMemory.residentMegabytes());
+                }
                 out.flush();
             }
         }

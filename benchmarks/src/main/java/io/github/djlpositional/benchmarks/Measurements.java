@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import org.openjdk.jmh.profile.GCProfiler;
+import org.openjdk.jmh.profile.Profiler;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.Runner;
 import org.openjdk.jmh.runner.RunnerException;
@@ -50,7 +51,9 @@ final class Measurements {
     /** Measures everything once. */
     void round(List<Case> cases) throws RunnerException {
         for (Case each : cases) {
-            double time = each.isPython() ? python.time(each.name(), each.shape(), seconds) : jmh(each, false);
+            double time = each.isPython()
+                    ? python.time(each.name(), each.shape(), seconds)
+                    : run(each).getPrimaryResult().getScore();
             times.computeIfAbsent(each, key -> new ArrayList<>()).add(time);
             progress.print('.');
             progress.flush();
@@ -58,12 +61,23 @@ final class Measurements {
         progress.println();
     }
 
-    /** The bytes of Java garbage that a call leaves. */
-    double garbage(Case of) throws RunnerException {
-        return jmh(of, true);
+    /**
+     * What a call costs beside its time.
+     *
+     * @param garbage bytes of Java objects
+     * @param pageFaults fresh pages of memory
+     */
+    record Cost(double garbage, double pageFaults) {}
+
+    Cost cost(Case of) throws RunnerException {
+        RunResult result = run(of, GCProfiler.class, PageFaultProfiler.class);
+        return new Cost(
+                result.getSecondaryResults().get("gc.alloc.rate.norm").getScore(),
+                result.getSecondaryResults().get(PageFaultProfiler.NAME).getScore());
     }
 
-    private double jmh(Case of, boolean garbage) throws RunnerException {
+    @SafeVarargs
+    private RunResult run(Case of, Class<? extends Profiler>... profilers) throws RunnerException {
         boolean isFirst = !times.containsKey(of);
         ChainedOptionsBuilder options = new OptionsBuilder()
                 .include("^" + Pattern.quote(AddBenchmark.class.getPackageName() + "." + of.group() + "." + of.name())
@@ -79,13 +93,10 @@ final class Measurements {
         if (!of.shape().isEmpty()) {
             options.param("shape", of.shape());
         }
-        if (garbage) {
-            options.addProfiler(GCProfiler.class);
+        for (Class<? extends Profiler> profiler : profilers) {
+            options.addProfiler(profiler);
         }
-        RunResult result = new Runner(options.build()).runSingle();
-        return garbage
-                ? result.getSecondaryResults().get("gc.alloc.rate.norm").getScore()
-                : result.getPrimaryResult().getScore();
+        return new Runner(options.build()).runSingle();
     }
 
     boolean has(Case of) {

@@ -16,12 +16,11 @@ enum Table {
     ADD("The encodings added", "AddBenchmark", "block", List.of("1x1x512", "1x128x512", "32x128x512", "8x2048x1024")) {
         @Override
         Map<String, Case> columns(String shape) {
-            Map<String, Case> columns = new LinkedHashMap<>();
-            columns.put("copy", jmh("copy", "PyTorch", shape));
-            columns.put("bare add", jmh("bareAdd", "PyTorch", shape));
-            columns.put("book", jmh("book", "PyTorch", shape));
-            columns.put("Python", python("module", shape));
-            return columns;
+            return inOrder(
+                    column("copy", jmh("copy", "PyTorch", shape)),
+                    column("bare add", jmh("bareAdd", "PyTorch", shape)),
+                    column("book", jmh("book", "PyTorch", shape)),
+                    column("Python", python("module", shape)));
         }
 
         @Override
@@ -35,10 +34,8 @@ enum Table {
     ADD_MXNET("The encodings added, on MXNet", "AddBenchmark", "block", ADD.shapes) {
         @Override
         Map<String, Case> columns(String shape) {
-            Map<String, Case> columns = new LinkedHashMap<>();
-            columns.put("bare add", jmh("bareAdd", "MXNet", shape));
-            columns.put("book", jmh("book", "MXNet", shape));
-            return columns;
+            return inOrder(
+                    column("bare add", jmh("bareAdd", "MXNet", shape)), column("book", jmh("book", "MXNet", shape)));
         }
 
         @Override
@@ -50,56 +47,51 @@ enum Table {
     STEP("A decoder's step, at 4096 positions one after another, (1, 1, 512)", "DecodeBenchmark", "step", List.of("")) {
         @Override
         Map<String, Case> columns(String shape) {
-            Map<String, Case> columns = new LinkedHashMap<>();
-            columns.put("bare add", jmh("bareAdd", "PyTorch", shape));
-            columns.put("bare add of 4096 rows", jmh("bareAddOfRows", "PyTorch", shape));
-            return columns;
+            return inOrder(
+                    column("bare add", jmh("bareAdd", "PyTorch", shape)),
+                    column("bare add of 64 rows", jmh("bareAddOfSomeRows", "PyTorch", shape)),
+                    column("bare add of 4096 rows", jmh("bareAddOfRows", "PyTorch", shape)));
         }
     },
 
     EXPLICIT("Explicit positions (32, 128), size 512", "DecodeBenchmark", "explicit", List.of("")) {
         @Override
         Map<String, Case> columns(String shape) {
-            return Map.of("bare look-up and add", jmh("bareLookUpAndAdd", "PyTorch", shape));
+            return inOrder(column("bare look-up and add", jmh("bareLookUpAndAdd", "PyTorch", shape)));
         }
     },
 
     EMBEDDING("Token ids to vectors with positions", "InputEmbeddingBenchmark", "block", List.of("8x2048x1024")) {
         @Override
         Map<String, Case> columns(String shape) {
-            Map<String, Case> columns = new LinkedHashMap<>();
-            columns.put("bare look-up", jmh("bareLookUp", "PyTorch", shape));
-            columns.put("book", jmh("book", "PyTorch", shape));
-            columns.put("Python", python("chain", shape));
-            return columns;
+            return inOrder(
+                    column("bare look-up", jmh("bareLookUp", "PyTorch", shape)),
+                    column("book", jmh("book", "PyTorch", shape)),
+                    column("Python", python("chain", shape)));
         }
     },
 
     EMBEDDING_SCALED("The same with the factor √d", "InputEmbeddingBenchmark", "blockScaled", EMBEDDING.shapes) {
         @Override
         Map<String, Case> columns(String shape) {
-            Map<String, Case> columns = new LinkedHashMap<>();
-            columns.put("bare look-up", jmh("bareLookUp", "PyTorch", shape));
-            columns.put("book", jmh("bookScaled", "PyTorch", shape));
-            columns.put("Python", python("chainScaled", shape));
-            return columns;
+            return inOrder(
+                    column("bare look-up", jmh("bareLookUp", "PyTorch", shape)),
+                    column("book", jmh("bookScaled", "PyTorch", shape)),
+                    column("Python", python("chainScaled", shape)));
         }
     },
 
     TABLE("The table, made", "TableBenchmark", "block", List.of("5000x512", "1000000x64")) {
         @Override
         Map<String, Case> columns(String shape) {
-            Map<String, Case> columns = new LinkedHashMap<>();
-            columns.put("book", jmh("book", "PyTorch", shape));
-            columns.put("Python", python("table", shape));
-            return columns;
+            return inOrder(column("book", jmh("book", "PyTorch", shape)), column("Python", python("table", shape)));
         }
     },
 
     TABLE_MXNET("The table, made on MXNet", "TableBenchmark", "block", TABLE.shapes) {
         @Override
         Map<String, Case> columns(String shape) {
-            return Map.of("book", jmh("book", "MXNet", shape));
+            return inOrder(column("book", jmh("book", "MXNet", shape)));
         }
 
         @Override
@@ -108,13 +100,19 @@ enum Table {
         }
     },
 
+    FIRST("The first forward of a loaded block, (1, 128, 512)", "FirstForwardBenchmark", "block", List.of("")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return inOrder(
+                    column("book", jmh("book", "PyTorch", shape)), column("Python", python("first", "1x128x512")));
+        }
+    },
+
     ROTARY("Queries and keys turned, halves side by side", "RotaryBenchmark", "halves", List.of("8x16x1024x64")) {
         @Override
         Map<String, Case> columns(String shape) {
-            Map<String, Case> columns = new LinkedHashMap<>();
-            columns.put("usual in DJL", jmh("usual", "PyTorch", shape));
-            columns.put("Python", python("rotary", shape));
-            return columns;
+            return inOrder(
+                    column("usual in DJL", jmh("usual", "PyTorch", shape)), column("Python", python("rotary", shape)));
         }
     },
 
@@ -128,7 +126,18 @@ enum Table {
     TRAINING("A training step of the examples' encoder", "TrainingBenchmark", "block", List.of("128x16")) {
         @Override
         Map<String, Case> columns(String shape) {
-            return Map.of("book", jmh("book", "PyTorch", shape));
+            return inOrder(column("book", jmh("book", "PyTorch", shape)));
+        }
+    },
+
+    SHARE(
+            "The encoding's share of that step: the encoding alone, forward and backward",
+            "TrainingBenchmark",
+            "encoding",
+            TRAINING.shapes) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return inOrder(column("the step", jmh("block", "PyTorch", shape)));
         }
     },
 
@@ -139,7 +148,7 @@ enum Table {
             List.of("1x128x512", "1x512x512", "1x2048x512", "1x8192x512", "1x32768x512", "1x65536x512")) {
         @Override
         Map<String, Case> columns(String shape) {
-            return Map.of("bare add", jmh("bareAdd", "PyTorch", shape));
+            return inOrder(column("bare add", jmh("bareAdd", "PyTorch", shape)));
         }
     };
 
@@ -159,6 +168,19 @@ enum Table {
 
     /** What this library is compared with, by its name in the table. */
     abstract Map<String, Case> columns(String shape);
+
+    static Map.Entry<String, Case> column(String name, Case measured) {
+        return Map.entry(name, measured);
+    }
+
+    @SafeVarargs
+    static Map<String, Case> inOrder(Map.Entry<String, Case>... columns) {
+        Map<String, Case> ordered = new LinkedHashMap<>();
+        for (Map.Entry<String, Case> column : columns) {
+            ordered.put(column.getKey(), column.getValue());
+        }
+        return ordered;
+    }
 
     /** What a perfect implementation reads and writes; 0 where that is not shown. */
     double rooflineBytes(String shape) {
@@ -223,7 +245,7 @@ enum Table {
             header.append(" ÷ ").append(name).append(" |");
             rule.append(" --- |");
         }
-        out.printf("%n### %s%n%n%s garbage, bytes |%n%s --- |%n", title, header, rule);
+        out.printf("%n#### %s%n%n%s garbage, bytes | fresh pages |%n%s --- | --- |%n", title, header, rule);
         for (String shape : measured) {
             Case own = own(shape);
             out.printf("| %s |", shape.replace("x", " × "));
@@ -237,9 +259,12 @@ enum Table {
             }
             cell(out, "**%.1f**", measurements.median(own));
             for (String name : names) {
-                cell(out, "%.2f", measurements.ratio(own, columns(shape).get(name)));
+                double ratio = measurements.ratio(own, columns(shape).get(name));
+                cell(out, ratio < 0.095 ? "%.3f" : "%.2f", ratio);
             }
-            cell(out, "%.0f", measurements.garbage(own));
+            Measurements.Cost cost = measurements.cost(own);
+            cell(out, "%.0f", cost.garbage());
+            cell(out, "%.0f", cost.pageFaults());
             out.println();
         }
     }

@@ -5,10 +5,12 @@ import ai.djl.Model;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
 import ai.djl.training.Trainer;
 import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
@@ -43,6 +45,9 @@ public class TrainingBenchmark {
     private Model book;
     private Trainer ownTrainer;
     private Trainer bookTrainer;
+    private Block encoding;
+    private NDArray embedded;
+    private ParameterStore store;
 
     /** Makes what is measured with. */
     @Setup
@@ -57,13 +62,21 @@ public class TrainingBenchmark {
         ids = setting.manager().create(some, sizes);
         labels = setting.manager().zeros(new Shape(sizes.get(0), 1));
         int length = Math.toIntExact(sizes.get(1));
-        own = model(PositionalEncodingBlock.builder()
-                .setEmbeddingSize(Encoder.SIZE)
-                .optMaxSequenceLength(length)
-                .build());
+        own = model(encoding(length));
+        encoding = encoding(length);
+        embedded = setting.numbers(sizes.add(Encoder.SIZE));
+        encoding.initialize(setting.manager(), DataType.FLOAT32, embedded.getShape());
+        store = setting.store();
         book = model(new BookEncoding(setting.manager(), length, Encoder.SIZE));
         ownTrainer = trainer(own, sizes);
         bookTrainer = trainer(book, sizes);
+    }
+
+    private static Block encoding(int length) {
+        return PositionalEncodingBlock.builder()
+                .setEmbeddingSize(Encoder.SIZE)
+                .optMaxSequenceLength(length)
+                .build();
     }
 
     private Model model(Block positions) {
@@ -83,6 +96,7 @@ public class TrainingBenchmark {
     /** Frees everything. */
     @TearDown
     public void tearDown() {
+        encoding.clear();
         ownTrainer.close();
         bookTrainer.close();
         own.close();
@@ -100,6 +114,20 @@ public class TrainingBenchmark {
                 collector.backward(loss);
             }
             trainer.step();
+        }
+    }
+
+    /** The encoding alone, forward and backward, of what the encoder's token embedding gives it. */
+    @Benchmark
+    public void encoding() {
+        try (NDManager step = setting.manager().newSubManager()) {
+            NDArray x = embedded.duplicate();
+            x.attach(step);
+            x.setRequiresGradient(true);
+            try (GradientCollector collector = ownTrainer.newGradientCollector()) {
+                NDArray encoded = encoding.forward(store, new NDList(x), true).singletonOrThrow();
+                collector.backward(encoded.sum());
+            }
         }
     }
 

@@ -22,7 +22,7 @@ class BenchmarksTest {
         }
         assertThat(status).isZero();
         String tables = printed.toString(StandardCharsets.UTF_8);
-        assertThat(tables.lines().filter(line -> line.startsWith("### "))).hasSize(Table.values().length);
+        assertThat(tables.lines().filter(line -> line.startsWith("#### "))).hasSize(Table.values().length);
         assertThat(tables).doesNotContain("NaN").contains("| 1 × 1 × 512 |");
     }
 }
