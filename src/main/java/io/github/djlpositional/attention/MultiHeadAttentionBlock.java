@@ -197,6 +197,38 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         return resultProjection;
     }
 
+    /**
+     * Returns how much each query sees of each key: what the values are mixed with. For looking at a trained attention: all
+     * of them are made at once, without dropout.
+     *
+     * @param parameterStore where the weights come from, as for a forward
+     * @param inputs those of a forward, not empty
+     * @return the softmax of the scores, (B, N, T, F), on the device and in the data type of the queries, attached to their
+     *     manager: the caller's to close
+     * @throws IllegalArgumentException for whatever a forward refuses, and for empty inputs
+     */
+    public NDArray probabilities(ParameterStore parameterStore, NDList inputs) {
+        AttentionInputs given = AttentionInputs.of(inputs, embeddingSize);
+        requireKeys(given);
+        if (given.queries().getShape().size() == 0) {
+            throw new IllegalArgumentException(
+                    "queries of shape " + given.queries().getShape()
+                            + " are empty: allowed is 1 or more; nothing looks at the keys without them");
+        }
+        try (Temporaries temporaries = new Temporaries()) {
+            Projected projected = new Projected(temporaries, parameterStore, false);
+            NDArray queries = projected.heads(queryProjection, given.queries());
+            NDArray keys = projected.heads(keyProjection, given.keys());
+            AttentionCall call = projected.call(0, queries, keys.getShape().get(2));
+            NDArray across = temporaries.add(projected.encoded(call, keys, 0).transpose(0, 1, 3, 2));
+            NDArray scaled = scaled(temporaries, call, queries);
+            try (AttentionMask masks =
+                    new AttentionMask(given.mask(), queries.getShape().get(0), headCount, call, queries)) {
+                return probabilities(temporaries, call, queries, scaled, across, masks, 0);
+            }
+        }
+    }
+
     @Override
     protected NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
@@ -267,10 +299,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
             KeyValueCache cache,
             PairList<String, Object> params) {
         long keyLength = given.keys().getShape().get(1);
-        if (keyLength == 0) {
-            throw new IllegalArgumentException("keys of shape " + given.keys().getShape()
-                    + " are empty: allowed is 1 or more; there is nothing to attend to without them");
-        }
+        requireKeys(given);
         int firstQuery =
                 given.isSelf() ? 0 : StartPosition.of(params, queries.getShape().get(2), StartPosition.UNLIMITED);
         AttentionCall call = projected.call(firstQuery, queries, keyLength);
@@ -284,6 +313,13 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
             cache.put(this, given.keys(), given.values(), keepsUnencoded ? keys : encoded, values);
         }
         return attended;
+    }
+
+    private static void requireKeys(AttentionInputs given) {
+        if (given.keys().getShape().get(1) == 0) {
+            throw new IllegalArgumentException("keys of shape " + given.keys().getShape()
+                    + " are empty: allowed is 1 or more; there is nothing to attend to without them");
+        }
     }
 
     /** Attention over the steps of a cache and the ones that are given. */
@@ -319,9 +355,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         long batch = queries.getShape().get(0);
         int length = call.queryLength();
         try (AttentionMask masks = new AttentionMask(mask, batch, headCount, call, queries)) {
-            NDArray encoded =
-                    relative == null ? queries : temporaries.addUnless(queries, relative.encodeQueries(call, queries));
-            NDArray scaled = temporaries.add(encoded.mul(scale));
+            NDArray scaled = scaled(temporaries, call, queries);
             NDArray across = temporaries.add(keys.transpose(0, 1, 3, 2));
             long scores = queries.getDevice().isGpu() ? SCORES_ON_GPU : SCORES_ON_CPU;
             int rows = (int) Math.max(FEWEST_ROWS, Math.min(length, scores / (batch * headCount * call.keyLength())));
@@ -344,6 +378,13 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         }
     }
 
+    /** The queries as they are to meet the keys. */
+    private NDArray scaled(Temporaries temporaries, AttentionCall call, NDArray queries) {
+        NDArray encoded =
+                relative == null ? queries : temporaries.addUnless(queries, relative.encodeQueries(call, queries));
+        return temporaries.add(encoded.mul(scale));
+    }
+
     private NDArray attendRows(
             AttentionCall call,
             NDArray queries,
@@ -353,14 +394,11 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
             AttentionMask masks,
             int from) {
         try (Temporaries temporaries = new Temporaries()) {
-            NDArray scores = temporaries.add(scaled.matMul(keysAcross));
-            NDArray term = relative == null ? null : relative.scoreTerm(call, queries);
-            if (term != null) {
-                scores = temporaries.add(scores.add(temporaries.addUnless(queries, term)));
-            }
-            scores = temporaries.addUnless(scores, masks.applyTo(scores, call, from));
-            NDArray probabilities =
-                    dropOut(scores.softmax(3), dropoutRate, call.training()).singletonOrThrow();
+            NDArray probabilities = dropOut(
+                            probabilities(temporaries, call, queries, scaled, keysAcross, masks, from),
+                            dropoutRate,
+                            call.training())
+                    .singletonOrThrow();
             temporaries.add(probabilities);
             NDArray result = temporaries.add(probabilities.matMul(values));
             NDArray valueTerm = relative == null ? null : relative.valueTerm(call, probabilities);
@@ -369,6 +407,24 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
             }
             return temporaries.keep(result);
         }
+    }
+
+    /** The softmax of some rows of scores, (B, N, rows, F): a new array. */
+    private NDArray probabilities(
+            Temporaries temporaries,
+            AttentionCall call,
+            NDArray queries,
+            NDArray scaled,
+            NDArray keysAcross,
+            AttentionMask masks,
+            int from) {
+        NDArray scores = temporaries.add(scaled.matMul(keysAcross));
+        NDArray term = relative == null ? null : relative.scoreTerm(call, queries);
+        if (term != null) {
+            scores = temporaries.add(scores.add(temporaries.addUnless(queries, term)));
+        }
+        scores = temporaries.addUnless(scores, masks.applyTo(scores, call, from));
+        return scores.softmax(3);
     }
 
     /**

@@ -36,10 +36,25 @@ record Rotation(int headSize, int rotarySize, PairLayout layout) {
         boolean isOfEachSequence = rows.getShape().dimension() == 3;
         try (Temporaries temporaries = new Temporaries()) {
             NDArray wide = isOfEachSequence ? temporaries.add(rows.expandDims(1)) : rows;
-            int last = wide.getShape().dimension() - 1;
-            NDArray cosines = temporaries.add(wide.get(NDIndex.sliceAxis(last, 0, rotarySize)));
-            NDArray sines = temporaries.add(wide.get(NDIndex.sliceAxis(last, rotarySize, 2L * rotarySize)));
-            return !isOfEachSequence && isWorthParts(x) ? inParts(x, cosines, sines) : whole(x, cosines, sines);
+            Angles angles = new Angles(temporaries, wide);
+            return !isOfEachSequence && isWorthParts(x) ? inParts(x, angles) : whole(x, angles);
+        }
+    }
+
+    /** The cosines of all rotated dimensions and the sines of either half, and where those are in an array. */
+    private final class Angles {
+        final NDArray cosines;
+        final NDArray sines;
+        final NDArray[] sinesOfHalf;
+        final NDIndex[] half = {halfOf(4, 0), halfOf(4, 1)};
+
+        Angles(Temporaries temporaries, NDArray rows) {
+            int rank = rows.getShape().dimension();
+            cosines = temporaries.add(rows.get(NDIndex.sliceAxis(rank - 1, 0, rotarySize)));
+            sines = temporaries.add(rows.get(NDIndex.sliceAxis(rank - 1, rotarySize, 2L * rotarySize)));
+            sinesOfHalf = new NDArray[] {
+                temporaries.add(sines.get(halfOf(rank, 0))), temporaries.add(sines.get(halfOf(rank, 1)))
+            };
         }
     }
 
@@ -52,7 +67,7 @@ record Rotation(int headSize, int rotarySize, PairLayout layout) {
         return x.getShape().size() * x.getDataType().getNumOfBytes();
     }
 
-    private NDArray inParts(NDArray x, NDArray cosines, NDArray sines) {
+    private NDArray inParts(NDArray x, Angles angles) {
         Shape shape = x.getShape();
         long batch = shape.get(0);
         long heads = shape.get(1);
@@ -67,7 +82,7 @@ record Rotation(int headSize, int rotarySize, PairLayout layout) {
                             .addSliceDim(head, Math.min(heads, head + headsAtOnce))
                             .addAllDim(2);
                     try (NDArray given = x.get(part);
-                            NDArray made = whole(given, cosines, sines)) {
+                            NDArray made = whole(given, angles)) {
                         turned.set(part, made);
                     }
                 }
@@ -79,60 +94,58 @@ record Rotation(int headSize, int rotarySize, PairLayout layout) {
         }
     }
 
-    private NDArray whole(NDArray x, NDArray cosines, NDArray sines) {
+    private NDArray whole(NDArray x, Angles angles) {
         if (rotarySize == headSize) {
-            return turned(x, cosines, sines);
+            return turned(x, angles);
         }
         try (NDArray part = x.get(NDIndex.sliceAxis(3, 0, rotarySize));
-                NDArray rotated = turned(part, cosines, sines);
+                NDArray rotated = turned(part, angles);
                 NDArray kept = x.get(NDIndex.sliceAxis(3, rotarySize, headSize))) {
             return NDArrays.concat(new NDList(rotated, kept), 3);
         }
     }
 
-    private NDArray turned(NDArray x, NDArray cosines, NDArray sines) {
-        NDArray turned = x.mul(cosines);
+    private NDArray turned(NDArray x, Angles angles) {
+        NDArray turned = x.mul(angles.cosines);
         if (InPlace.isSafe(x)) {
             for (int half = 0; half < 2; half++) {
-                addAcross(turned, x, sines, half);
+                addAcross(turned, x, angles, half);
             }
             return turned;
         }
         try (Temporaries temporaries = new Temporaries()) {
-            NDArray across =
-                    temporaries.add(temporaries.add(exchanged(temporaries, x)).mul(sines));
+            NDArray across = temporaries.add(
+                    temporaries.add(exchanged(temporaries, x, angles)).mul(angles.sines));
             return temporaries.add(turned).add(across);
         }
     }
 
     /** Adds to one half of the pairs the other one times the sines: half an array is all that this needs. */
-    private void addAcross(NDArray turned, NDArray x, NDArray sines, int half) {
-        try (NDArray other = x.get(half(x, 1 - half));
-                NDArray sine = sines.get(half(sines, half));
-                NDArray across = other.mul(sine);
-                NDArray target = turned.get(half(turned, half))) {
+    private static void addAcross(NDArray turned, NDArray x, Angles angles, int half) {
+        try (NDArray other = x.get(angles.half[1 - half]);
+                NDArray across = other.mul(angles.sinesOfHalf[half]);
+                NDArray target = turned.get(angles.half[half])) {
             target.addi(across);
         }
     }
 
     /** The first (0) or the second (1) half of every pair along the last axis. */
-    private NDIndex half(NDArray array, int half) {
-        NDIndex index = new NDIndex().addAllDim(array.getShape().dimension() - 1);
+    private NDIndex halfOf(int rank, int half) {
+        NDIndex index = new NDIndex().addAllDim(rank - 1);
         return layout == PairLayout.CONCATENATED
                 ? index.addSliceDim(half * rotarySize / 2, (half + 1) * rotarySize / 2)
                 : index.addSliceDim(half, rotarySize, 2);
     }
 
     /** The halves of each pair exchanged, (B, N, T, r). */
-    private NDArray exchanged(Temporaries temporaries, NDArray x) {
-        int pairs = rotarySize / 2;
+    private NDArray exchanged(Temporaries temporaries, NDArray x, Angles angles) {
         if (layout == PairLayout.CONCATENATED) {
-            NDArray first = temporaries.add(x.get(half(x, 0)));
-            NDArray second = temporaries.add(x.get(half(x, 1)));
+            NDArray first = temporaries.add(x.get(angles.half[0]));
+            NDArray second = temporaries.add(x.get(angles.half[1]));
             return NDArrays.concat(new NDList(second, first), 3);
         }
         Shape shape = x.getShape();
-        NDArray paired = temporaries.add(x.reshape(shape.get(0), shape.get(1), shape.get(2), pairs, 2));
+        NDArray paired = temporaries.add(x.reshape(shape.get(0), shape.get(1), shape.get(2), rotarySize / 2, 2));
         return temporaries.add(paired.flip(4)).reshape(shape);
     }
 }

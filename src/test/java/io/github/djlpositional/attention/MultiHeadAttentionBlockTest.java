@@ -150,6 +150,29 @@ class MultiHeadAttentionBlockTest {
     }
 
     @EngineTest
+    void probabilitiesAreThoseThatAForwardMixesTheValuesWith(NDManager manager) {
+        double[] padding = {1, 0, 1, 1, 0, 1};
+        for (Kind kind : Kind.values()) {
+            MultiHeadAttentionBlock block =
+                    filled(manager, kind.attention(HEADS).build(), DataType.FLOAT64);
+            NDArray queries = numbers(manager, 1, DataType.FLOAT64, 1, 4, SIZE);
+            NDArray keys = numbers(manager, 2, DataType.FLOAT64, 1, 6, SIZE);
+            NDArray values = numbers(manager, 3, DataType.FLOAT64, 1, 6, SIZE);
+            NDArray mask = manager.create(padding, new Shape(1, 6)).toType(DataType.INT32, false);
+            NDArray actual =
+                    block.probabilities(new ParameterStore(manager, false), new NDList(keys, queries, values, mask));
+            assertThat(actual.getShape()).isEqualTo(new Shape(1, HEADS, 4, 6));
+            double[][][] expected = new NaiveAttention(kind, block)
+                    .probabilities(0, batches(queries)[0], batches(keys)[0], seen(4, 6, false, padding));
+            double[] flat = Arrays.stream(expected)
+                    .flatMap(Arrays::stream)
+                    .flatMapToDouble(Arrays::stream)
+                    .toArray();
+            assertThat(actual.toDoubleArray()).as("%s", kind).containsExactly(flat, within(1e-12));
+        }
+    }
+
+    @EngineTest
     void isDjlsBlockWithoutARelativeEncoding(NDManager manager) {
         MultiHeadAttentionBlock block =
                 filled(manager, Kind.NONE.attention(HEADS).build(), DataType.FLOAT32);

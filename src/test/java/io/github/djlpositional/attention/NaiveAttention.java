@@ -30,35 +30,44 @@ final class NaiveAttention {
 
     /** The same for queries at the positions first, first + 1, …; keys are at 0, 1, …. */
     double[][] forward(int first, double[][] queries, double[][] keys, double[][] values, boolean[][] seen) {
-        double[][] q = linear(block.getQueryProjection(), queries);
-        double[][] k = linear(block.getKeyProjection(), keys);
+        double[][][] weights = probabilities(first, queries, keys, seen);
         double[][] v = linear(block.getValueProjection(), values);
         double[][] together = new double[queries.length][size];
         for (int head = 0; head < heads; head++) {
-            for (int i = 0; i < q.length; i++) {
-                double[] weights = new double[k.length];
-                double sum = 0;
-                for (int j = 0; j < k.length; j++) {
-                    if (seen[i][j]) {
-                        weights[j] = Math.exp(score(
-                                head,
-                                part(q[i], head),
-                                part(k[j], head),
-                                first + i,
-                                j,
-                                Math.max(first + q.length, k.length)));
-                        sum += weights[j];
-                    }
-                }
-                for (int j = 0; j < k.length; j++) {
+            for (int i = 0; i < queries.length; i++) {
+                for (int j = 0; j < keys.length; j++) {
                     double[] value = valueAt(part(v[j], head), first + i, j);
                     for (int h = 0; h < H; h++) {
-                        together[i][head * H + h] += weights[j] / sum * value[h];
+                        together[i][head * H + h] += weights[head][i][j] * value[h];
                     }
                 }
             }
         }
         return linear(block.getResultProjection(), together);
+    }
+
+    /** What each query sees of each key, by head. */
+    double[][][] probabilities(int first, double[][] queries, double[][] keys, boolean[][] seen) {
+        double[][] q = linear(block.getQueryProjection(), queries);
+        double[][] k = linear(block.getKeyProjection(), keys);
+        int length = Math.max(first + q.length, k.length);
+        double[][][] weights = new double[heads][q.length][k.length];
+        for (int head = 0; head < heads; head++) {
+            for (int i = 0; i < q.length; i++) {
+                double sum = 0;
+                for (int j = 0; j < k.length; j++) {
+                    if (seen[i][j]) {
+                        weights[head][i][j] =
+                                Math.exp(score(head, part(q[i], head), part(k[j], head), first + i, j, length));
+                        sum += weights[head][i][j];
+                    }
+                }
+                for (int j = 0; j < k.length; j++) {
+                    weights[head][i][j] /= sum;
+                }
+            }
+        }
+        return weights;
     }
 
     private static double[] part(double[] row, int head) {

@@ -91,7 +91,7 @@ final class ComparisonFiles {
 
     private static CategoryChart chart(List<ComparisonRow> rows) {
         // drawn without a display
-        System.setProperty("java.awt.headless", "true");
+        HeadlessDrawing.prepare();
         CategoryChart chart = new CategoryChartBuilder()
                 .width(1100)
                 .height(560)

@@ -28,7 +28,7 @@ final class EncoderLayer extends AbstractBlock {
     private final int embeddingSize;
     private final int feedForwardSize;
     private final float dropoutRate;
-    private final Block attention;
+    private final MultiHeadAttentionBlock attention;
     private final Block attentionNorm;
     private final Block widen;
     private final Block narrow;
@@ -63,6 +63,11 @@ final class EncoderLayer extends AbstractBlock {
         x = apply(attentionNorm, store, training, x.add(dropout(attended, training)));
         NDArray fed = apply(narrow, store, training, Activation.relu(apply(widen, store, training, x)));
         return new NDList(apply(feedForwardNorm, store, training, x.add(dropout(fed, training))));
+    }
+
+    /** What each token looks at, (B, heads, T, T), of the inputs of a forward. */
+    NDArray attentionOf(ParameterStore store, NDList inputs) {
+        return attention.probabilities(store, inputs);
     }
 
     private static NDArray apply(Block block, ParameterStore store, boolean training, NDArray... inputs) {

@@ -37,9 +37,10 @@ record EncoderTraining(Engine engine, Device device, int seed, int epochs, float
      * @param spec its sizes
      * @param training what it learns from
      * @param trained receives the model; closed by the caller
+     * @return what each step measured
      * @throws IOException if the data cannot be read
      */
-    void train(EncoderSpec spec, WordOrderDataset training, Model trained) throws IOException {
+    TrainingLog train(EncoderSpec spec, WordOrderDataset training, Model trained) throws IOException {
         engine.setRandomSeed(seed);
         trained.setBlock(new TransformerEncoder(spec));
         int steps = epochs * training.batches();
@@ -61,6 +62,7 @@ record EncoderTraining(Engine engine, Device device, int seed, int epochs, float
             trainer.setMetrics(new Metrics());
             trainer.initialize(new Shape(1, spec.maxWords()));
             EasyTrain.fit(trainer, epochs, training, null);
+            return TrainingLog.of(spec.encoding(), trainer);
         } catch (TranslateException e) {
             throw new IllegalStateException("the dataset translates nothing", e);
         }

@@ -5,6 +5,11 @@ import ai.djl.MalformedModelException;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.training.ParameterStore;
 import ai.djl.translate.TranslateException;
 import java.io.IOException;
 import java.io.Reader;
@@ -25,10 +30,14 @@ final class SavedEncoder implements AutoCloseable {
     private static final String WORDS = "vocabulary.txt";
 
     private final Model model;
+    private final Vocabulary vocabulary;
+    private final int maxWords;
     private final Predictor<String, Double> predictor;
 
     private SavedEncoder(Model model, Vocabulary vocabulary, int maxWords) {
         this.model = model;
+        this.vocabulary = vocabulary;
+        this.maxWords = maxWords;
         predictor = model.newPredictor(new SentenceTranslator(vocabulary, maxWords));
     }
 
@@ -146,6 +155,30 @@ final class SavedEncoder implements AutoCloseable {
             }
             throw new IllegalStateException("the sentences could not be judged", e);
         }
+    }
+
+    /**
+     * Looks into the attention.
+     *
+     * @param sentence with at least one word
+     * @return what each of its words looks at
+     */
+    AttentionMaps attentionOf(String sentence) {
+        List<String> words = Words.of(sentence);
+        List<String> taken = words.subList(0, Math.min(words.size(), maxWords));
+        try (NDManager manager = model.getNDManager().newSubManager()) {
+            NDList ids = new NDList(manager.create(vocabulary.idsOf(taken)).expandDims(0));
+            NDList maps = ((TransformerEncoder) model.getBlock()).attentionOf(new ParameterStore(manager, false), ids);
+            return new AttentionMaps(
+                    taken, maps.stream().map(SavedEncoder::heads).toList());
+        }
+    }
+
+    /** (1, heads, T, T) as one array for each head. */
+    private static List<double[]> heads(NDArray map) {
+        return map.squeeze(0).split(map.getShape().get(1)).stream()
+                .map(head -> head.toType(DataType.FLOAT64, false).toDoubleArray())
+                .toList();
     }
 
     @Override

@@ -134,8 +134,12 @@ public final class TrainEncoder implements Callable<Integer> {
         System.exit(status);
     }
 
-    /** The program, which {@code execute} runs without ending the JVM. */
-    static CommandLine commandLine() {
+    /**
+     * Returns the program, which {@code execute} runs without ending the JVM.
+     *
+     * @return a new command line
+     */
+    public static CommandLine commandLine() {
         return new CommandLine(new TrainEncoder())
                 .setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler((error, given) -> {
@@ -180,6 +184,7 @@ public final class TrainEncoder implements Callable<Integer> {
                 device);
 
         List<Result> results = new ArrayList<>();
+        TrainingLog log = TrainingLog.empty();
         for (Encoding encoding : encodings) {
             boolean last = results.size() == encodings.size() - 1;
             EncoderSpec sizes = trainingOptions.spec(encoding, vocabulary.size(), maxWords);
@@ -192,9 +197,11 @@ public final class TrainEncoder implements Callable<Integer> {
                         sizes,
                         model,
                         trainingOptions.dataset(vocabulary, training, seed, true),
-                        trainingOptions.dataset(vocabulary, measuring, seed, false)));
+                        trainingOptions.dataset(vocabulary, measuring, seed, false),
+                        log));
                 if (last) {
                     printTable(out, results);
+                    log.write(folder);
                     saveAndCompare(out, engine, device, model, sizes, vocabulary, measuring);
                 }
             }
@@ -208,10 +215,11 @@ public final class TrainEncoder implements Callable<Integer> {
             EncoderSpec sizes,
             Model model,
             WordOrderDataset training,
-            WordOrderDataset measuring)
+            WordOrderDataset measuring,
+            TrainingLog log)
             throws IOException {
         long start = System.nanoTime();
-        trainingOptions.training(engine, device, seed).train(sizes, training, model);
+        log.addAll(trainingOptions.training(engine, device, seed).train(sizes, training, model));
         double accuracy = Evaluation.of(model, measuring).accuracy();
         return new Result(sizes.encoding(), accuracy, Duration.ofNanos(System.nanoTime() - start));
     }

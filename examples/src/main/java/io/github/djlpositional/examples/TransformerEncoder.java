@@ -55,8 +55,7 @@ public final class TransformerEncoder extends AbstractBlock {
     @Override
     protected NDList forwardInternal(
             ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-        NDArray ids = inputs.head();
-        NDArray isToken = ids.neq(PADDING).toType(DataType.FLOAT32, false);
+        NDArray isToken = isToken(inputs);
         NDArray x = input.forward(store, inputs, training, params).singletonOrThrow();
         for (Block layer : layers) {
             x = layer.forward(store, new NDList(x, isToken), training).singletonOrThrow();
@@ -64,6 +63,23 @@ public final class TransformerEncoder extends AbstractBlock {
         NDArray sum = x.mul(isToken.expandDims(2)).sum(new int[] {1});
         NDArray mean = sum.div(isToken.sum(new int[] {1}, true));
         return head.forward(store, new NDList(mean), training);
+    }
+
+    private static NDArray isToken(NDList inputs) {
+        return inputs.head().neq(PADDING).toType(DataType.FLOAT32, false);
+    }
+
+    /** What each token looks at in each layer, (B, heads, T, T), of the inputs of a forward. */
+    NDList attentionOf(ParameterStore store, NDList inputs) {
+        NDArray isToken = isToken(inputs);
+        NDArray x = input.forward(store, inputs, false).singletonOrThrow();
+        NDList maps = new NDList();
+        for (EncoderLayer layer : layers) {
+            NDList given = new NDList(x, isToken);
+            maps.add(layer.attentionOf(store, given));
+            x = layer.forward(store, given, false).singletonOrThrow();
+        }
+        return maps;
     }
 
     @Override

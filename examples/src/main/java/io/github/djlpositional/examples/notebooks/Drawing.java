@@ -2,6 +2,7 @@ package io.github.djlpositional.examples.notebooks;
 
 import java.awt.Color;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.function.DoubleUnaryOperator;
 import java.util.stream.IntStream;
@@ -29,19 +30,31 @@ final class Drawing {
         new Color(0x8C8C8C)
     };
 
+    private static final Color[] WHITE_RED = {new Color(0xF7F7F7), new Color(0xB2182B)};
+
     private static final Color[] BLUE_WHITE_RED = {new Color(0x2166AC), new Color(0xF7F7F7), new Color(0xB2182B)};
+
+    private static final int WIDTH = 900;
+    private static final int HEIGHT = 480;
+
+    /** Room for words below the columns. */
+    private static final int WORD_HEIGHT = 640;
+
+    /** With the titles, labels and legend around it, its inside is a square. */
+    private static final int PLANE_WIDTH = 640;
+
+    private static final int PLANE_HEIGHT = 680;
 
     private Drawing() {}
 
-    /** Draws without a display. */
-    static void prepare() {
-        System.setProperty("java.awt.headless", "true");
+    static XYChart lines(String title, String xTitle, String yTitle) {
+        return chart(title, xTitle, yTitle, WIDTH, HEIGHT);
     }
 
-    static XYChart lines(String title, String xTitle, String yTitle) {
+    private static XYChart chart(String title, String xTitle, String yTitle, int width, int height) {
         XYChart chart = new XYChartBuilder()
-                .width(900)
-                .height(480)
+                .width(width)
+                .height(height)
                 .title(title)
                 .xAxisTitle(xTitle)
                 .yAxisTitle(yTitle)
@@ -51,6 +64,17 @@ final class Drawing {
                 .setChartBackgroundColor(Color.WHITE)
                 .setLegendPosition(LegendPosition.OutsideS)
                 .setLegendLayout(LegendLayout.Horizontal);
+        return chart;
+    }
+
+    /** A plane from -limit to limit both ways, on which a circle is round. */
+    static XYChart plane(String title, String xTitle, String yTitle, double limit) {
+        XYChart chart = chart(title, xTitle, yTitle, PLANE_WIDTH, PLANE_HEIGHT);
+        chart.getStyler()
+                .setXAxisMin(-limit)
+                .setXAxisMax(limit)
+                .setYAxisMin(-limit)
+                .setYAxisMax(limit);
         return chart;
     }
 
@@ -88,9 +112,21 @@ final class Drawing {
     /** A map of values from -limit (blue) by 0 (white) to limit (red). */
     static HeatMapChart map(
             String title, String xTitle, String yTitle, List<?> columns, List<?> rows, double limit, Cells cells) {
+        return map(title, xTitle, yTitle, columns, rows, limit, cells, HEIGHT);
+    }
+
+    private static HeatMapChart map(
+            String title,
+            String xTitle,
+            String yTitle,
+            List<?> columns,
+            List<?> rows,
+            double limit,
+            Cells cells,
+            int height) {
         HeatMapChart chart = new HeatMapChartBuilder()
-                .width(900)
-                .height(480)
+                .width(WIDTH)
+                .height(height)
                 .title(title)
                 .xAxisTitle(xTitle)
                 .yAxisTitle(yTitle)
@@ -105,6 +141,27 @@ final class Drawing {
         chart.getStyler().setChartBackgroundColor(Color.WHITE);
         chart.getStyler().setXAxisMaxLabelCount(12);
         chart.addSeries(title, columns, rows, values);
+        return chart;
+    }
+
+    /** The same from 0 (white) to the greatest (red), of words by words, the first at the top left. */
+    static HeatMapChart wordMap(String title, String xTitle, String yTitle, List<String> words, Cells cells) {
+        List<String> columns = new ArrayList<>();
+        double greatest = 0;
+        for (int column = 0; column < words.size(); column++) {
+            // two columns of one name would be one
+            columns.add(column + 1 + " " + words.get(column));
+            for (int row = 0; row < words.size(); row++) {
+                greatest = Math.max(greatest, cells.value(column, row));
+            }
+        }
+        List<String> rows = new ArrayList<>(columns);
+        Collections.reverse(rows);
+        Cells upwards = (column, row) -> cells.value(column, words.size() - 1 - row);
+        HeatMapChart chart =
+                map(title, xTitle, yTitle, columns, rows, Math.ceil(10 * greatest) / 10, upwards, WORD_HEIGHT);
+        chart.getStyler().setRangeColors(WHITE_RED).setMin(0).setXAxisMaxLabelCount(words.size());
+        chart.getStyler().setXAxisLabelRotation(45);
         return chart;
     }
 

@@ -1,7 +1,6 @@
 package io.github.djlpositional.examples.notebooks;
 
 import java.io.IOException;
-import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,22 +23,24 @@ public final class Gallery {
         pages.put("Conventions", Conventions::write);
         pages.put("Precision", Precision::write);
         pages.put("LengthExtrapolation", LengthExtrapolation::write);
+        pages.put("TrainingCurves", TrainingCurves::write);
         return pages;
     }
 
     /**
      * Runs all notebooks.
      *
-     * @param args {@code --out FOLDER}
+     * @param args {@code --out FOLDER}, {@code --model FOLDER}
      */
     public static void main(String[] args) {
-        Notebook.main(notebook -> write(System.out, notebook.folder()), Gallery.class, args);
+        Notebook.main(notebook -> write(notebook), Gallery.class, args);
     }
 
-    static void write(PrintStream out, Path folder) throws IOException {
+    static void write(Notebook all) throws IOException {
+        Path folder = all.folder();
         StringBuilder sections = new StringBuilder();
         for (Map.Entry<String, Notebook.Page> page : pages().entrySet()) {
-            Notebook notebook = new Notebook(out, folder);
+            Notebook notebook = new Notebook(all.out(), folder, all.model());
             Notebook.write(page.getValue(), notebook);
             sections.append("<section><h2>")
                     .append(page.getKey())
@@ -61,7 +62,7 @@ public final class Gallery {
             sections.append("</section>\n");
         }
         Files.writeString(folder.resolve("index.html"), html(sections.toString()), StandardCharsets.UTF_8);
-        out.printf("%n%s%n", folder.resolve("index.html"));
+        all.out().printf("%n%s%n", folder.resolve("index.html"));
     }
 
     private static String escaped(String text) {
@@ -84,9 +85,10 @@ public final class Gallery {
                 body { margin: 0 auto; max-width: 62rem; padding: 1rem; background: var(--page); color: var(--text);
                        font: 1rem/1.5 system-ui, sans-serif }
                 pre { overflow-x: auto; padding: .6rem; background: var(--code); border-radius: .4rem; font-size: .85rem }
-                figure { margin: 1.2rem 0; border: 1px solid var(--line); border-radius: .4rem; overflow: hidden }
-                img { display: block; width: 100%; height: auto; background: #ffffff }
-                figcaption { padding: .5rem .8rem }
+                figure { margin: 1.2rem 0; border: 1px solid var(--line); border-radius: .4rem; overflow-x: auto }
+                /* on a phone a picture is as large as its smallest letters need, and slides sideways */
+                img { display: block; width: 100%; min-width: 40rem; height: auto; background: #ffffff }
+                figcaption { position: sticky; left: 0; box-sizing: border-box; max-width: calc(100vw - 2rem); padding: .5rem .8rem }
                 </style>
                 </head>
                 <body>

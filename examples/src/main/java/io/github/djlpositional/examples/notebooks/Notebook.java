@@ -1,5 +1,6 @@
 package io.github.djlpositional.examples.notebooks;
 
+import io.github.djlpositional.examples.HeadlessDrawing;
 import io.github.djlpositional.examples.UserError;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -37,11 +38,20 @@ public final class Notebook {
 
     private final PrintStream out;
     private final Path folder;
+    private final Path model;
     private final List<Picture> pictures = new ArrayList<>();
 
-    Notebook(PrintStream out, Path folder) {
+    /**
+     * Begins one.
+     *
+     * @param out where the text goes
+     * @param folder where the pictures go
+     * @param model where {@code train-encoder} saved a model, if it did
+     */
+    Notebook(PrintStream out, Path folder, Path model) {
         this.out = out;
         this.folder = folder;
+        this.model = model;
     }
 
     /** The options of every notebook. */
@@ -56,13 +66,21 @@ public final class Notebook {
                 description = "Where the pictures go (default: ${DEFAULT-VALUE}).")
         private Path folder;
 
+        @Option(
+                names = "--model",
+                paramLabel = "FOLDER",
+                defaultValue = "model",
+                description = "What train-encoder saved, for the notebook that looks into it; without, it trains a"
+                        + " smaller one (default: ${DEFAULT-VALUE}).")
+        private Path model;
+
         Run(Page page) {
             this.page = page;
         }
 
         @Override
         public void run() {
-            write(page, new Notebook(System.out, folder));
+            write(page, new Notebook(System.out, folder, model));
         }
     }
 
@@ -84,7 +102,7 @@ public final class Notebook {
 
     /** Writes a notebook. */
     static void write(Page page, Notebook notebook) {
-        Drawing.prepare();
+        HeadlessDrawing.prepare();
         try {
             Files.createDirectories(notebook.folder);
         } catch (IOException e) {
@@ -134,7 +152,15 @@ public final class Notebook {
         return List.copyOf(pictures);
     }
 
+    PrintStream out() {
+        return out;
+    }
+
     Path folder() {
         return folder;
+    }
+
+    Path model() {
+        return model;
     }
 }

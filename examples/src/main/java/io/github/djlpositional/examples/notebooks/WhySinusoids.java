@@ -105,7 +105,8 @@ public final class WhySinusoids {
         notebook.picture("why-similarity", "Symmetric, greatest at 0, and falling", similarity);
 
         notebook.text("Each pair of dimensions is a hand of a clock: its sine and its cosine are a point on a circle.");
-        XYChart dials = Drawing.lines("The first 12 positions on the dials of pairs 0, 8 and 16", "cosine", "sine");
+        XYChart dials =
+                Drawing.plane("The first 12 positions on the dials of pairs 0, 8 and 16", "cosine", "sine", 1.1);
         for (int pair : new int[] {0, 8, 16}) {
             double[] x = IntStream.range(0, 12)
                     .mapToDouble(t -> encoding.value(t, 2 * pair + 1))
@@ -115,7 +116,6 @@ public final class WhySinusoids {
                     .toArray();
             Drawing.points(dials, "pair " + pair, x, y);
         }
-        dials.getStyler().setXAxisMin(-1.1).setXAxisMax(1.1).setYAxisMin(-1.1).setYAxisMax(1.1);
         notebook.picture("why-dials", "The hand of pair 0 is fast, that of pair 16 hardly moves", dials);
 
         notebook.text("""

@@ -2,6 +2,7 @@ package io.github.djlpositional.examples.notebooks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.djlpositional.examples.TrainEncoder;
 import java.awt.image.BufferedImage;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -11,17 +12,32 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.IntStream;
 import javax.imageio.ImageIO;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class NotebooksTest {
 
     @TempDir
+    private static Path model;
+
+    @TempDir
     private Path folder;
+
+    @BeforeAll
+    static void trainATinyModel() {
+        assertThat(TrainEncoder.commandLine()
+                        .execute("--glosses", "600", "--held-out", "50", "--epochs", "1", "--out", model.toString()))
+                .isZero();
+    }
+
+    private Notebook notebook(ByteArrayOutputStream printed) {
+        return new Notebook(new PrintStream(printed, true, StandardCharsets.UTF_8), folder, model);
+    }
 
     private String printed(Notebook.Page page) {
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
-        Notebook.write(page, new Notebook(new PrintStream(printed, true, StandardCharsets.UTF_8), folder));
+        Notebook.write(page, notebook(printed));
         return printed.toString(StandardCharsets.UTF_8);
     }
 
@@ -102,8 +118,17 @@ class NotebooksTest {
     }
 
     @Test
+    void trainingCurves() throws Exception {
+        String printed = printed(TrainingCurves::write);
+        assertThat(printed).contains("none           10 trained steps", "sinusoidal     10 trained steps");
+        // of each word the weights of all neighbours and others are 1
+        assertThat(printed.lines().filter(line -> line.contains("head 1:"))).hasSize(3);
+        requirePictures("training-loss", "training-accuracy", "attention-in-order", "attention-shuffled");
+    }
+
+    @Test
     void galleryNeedsNothingElse() throws Exception {
-        Gallery.write(new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8), folder);
+        Gallery.write(notebook(new ByteArrayOutputStream()));
         String page = Files.readString(folder.resolve("index.html"));
         assertThat(page.split("<img ", -1)).hasSizeGreaterThan(20);
         assertThat(page).doesNotContain("http", "<script", "<link").contains("prefers-color-scheme: dark", "viewport");

@@ -1,0 +1,279 @@
+package io.github.djlpositional.guide;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.Device;
+import ai.djl.Model;
+import ai.djl.inference.Predictor;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.SequentialBlock;
+import ai.djl.nn.core.Linear;
+import ai.djl.training.DefaultTrainingConfig;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
+import ai.djl.training.Trainer;
+import ai.djl.training.loss.Loss;
+import ai.djl.training.optimizer.Optimizer;
+import ai.djl.translate.NoopTranslator;
+import ai.djl.util.PairList;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.RotaryScaling;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The code of the guide's page on using the library in a model. */
+class UsingCodeTest {
+
+    @TempDir
+    private Path folder;
+
+    // tag::block[]
+    /** Token ids (B, T) to a score for each token of the vocabulary, (B, T, 1000). */
+    static final class LanguageModel extends AbstractBlock {
+
+        private final Block input = addChildBlock(
+                "input",
+                InputEmbeddingBlock.builder()
+                        .setVocabularySize(1000)
+                        .setEmbeddingSize(64)
+                        .optMaxSequenceLength(256)
+                        .build());
+        private final Block attention = addChildBlock(
+                "attention",
+                MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(64)
+                        .setHeadCount(4)
+                        .optCausal(true)
+                        .build());
+        private final Block head =
+                addChildBlock("head", Linear.builder().setUnits(1000).build());
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
+            NDList x = input.forward(store, inputs, training, params); // params: where a step begins, and the cache
+            x = attention.forward(store, x, training, params);
+            return head.forward(store, x, training);
+        }
+
+        @Override
+        protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+            Shape vectors = inputShapes[0].add(64);
+            input.initialize(manager, dataType, inputShapes);
+            attention.initialize(manager, dataType, vectors);
+            head.initialize(manager, dataType, vectors);
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return new Shape[] {inputShapes[0].add(1000)};
+        }
+    }
+    // end::block[]
+
+    @EngineTest
+    void sequentialBlock(NDManager manager) {
+        // tag::sequential[]
+        Block encoder = new SequentialBlock()
+                .add(InputEmbeddingBlock.builder()
+                        .setVocabularySize(1000)
+                        .setEmbeddingSize(64)
+                        .build())
+                .add(MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(64)
+                        .setHeadCount(4)
+                        .build());
+        // end::sequential[]
+        encoder.initialize(manager, DataType.FLOAT32, new Shape(2, 7));
+        assertThat(Forward.infer(manager, encoder, manager.ones(new Shape(2, 7), DataType.INT32))
+                        .getShape())
+                .isEqualTo(new Shape(2, 7, 64));
+    }
+
+    @EngineTest
+    void trainingSavingAndLoading(NDManager manager) throws Exception {
+        String engine = manager.getEngine().getEngineName();
+        int[] text = new int[9];
+        Integer before = null;
+        // tag::training[]
+        try (Model model = Model.newInstance("language-model", Device.cpu(), engine)) {
+            model.setBlock(new LanguageModel());
+            DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
+                    .optDevices(new Device[] {Device.cpu()})
+                    .optOptimizer(Optimizer.adam().build());
+            try (Trainer trainer = model.newTrainer(config)) {
+                trainer.initialize(new Shape(1, 8));
+                try (NDManager step = trainer.getManager().newSubManager()) {
+                    NDArray ids = step.create(text).reshape(1, 9); // text: the ids of nine tokens
+                    try (GradientCollector collector = trainer.newGradientCollector()) {
+                        NDList scores = trainer.forward(new NDList(ids.get(":, :8")));
+                        NDArray loss = trainer.getLoss()
+                                .evaluate(new NDList(ids.get(":, 1:").expandDims(2)), scores);
+                        collector.backward(loss);
+                    }
+                    trainer.step();
+                } // frees what the step has made, the table of positions not among it
+            }
+            model.save(folder, "language-model");
+            // end::training[]
+            try (NDManager step = model.getNDManager().newSubManager()) {
+                before = best(step, model.getBlock(), new int[] {1, 2, 3});
+            }
+            // tag::training[]
+        }
+        // end::training[]
+        int[] ids = {1, 2, 3};
+        // tag::loading[]
+        try (Model model = Model.newInstance("language-model", Device.cpu(), engine)) {
+            model.setBlock(new LanguageModel()); // built as the one that was saved
+            model.load(folder, "language-model");
+            try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator())) {
+                NDArray batch = model.getNDManager().create(ids).expandDims(0);
+                NDArray scores = predictor.predict(new NDList(batch)).singletonOrThrow(); // (1, T, 1000)
+                // end::loading[]
+                assertThat(scores.getShape()).isEqualTo(new Shape(1, 3, 1000));
+                assertThat((int) scores.get("0, 2").argMax().toLongArray()[0]).isEqualTo(before);
+                // tag::loading[]
+            }
+        }
+        // end::loading[]
+    }
+
+    private static int best(NDManager manager, Block block, int[] ids) {
+        NDArray scores = Forward.infer(manager, block, manager.create(ids).expandDims(0));
+        return (int) scores.get(":, -1").squeeze().argMax().toLongArray()[0];
+    }
+
+    @EngineTest
+    void generating(NDManager manager) {
+        Block model = new LanguageModel();
+        model.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
+        int[] expected = {5, 17, 3, 0, 0, 0, 0};
+        for (int length = 3; length < expected.length; length++) {
+            expected[length] = best(manager, model, Arrays.copyOf(expected, length));
+        }
+        int[] prompt = {5, 17, 3};
+        List<Integer> generated = new ArrayList<>();
+        // tag::generating[]
+        ParameterStore store = new ParameterStore(manager, false);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            int[] next = prompt; // the first step takes all of it, then each its own token
+            for (int count = 0; count < 4; count++) {
+                try (NDManager step = manager.newSubManager()) {
+                    NDArray ids = step.create(next).expandDims(0);
+                    NDArray scores = model.forward(store, new NDList(ids), false, cache.nextStep())
+                            .singletonOrThrow();
+                    int best = (int) scores.get("0, -1")
+                            .argMax()
+                            .toType(DataType.INT64, false)
+                            .getLong();
+                    generated.add(best);
+                    next = new int[] {best};
+                }
+            }
+        }
+        // end::generating[]
+        assertThat(generated).containsExactly(expected[3], expected[4], expected[5], expected[6]);
+    }
+
+    @EngineTest
+    void padding(NDManager manager) {
+        // tag::padding[]
+        int padding = 0;
+        InputEmbeddingBlock input = InputEmbeddingBlock.builder()
+                .setVocabularySize(1000)
+                .setEmbeddingSize(64)
+                .optPaddingIndex(padding) // its vectors are zero, and stay zero
+                .build();
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(64)
+                .setHeadCount(4)
+                .build();
+        // end::padding[]
+        input.initialize(manager, DataType.FLOAT32, new Shape(2, 4));
+        attention.initialize(manager, DataType.FLOAT32, new Shape(2, 4, 64));
+        ParameterStore store = new ParameterStore(manager, false);
+        // tag::padding[]
+        NDArray ids = manager.create(new int[][] {{5, 17, 3, 0}, {8, 0, 0, 0}});
+        NDArray isToken = ids.neq(padding); // (B, T): what may be seen
+        NDArray x = input.forward(store, new NDList(ids), false).singletonOrThrow();
+        NDArray y = attention.forward(store, new NDList(x, isToken), false).singletonOrThrow();
+        // end::padding[]
+        NDArray alone =
+                attention.forward(store, new NDList(x.get("1:2, :1")), false).singletonOrThrow();
+        assertThat(y.get("1:2, :1").toFloatArray()).containsExactly(alone.toFloatArray(), within(1e-5f));
+    }
+
+    @EngineTest
+    void positionsOfYourOwn(NDManager manager) {
+        PositionalEncodingBlock block =
+                PositionalEncodingBlock.builder().setEmbeddingSize(64).build();
+        NDArray x = manager.zeros(new Shape(1, 4, 64));
+        ParameterStore store = new ParameterStore(manager, false);
+        Block positional = block;
+        // tag::positions[]
+        NDArray positions = manager.create(new float[] {0, 0.5f, 10, 4000}); // (T) or (B, T), integer or real
+        NDArray encoded =
+                positional.forward(store, new NDList(x, positions), false).singletonOrThrow();
+        NDArray rows = block.encode(positions); // the encodings themselves, (4, 64)
+        // end::positions[]
+        assertThat(encoded.toFloatArray()).isEqualTo(rows.toFloatArray());
+    }
+
+    @EngineTest
+    void porting(NDManager manager) {
+        NDArray weights = manager.ones(new Shape(512, 64));
+        // tag::porting[]
+        Block learned = LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(64)
+                .optInitialEncodings(weights) // such as BERT's position_embeddings.weight, (512, 64)
+                .build();
+        // as of Llama 3.1: other frequencies, and the halves of a pair apart
+        RotaryEmbeddingBlock rotary = RotaryEmbeddingBlock.builder()
+                .setHeadSize(128)
+                .optBase(500_000)
+                .optLayout(PairLayout.CONCATENATED)
+                .optScaling(RotaryScaling.llama3(8, 1, 4, 8192))
+                .optMaxSequenceLength(131_072)
+                .build();
+        // end::porting[]
+        NDArray x = manager.zeros(new Shape(1, 3, 64));
+        learned.initialize(manager, DataType.FLOAT32, x.getShape());
+        assertThat(Forward.infer(manager, learned, x).toFloatArray()).containsOnly(1f);
+        assertThat(rotary.getScaling().toString()).contains("llama3");
+    }
+
+    @EngineTest
+    void fineTuning(NDManager manager) {
+        Block model = new LanguageModel();
+        model.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
+        // tag::freezing[]
+        model.freezeParameters(true); // for inference: no gradients are recorded, and nothing is kept for them
+        model.getChildren().get("03head").freezeParameters(false); // or to train the head alone
+        // end::freezing[]
+        assertThat(model.getParameters().stream()
+                        .filter(entry -> entry.getValue().requiresGradient())
+                        .map(entry -> entry.getValue())
+                        .map(Parameter::getName))
+                .containsExactlyInAnyOrder("weight", "bias");
+    }
+}
