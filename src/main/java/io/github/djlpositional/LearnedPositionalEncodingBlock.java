@@ -243,7 +243,7 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
     public static final class Builder {
 
         private int embeddingSize;
-        private int maxSequenceLength = DEFAULT_MAX_SEQUENCE_LENGTH;
+        private Integer maxSequenceLength;
         private int sequenceAxis = PositionRequest.DEFAULT_AXIS;
         private SinusoidalEncoding encoding;
         private double[][] initialEncodings;
@@ -264,7 +264,7 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
         }
 
         /**
-         * Sets one more than the greatest position; 512 without it.
+         * Sets one more than the greatest position; without it as many as the initial encodings are, or 512.
          *
          * @param maxSequenceLength at least 1
          * @return this builder
@@ -297,8 +297,8 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
         }
 
         /**
-         * Makes the table start from given vectors, such as another model's. Where their number is not the maximum sequence
-         * length, they are resized to it by linear interpolation, the first and the last kept.
+         * Makes the table start from given vectors, such as another model's. Where another maximum sequence length is set
+         * than there are of them, they are resized to it by linear interpolation, the first and the last kept.
          *
          * @param encodings (n, D) or (1, n, D), n at least 1, any real type; the caller's, copied here
          * @return this builder
@@ -367,6 +367,9 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
          */
         public LearnedPositionalEncodingBlock build() {
             BlockSettings.requirePositive("embedding size", embeddingSize, "setEmbeddingSize(int)");
+            if (maxSequenceLength == null) {
+                maxSequenceLength = initialEncodings != null ? initialEncodings.length : DEFAULT_MAX_SEQUENCE_LENGTH;
+            }
             BlockSettings.requirePositive("maximum sequence length", maxSequenceLength, "optMaxSequenceLength(int)");
             BlockSettings.requireDropoutRate(dropoutRate);
             BlockSettings.requireSequenceAxis(sequenceAxis);

@@ -606,8 +606,7 @@ class BlockLifeTest {
             assertThat(block.getEncodings().size() * DataType.FLOAT32.getNumOfBytes())
                     .isEqualTo(bytes);
             // pieces of some MB on the way, in Java and in the engine, and what Java's heap does meanwhile; a second
-            // copy
-            // would be as large again. Less where the process has freed memory to make it in.
+            // copy would be as large again. Less where the process has freed memory to make it in.
             assertThat(ResidentMemory.peak() - peakFrom).isLessThan(bytes * 3 / 2);
             assertThat(ResidentMemory.bytes() - before).isLessThan(bytes * 3 / 2);
             block.clear();
@@ -622,9 +621,8 @@ class BlockLifeTest {
         forwardOften(block, store, list, times);
         int arraysBefore = manager.getManagedArrays().size();
         long growth = Long.MAX_VALUE;
-        // the heap and the engine's caches fill up once; a leak goes on round after round, and 256 bytes, one row of
-        // one
-        // forward, would be 25 MB in 100,000
+        // the heap and the engine's caches fill up once; a leak goes on round after round, and 256 bytes, one row
+        // of one forward, would be 25 MB in 100,000
         for (int round = 0; round < 6 && growth > 20L << 20; round++) {
             long before = ResidentMemory.bytes();
             forwardOften(block, store, list, times);

@@ -198,11 +198,12 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     }
 
     /**
-     * Returns how much each query sees of each key: what the values are mixed with. For looking at a trained attention: all
-     * of them are made at once, without dropout.
+     * Returns how much each query sees of each key: what a forward without forward parameters (so from position 0, and without
+     * a cache) mixes the values with. For looking at a trained attention: all of them are made at once, without dropout. Masks
+     * and {@code optCausal} apply; a query that sees no key at all gets some finite mixture.
      *
      * @param parameterStore where the weights come from, as for a forward
-     * @param inputs those of a forward, not empty
+     * @param inputs those of a forward: {@code [x]} or {@code [keys, queries, values]}, and a mask or none; not empty
      * @return the softmax of the scores, (B, N, T, F), on the device and in the data type of the queries, attached to their
      *     manager: the caller's to close
      * @throws IllegalArgumentException for whatever a forward refuses, and for empty inputs
@@ -213,7 +214,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         if (given.queries().getShape().size() == 0) {
             throw new IllegalArgumentException(
                     "queries of shape " + given.queries().getShape()
-                            + " are empty: allowed is 1 or more; nothing looks at the keys without them");
+                            + " are empty: allowed is a length of 1 or more; skip the call for an empty batch");
         }
         try (Temporaries temporaries = new Temporaries()) {
             Projected projected = new Projected(temporaries, parameterStore, false);
@@ -317,8 +318,9 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
 
     private static void requireKeys(AttentionInputs given) {
         if (given.keys().getShape().get(1) == 0) {
-            throw new IllegalArgumentException("keys of shape " + given.keys().getShape()
-                    + " are empty: allowed is 1 or more; there is nothing to attend to without them");
+            throw new IllegalArgumentException(
+                    "keys of shape " + given.keys().getShape()
+                            + " are empty: allowed is a length of 1 or more; skip the call where there is nothing to attend to");
         }
     }
 

@@ -151,8 +151,8 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         StartPosition.requireNone(params);
         NDArray positions = inputs.get(inputs.size() - 1);
         requirePositions(positions.getShape(), x.getShape());
-        if (x.getShape().size() == 0) {
-            return rotateAll(rotated, 0, 0);
+        if (positions.getShape().size() == 0) {
+            return copies(rotated);
         }
         try (NDArray rows = rowsOf(positions, x)) {
             return rotateAll(rotated, rows);
@@ -161,19 +161,25 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
 
     private NDList rotateAll(NDList inputs, int start, long sequenceLength) {
         NDArray x = inputs.get(0);
-        if (x.getShape().size() == 0) {
-            NDList copies = new NDList();
-            inputs.forEach(input -> copies.add(input.duplicate()));
-            return copies;
+        if (x.getShape().get(2) == 0) {
+            return copies(inputs);
         }
         try (NDArray rows = rows(x, start, Math.toIntExact(x.getShape().get(2)), sequenceLength)) {
             return rotateAll(inputs, rows);
         }
     }
 
+    private static NDList copies(NDList inputs) {
+        NDList copies = new NDList();
+        inputs.forEach(input -> copies.add(input.duplicate()));
+        return copies;
+    }
+
     private NDList rotateAll(NDList inputs, NDArray rows) {
         NDList rotated = new NDList();
-        inputs.forEach(input -> rotated.add(rotation.apply(input, rows)));
+        for (NDArray input : inputs) {
+            rotated.add(input.getShape().size() == 0 ? input.duplicate() : rotation.apply(input, rows));
+        }
         return rotated;
     }
 

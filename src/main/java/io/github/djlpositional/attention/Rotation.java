@@ -20,8 +20,8 @@ import io.github.djlpositional.math.PairLayout;
 record Rotation(int headSize, int rotarySize, PairLayout layout) {
 
     /**
-     * A large input is turned in parts of about this size, which with what is made of them stay in a core's cache: in one
-     * piece each of the five passes over it would wait for the memory.
+     * A large input is turned in parts of about this size, which with what is made of them stay in the processor's caches: in
+     * one piece each of the five passes over it would wait for the memory.
      */
     private static final long PART_BYTES = 2 << 20;
 
@@ -34,10 +34,11 @@ record Rotation(int headSize, int rotarySize, PairLayout layout) {
      */
     NDArray apply(NDArray x, NDArray rows) {
         boolean isOfEachSequence = rows.getShape().dimension() == 3;
+        if (!isOfEachSequence && isWorthParts(x)) {
+            return inParts(x, rows);
+        }
         try (Temporaries temporaries = new Temporaries()) {
-            NDArray wide = isOfEachSequence ? temporaries.add(rows.expandDims(1)) : rows;
-            Angles angles = new Angles(temporaries, wide);
-            return !isOfEachSequence && isWorthParts(x) ? inParts(x, angles) : whole(x, angles);
+            return whole(x, new Angles(temporaries, isOfEachSequence ? temporaries.add(rows.expandDims(1)) : rows));
         }
     }
 
@@ -45,45 +46,58 @@ record Rotation(int headSize, int rotarySize, PairLayout layout) {
     private final class Angles {
         final NDArray cosines;
         final NDArray sines;
-        final NDArray[] sinesOfHalf;
+        final NDArray[] sinesOfHalf = new NDArray[2];
         final NDIndex[] half = {halfOf(4, 0), halfOf(4, 1)};
 
         Angles(Temporaries temporaries, NDArray rows) {
             int rank = rows.getShape().dimension();
             cosines = temporaries.add(rows.get(NDIndex.sliceAxis(rank - 1, 0, rotarySize)));
             sines = temporaries.add(rows.get(NDIndex.sliceAxis(rank - 1, rotarySize, 2L * rotarySize)));
-            sinesOfHalf = new NDArray[] {
-                temporaries.add(sines.get(halfOf(rank, 0))), temporaries.add(sines.get(halfOf(rank, 1)))
-            };
+            if (InPlace.isSafe(rows)) {
+                for (int i = 0; i < 2; i++) {
+                    sinesOfHalf[i] = temporaries.add(sines.get(halfOf(rank, i)));
+                }
+            }
         }
     }
 
     /** Only where nothing is recorded for gradients: a record of every part would cost more than it saves. */
     private static boolean isWorthParts(NDArray x) {
-        return bytes(x) > 2 * PART_BYTES && !x.getDevice().isGpu() && InPlace.isSafe(x) && !x.hasGradient();
+        return x.getShape().size() * x.getDataType().getNumOfBytes() > 2 * PART_BYTES
+                && !x.getDevice().isGpu()
+                && InPlace.isSafe(x)
+                && !x.hasGradient();
     }
 
-    private static long bytes(NDArray x) {
-        return x.getShape().size() * x.getDataType().getNumOfBytes();
-    }
-
-    private NDArray inParts(NDArray x, Angles angles) {
+    /** Parts of several heads, or of one that is long. */
+    private NDArray inParts(NDArray x, NDArray rows) {
         Shape shape = x.getShape();
-        long batch = shape.get(0);
         long heads = shape.get(1);
-        long headsAtOnce = Math.max(1, PART_BYTES * batch * heads / bytes(x));
-        long batchesAtOnce = Math.max(1, Math.floorDiv(headsAtOnce, heads));
+        long steps = shape.get(2);
+        long stepsOfPart =
+                Math.max(1, PART_BYTES / (shape.get(3) * x.getDataType().getNumOfBytes()));
+        long stepsAtOnce = Math.min(steps, stepsOfPart);
+        long headsAtOnce = Math.min(heads, stepsOfPart / stepsAtOnce);
+        long batchesAtOnce = stepsOfPart / stepsAtOnce / headsAtOnce;
         NDArray turned = x.getManager().create(shape, x.getDataType(), x.getDevice());
         try {
-            for (long row = 0; row < batch; row += batchesAtOnce) {
-                for (long head = 0; head < heads; head += headsAtOnce) {
-                    NDIndex part = new NDIndex()
-                            .addSliceDim(row, Math.min(batch, row + batchesAtOnce))
-                            .addSliceDim(head, Math.min(heads, head + headsAtOnce))
-                            .addAllDim(2);
-                    try (NDArray given = x.get(part);
-                            NDArray made = whole(given, angles)) {
-                        turned.set(part, made);
+            for (long step = 0; step < steps; step += stepsAtOnce) {
+                long lastStep = Math.min(steps, step + stepsAtOnce);
+                try (Temporaries temporaries = new Temporaries()) {
+                    NDArray some = temporaries.add(rows.get(NDIndex.sliceAxis(0, step, lastStep)));
+                    Angles angles = new Angles(temporaries, some);
+                    for (long row = 0; row < shape.get(0); row += batchesAtOnce) {
+                        for (long head = 0; head < heads; head += headsAtOnce) {
+                            NDIndex part = new NDIndex()
+                                    .addSliceDim(row, Math.min(shape.get(0), row + batchesAtOnce))
+                                    .addSliceDim(head, Math.min(heads, head + headsAtOnce))
+                                    .addSliceDim(step, lastStep)
+                                    .addAllDim();
+                            try (NDArray given = x.get(part);
+                                    NDArray made = whole(given, angles)) {
+                                turned.set(part, made);
+                            }
+                        }
                     }
                 }
             }

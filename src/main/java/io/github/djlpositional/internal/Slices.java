@@ -8,8 +8,9 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 
 /**
  * The latest slices of an array, with a leading axis of size 1: then an engine need not broadcast over a batch of one.
- * Cutting one costs as much as a small addition, so they are kept: one of any length, and single rows by runs of 64, which one call cuts at once. On an engine whose slices are views they cost no memory but their
- * handles; where they are copies, that of one slice and of the runs in use.
+ * Cutting one costs as much as a small addition, so they are kept: one of any length, and single rows by runs of 64, which one
+ * call cuts at once. On an engine whose slices are views they cost no memory but their handles; where they are copies, that of
+ * one slice and of the runs in use.
  */
 final class Slices {
 

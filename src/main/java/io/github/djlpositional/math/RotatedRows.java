@@ -18,9 +18,10 @@ import java.util.stream.IntStream;
 final class RotatedRows {
 
     /**
-     * Error of a rotated value. The four factors of a sum like sin a · cos b + cos a · sin b are right to 2^-51.5 each, two
-     * products and a sum add 2^-52: below 2^-49 of |sin a · cos b| + |cos a · sin b|, which is at most 1; doubled for good
-     * measure.
+     * Error of a rotated value. The four factors of a sum like sin a · cos b + cos a · sin b are right to 2^-51 each: one ulp
+     * of {@code Math.sin} and {@code Math.cos}, by their specification, and what their correction adds. Since
+     * |sin| + |cos| is at most √2 on both sides, they bring 2√2 · 2^-51 < 2^-49.4, the two products and the sum 2^-52: below
+     * 2^-49. Doubled for good measure.
      */
     static final double ERROR = 0x1p-48;
 

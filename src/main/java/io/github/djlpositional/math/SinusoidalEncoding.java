@@ -297,7 +297,9 @@ public final class SinusoidalEncoding {
         requireRoom(length, format, out);
         if (format == FloatFormat.FLOAT32) {
             writeNearestFloats(
-                    start, length, out.duplicate().clear().order(out.order()).asFloatBuffer());
+                    start,
+                    length,
+                    out.duplicate().position(0).order(out.order()).asFloatBuffer());
         } else {
             forEachNearest(start, length, format, (index, value) -> format.put(out, index, value));
         }
@@ -475,8 +477,8 @@ public final class SinusoidalEncoding {
     private void requireRoom(int length, FloatFormat format, ByteBuffer out) {
         requireLength(length, format.bytes());
         int needed = length * embeddingSize * format.bytes();
-        if (out.capacity() < needed) {
-            throw new IllegalArgumentException("buffer of " + out.capacity() + " bytes is too small for " + length
+        if (out.limit() < needed) {
+            throw new IllegalArgumentException("buffer of " + out.limit() + " bytes is too small for " + length
                     + " positions of size " + embeddingSize + " in " + format + ": give one of at least " + needed
                     + " bytes");
         }

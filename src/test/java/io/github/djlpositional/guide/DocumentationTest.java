@@ -61,6 +61,9 @@ class DocumentationTest {
             block.appendReplacement(tested, Matcher.quoteReplacement(whole));
         }
         block.appendTail(tested);
+        assertThat(tested.toString().split("```java", -1))
+                .as("every block was found")
+                .hasSize(text.split("```java", -1).length);
         if (Boolean.getBoolean("guide.write")) {
             Files.writeString(page, tested);
         }
@@ -114,7 +117,7 @@ class DocumentationTest {
                 .toList();
     }
 
-    /** What follows a constructor's opening parenthesis, when it is a message made of literals and values. */
+    /** The constructor of what is thrown; its message, of literals and values, follows. */
     private static final Pattern THROWN = Pattern.compile("new (?:\\w+)(?:Exception|Error)\\(");
 
     private static final Pattern LITERAL = Pattern.compile("\"((?:[^\"\\\\]|\\\\.)*)\"");
@@ -123,6 +126,7 @@ class DocumentationTest {
     void everyMessageIsExplained() throws IOException {
         String explained = Files.readString(Path.of("docs/troubleshooting.md")).replaceAll("\\s+", " ");
         List<String> missing = new ArrayList<>();
+        int found = 0;
         try (Stream<Path> files = Files.walk(SOURCES)) {
             for (Path file : files.filter(path -> path.toString().endsWith(".java"))
                     .sorted()
@@ -131,13 +135,15 @@ class DocumentationTest {
                 Matcher thrown = THROWN.matcher(text);
                 while (thrown.find()) {
                     String sign = longestLiteral(text.substring(thrown.end(), statementEnd(text, thrown.end())));
-                    if (!sign.isEmpty() && !explained.contains(sign)) {
+                    found += sign.isEmpty() ? 0 : 1;
+                    if (!explained.contains(sign)) {
                         missing.add(file.getFileName() + ": " + sign);
                     }
                 }
             }
         }
         assertThat(missing).isEmpty();
+        assertThat(found).isGreaterThan(100);
     }
 
     private static int statementEnd(String text, int from) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.Device;
 import ai.djl.Model;
+import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -13,6 +14,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
+import ai.djl.nn.Blocks;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
@@ -110,6 +112,46 @@ class UsingCodeTest {
     }
 
     @EngineTest
+    void relativePositions(NDManager manager) {
+        // tag::relative[]
+        InputEmbeddingBlock input = InputEmbeddingBlock.builder()
+                .setVocabularySize(1000)
+                .setEmbeddingSize(64)
+                .optPositionalEncoding(Blocks.identityBlock()) // without it sinusoids are added as well
+                .build();
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(64)
+                .setHeadCount(4)
+                .optRelativeEncoding(
+                        RotaryEmbeddingBlock.builder().setHeadSize(16).build())
+                .build();
+        // end::relative[]
+        Block both = new SequentialBlock().add(input).add(attention);
+        both.initialize(manager, DataType.FLOAT32, new Shape(1, 5));
+        NDArray same = manager.ones(new Shape(1, 5), DataType.INT32);
+        // of equal tokens a relative encoding alone makes nothing differ
+        NDArray y = Forward.infer(manager, both, same);
+        assertThat(y.get("0, 4").toFloatArray()).containsExactly(y.get("0, 0").toFloatArray(), within(1e-5f));
+    }
+
+    @EngineTest
+    void severalDevices(NDManager manager) {
+        String engine = manager.getEngine().getEngineName();
+        try (Model model = Model.newInstance("language-model", Device.cpu(), engine)) {
+            // tag::devices[]
+            model.setBlock(new LanguageModel());
+            DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
+                    .optDevices(
+                            Engine.getEngine(engine).getDevices(2)); // at most two GPUs; the CPU where there is none
+            // end::devices[]
+            try (Trainer trainer = model.newTrainer(config)) {
+                trainer.initialize(new Shape(1, 8));
+                assertThat(trainer.getDevices()).isNotEmpty();
+            }
+        }
+    }
+
+    @EngineTest
     void trainingSavingAndLoading(NDManager manager) throws Exception {
         String engine = manager.getEngine().getEngineName();
         int[] text = new int[9];
@@ -146,8 +188,9 @@ class UsingCodeTest {
         try (Model model = Model.newInstance("language-model", Device.cpu(), engine)) {
             model.setBlock(new LanguageModel()); // built as the one that was saved
             model.load(folder, "language-model");
-            try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator())) {
-                NDArray batch = model.getNDManager().create(ids).expandDims(0);
+            try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator());
+                    NDManager request = model.getNDManager().newSubManager()) {
+                NDArray batch = request.create(ids).expandDims(0);
                 NDArray scores = predictor.predict(new NDList(batch)).singletonOrThrow(); // (1, T, 1000)
                 // end::loading[]
                 assertThat(scores.getShape()).isEqualTo(new Shape(1, 3, 1000));
@@ -156,6 +199,18 @@ class UsingCodeTest {
             }
         }
         // end::loading[]
+        try (Model model = Model.newInstance("language-model", Device.cpu(), engine)) {
+            model.setBlock(new LanguageModel());
+            model.load(folder, "language-model");
+            // tag::saving-again[]
+            // a model that was loaded: DJL forgets the names of its inputs; initialized again it keeps its parameters
+            model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 8));
+            model.save(folder, "language-model");
+            // end::saving-again[]
+            try (NDManager step = model.getNDManager().newSubManager()) {
+                assertThat(best(step, model.getBlock(), ids)).isEqualTo(before);
+            }
+        }
     }
 
     private static int best(NDManager manager, Block block, int[] ids) {
@@ -165,11 +220,11 @@ class UsingCodeTest {
 
     @EngineTest
     void generating(NDManager manager) {
-        Block model = new LanguageModel();
-        model.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
+        Block block = new LanguageModel();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
         int[] expected = {5, 17, 3, 0, 0, 0, 0};
         for (int length = 3; length < expected.length; length++) {
-            expected[length] = best(manager, model, Arrays.copyOf(expected, length));
+            expected[length] = best(manager, block, Arrays.copyOf(expected, length));
         }
         int[] prompt = {5, 17, 3};
         List<Integer> generated = new ArrayList<>();
@@ -180,7 +235,7 @@ class UsingCodeTest {
             for (int count = 0; count < 4; count++) {
                 try (NDManager step = manager.newSubManager()) {
                     NDArray ids = step.create(next).expandDims(0);
-                    NDArray scores = model.forward(store, new NDList(ids), false, cache.nextStep())
+                    NDArray scores = block.forward(store, new NDList(ids), false, cache.nextStep())
                             .singletonOrThrow();
                     int best = (int) scores.get("0, -1")
                             .argMax()
@@ -202,7 +257,8 @@ class UsingCodeTest {
         InputEmbeddingBlock input = InputEmbeddingBlock.builder()
                 .setVocabularySize(1000)
                 .setEmbeddingSize(64)
-                .optPaddingIndex(padding) // its vectors are zero, and stay zero
+                .optPaddingIndex(
+                        padding) // its token vector is zero and stays so; positions are added to it as to any other
                 .build();
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(64)
@@ -220,7 +276,8 @@ class UsingCodeTest {
         // end::padding[]
         NDArray alone =
                 attention.forward(store, new NDList(x.get("1:2, :1")), false).singletonOrThrow();
-        assertThat(y.get("1:2, :1").toFloatArray()).containsExactly(alone.toFloatArray(), within(1e-5f));
+        assertThat(y.get("1:2, :1").toFloatArray()) // sums of 64 products of numbers below 1, in another order
+                .containsExactly(alone.toFloatArray(), within(64 * 64 * 0x1p-24f));
     }
 
     @EngineTest
@@ -241,11 +298,11 @@ class UsingCodeTest {
 
     @EngineTest
     void porting(NDManager manager) {
-        NDArray weights = manager.ones(new Shape(512, 64));
+        NDArray weights = manager.ones(new Shape(600, 64));
         // tag::porting[]
-        Block learned = LearnedPositionalEncodingBlock.builder()
+        LearnedPositionalEncodingBlock learned = LearnedPositionalEncodingBlock.builder()
                 .setEmbeddingSize(64)
-                .optInitialEncodings(weights) // such as BERT's position_embeddings.weight, (512, 64)
+                .optInitialEncodings(weights) // such as GPT-2's wpe.weight, (1024, 768); here (600, 64)
                 .build();
         // as of Llama 3.1: other frequencies, and the halves of a pair apart
         RotaryEmbeddingBlock rotary = RotaryEmbeddingBlock.builder()
@@ -259,18 +316,19 @@ class UsingCodeTest {
         NDArray x = manager.zeros(new Shape(1, 3, 64));
         learned.initialize(manager, DataType.FLOAT32, x.getShape());
         assertThat(Forward.infer(manager, learned, x).toFloatArray()).containsOnly(1f);
+        assertThat(learned.getMaxSequenceLength()).isEqualTo(600);
         assertThat(rotary.getScaling().toString()).contains("llama3");
     }
 
     @EngineTest
     void fineTuning(NDManager manager) {
-        Block model = new LanguageModel();
-        model.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
+        Block block = new LanguageModel();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
         // tag::freezing[]
-        model.freezeParameters(true); // for inference: no gradients are recorded, and nothing is kept for them
-        model.getChildren().get("03head").freezeParameters(false); // or to train the head alone
+        block.freezeParameters(true); // block: model.getBlock(); now no gradients are recorded
+        block.getChildren().get("03head").freezeParameters(false); // nor for all but the head
         // end::freezing[]
-        assertThat(model.getParameters().stream()
+        assertThat(block.getParameters().stream()
                         .filter(entry -> entry.getValue().requiresGradient())
                         .map(entry -> entry.getValue())
                         .map(Parameter::getName))

@@ -32,8 +32,9 @@ enum Allocator {
         return title;
     }
 
-    /** What sets it. */
-    Map<String, String> environment() {
-        return environment;
+    /** Makes it that of a process to be started, whatever this one was started with. */
+    void applyTo(Map<String, String> processEnvironment) {
+        processEnvironment.keySet().removeIf(name -> name.startsWith("MALLOC_") || name.equals("GLIBC_TUNABLES"));
+        processEnvironment.putAll(environment);
     }
 }

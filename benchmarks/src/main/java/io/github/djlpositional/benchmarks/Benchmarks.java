@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import org.openjdk.jmh.runner.RunnerException;
 import picocli.CommandLine;
@@ -104,12 +103,12 @@ public final class Benchmarks implements Callable<Integer> {
         int status = 0;
         for (Allocator allocator : allocators == null ? List.of(Allocator.values()) : allocators) {
             System.out.printf("%n### %s%n%n", allocator.title());
-            status = Math.max(status, child(allocator.environment()));
+            status = Math.max(status, child(allocator));
         }
         return status;
     }
 
-    private int child(Map<String, String> environment) throws IOException, InterruptedException {
+    private int child(Allocator allocator) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(
                 ProcessHandle.current().info().command().orElse("java"),
                 "-cp",
@@ -118,7 +117,7 @@ public final class Benchmarks implements Callable<Integer> {
                 "--in-this-process"));
         command.addAll(args);
         ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
-        builder.environment().putAll(environment);
+        allocator.applyTo(builder.environment());
         // without it MXNet returns before it has computed
         builder.environment().put("MXNET_ENGINE_TYPE", "NaiveEngine");
         builder.environment().put("OMP_NUM_THREADS", Integer.toString(threads));

@@ -84,7 +84,7 @@ public class DecodeBenchmark {
         token.add(rows[step]).close();
     }
 
-    /** The same of 64 rows, which fit the processor's nearest cache. */
+    /** The same of 64 rows, 128 KB, which fit a processor's second-level cache. */
     @Benchmark
     public void bareAddOfSomeRows() {
         step = (step + 1) % SOME_STEPS;

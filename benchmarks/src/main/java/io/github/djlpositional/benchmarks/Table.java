@@ -169,12 +169,12 @@ enum Table {
     /** What this library is compared with, by its name in the table. */
     abstract Map<String, Case> columns(String shape);
 
-    static Map.Entry<String, Case> column(String name, Case measured) {
+    private static Map.Entry<String, Case> column(String name, Case measured) {
         return Map.entry(name, measured);
     }
 
     @SafeVarargs
-    static Map<String, Case> inOrder(Map.Entry<String, Case>... columns) {
+    private static Map<String, Case> inOrder(Map.Entry<String, Case>... columns) {
         Map<String, Case> ordered = new LinkedHashMap<>();
         for (Map.Entry<String, Case> column : columns) {
             ordered.put(column.getKey(), column.getValue());
@@ -260,11 +260,16 @@ enum Table {
             cell(out, "**%.1f**", measurements.median(own));
             for (String name : names) {
                 double ratio = measurements.ratio(own, columns(shape).get(name));
+                // two figures that say something
                 cell(out, ratio < 0.095 ? "%.3f" : "%.2f", ratio);
             }
             Measurements.Cost cost = measurements.cost(own);
             cell(out, "%.0f", cost.garbage());
-            cell(out, "%.0f", cost.pageFaults());
+            if (ProcessMemory.isKnown()) {
+                cell(out, "%.0f", cost.pageFaults());
+            } else {
+                out.print(" unknown |");
+            }
             out.println();
         }
     }

@@ -19,6 +19,7 @@ public record AttentionMaps(List<String> words, List<List<double[]>> layers) {
      * @param folder where {@code train-encoder} saved it
      * @param sentences each with at least one word
      * @return the maps of each sentence
+     * @throws UserError if there is no encoder in the folder, or a sentence has no word
      */
     public static List<AttentionMaps> of(Path folder, List<String> sentences) {
         try (SavedEncoder encoder = SavedEncoder.load(folder, Engine.getEngine("PyTorch"), Device.cpu())) {

@@ -11,7 +11,7 @@ import java.util.Map;
 
 /**
  * Drawing on machines without a display, and without fonts: on Linux Java draws with those that the system has, and fails
- * where there are none. Here it gets Liberation Sans from the class path, which makes all pictures the same everywhere too.
+ * where there are none. There it gets Liberation Sans from the class path, which makes the pictures the same on every Linux too.
  */
 public final class HeadlessDrawing {
 
@@ -49,6 +49,9 @@ public final class HeadlessDrawing {
             Path font = folder.resolve(weight + ".ttf");
             try (InputStream in =
                     HeadlessDrawing.class.getResourceAsStream("/liberation/LiberationSans-" + weight + ".ttf")) {
+                if (in == null) {
+                    throw new IOException("Liberation Sans is not on the class path: add openpdf-fonts-extra");
+                }
                 Files.copy(in, font);
             }
             font.toFile().deleteOnExit();

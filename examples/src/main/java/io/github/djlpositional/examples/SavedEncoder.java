@@ -164,7 +164,7 @@ final class SavedEncoder implements AutoCloseable {
      * @return what each of its words looks at
      */
     AttentionMaps attentionOf(String sentence) {
-        List<String> words = Words.of(sentence);
+        List<String> words = SentenceTranslator.wordsOf(sentence);
         List<String> taken = words.subList(0, Math.min(words.size(), maxWords));
         try (NDManager manager = model.getNDManager().newSubManager()) {
             NDList ids = new NDList(manager.create(vocabulary.idsOf(taken)).expandDims(0));

@@ -20,13 +20,19 @@ final class SentenceTranslator implements Translator<String, Double> {
 
     @Override
     public NDList processInput(TranslatorContext ctx, String sentence) {
+        List<String> words = wordsOf(sentence);
+        // padded to one length, so that sentences can be stacked; words beyond the length are cut as in training
+        int[] ids = Arrays.copyOf(vocabulary.idsOf(words), maxWords);
+        return new NDList(ctx.getNDManager().create(ids));
+    }
+
+    /** The words of a sentence, of which there must be some. */
+    static List<String> wordsOf(String sentence) {
         List<String> words = Words.of(sentence);
         if (words.isEmpty()) {
             throw new UserError("the sentence '" + sentence + "' has no word: give one or more");
         }
-        // padded to one length, so that sentences can be stacked; words beyond the length are cut as in training
-        int[] ids = Arrays.copyOf(vocabulary.idsOf(words), maxWords);
-        return new NDList(ctx.getNDManager().create(ids));
+        return words;
     }
 
     @Override

@@ -201,8 +201,7 @@ public final class TrainEncoder implements Callable<Integer> {
                         log));
                 if (last) {
                     printTable(out, results);
-                    log.write(folder);
-                    saveAndCompare(out, engine, device, model, sizes, vocabulary, measuring);
+                    saveAndCompare(out, engine, device, model, sizes, vocabulary, measuring, log);
                 }
             }
         }
@@ -244,13 +243,15 @@ public final class TrainEncoder implements Callable<Integer> {
             Model model,
             EncoderSpec sizes,
             Vocabulary vocabulary,
-            List<List<String>> measuring)
+            List<List<String>> measuring,
+            TrainingLog log)
             throws IOException {
         List<String> some = measuring.stream()
                 .limit(500)
                 .map(words -> String.join(" ", words))
                 .toList();
         SavedEncoder.save(folder, model, sizes, vocabulary);
+        log.write(folder);
         STATE.set(State.SAVED);
         List<Double> before;
         try (SavedEncoder trained = SavedEncoder.of(model, sizes, vocabulary)) {

@@ -77,7 +77,9 @@ public final class TransformerEncoder extends AbstractBlock {
         for (EncoderLayer layer : layers) {
             NDList given = new NDList(x, isToken);
             maps.add(layer.attentionOf(store, given));
-            x = layer.forward(store, given, false).singletonOrThrow();
+            if (maps.size() < layers.size()) {
+                x = layer.forward(store, given, false).singletonOrThrow();
+            }
         }
         return maps;
     }

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.condition.OS;
 
 class HeadlessDrawingTest {
 
-    /** Widths that no two fonts share. */
+    /** Of another width in the fonts that Debian and Java bring. */
     private static final String TEXT = "The quick brown fox jumps over √2 lazy dogs ÷ 10⁻⁴";
 
     @Test

@@ -100,7 +100,8 @@ class TransformerEncoderTest {
                 if (encoding == Encoding.NONE) {
                     assertThat(accuracy).isEqualTo(0.5);
                 } else {
-                    assertThat(accuracy).as("%s", encoding).isGreaterThan(0.9);
+                    // of 120 sentences at chance this is six standard deviations away
+                    assertThat(accuracy).as("%s", encoding).isGreaterThan(0.8);
                 }
             }
         }

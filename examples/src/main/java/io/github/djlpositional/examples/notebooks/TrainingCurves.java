@@ -4,6 +4,9 @@ import io.github.djlpositional.examples.AttentionMaps;
 import io.github.djlpositional.examples.Encoding;
 import io.github.djlpositional.examples.TrainEncoder;
 import io.github.djlpositional.examples.TrainingLog;
+import io.github.djlpositional.examples.UserError;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -63,7 +66,7 @@ public final class TrainingCurves {
         notebook.text("""
                 What does a word look at? A head that knows nothing of places looks the same way from every word but for what the
                 words mean. So here is, for each head and a sentence in order, the part of its attention that depends on who
-                looks: 0 where all rows of its map are the same, 1 where every word looks elsewhere.""");
+                looks: 0 where all rows of its map are the same, near 1 where every word looks elsewhere.""");
         List<AttentionMaps> maps = AttentionMaps.of(model, List.of(IN_ORDER, SHUFFLED));
         AttentionMaps inOrder = maps.get(0);
         int bestLayer = 0;
@@ -97,7 +100,13 @@ public final class TrainingCurves {
         Path smaller = notebook.folder().resolve("model");
         notebook.text("There is no model in '" + notebook.model()
                 + "' (java -jar train-encoder.jar trains one): a smaller" + " one is trained now, in about a minute.");
-        TrainEncoder.commandLine().execute("--glosses", "20000", "--held-out", "1000", "--out", smaller.toString());
+        int status = TrainEncoder.commandLine()
+                .setOut(new PrintWriter(notebook.out(), true, StandardCharsets.UTF_8))
+                .execute("--glosses", "20000", "--held-out", "1000", "--out", smaller.toString());
+        if (status != 0) {
+            throw new UserError("the smaller model could not be trained: see what the training says above, or name a"
+                    + " trained one with --model");
+        }
         return smaller;
     }
 
@@ -106,7 +115,7 @@ public final class TrainingCurves {
         return lines.stream().skip(first).mapToDouble(number).average().orElseThrow();
     }
 
-    /** Each point is the mean of some tens of steps, so that there are about fifty. */
+    /** Each point is the mean of so many steps that there are 50 to 100; a short training shows every step. */
     private static XYChart curves(
             String title,
             String yTitle,

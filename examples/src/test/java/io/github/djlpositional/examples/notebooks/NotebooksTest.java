@@ -1,7 +1,9 @@
 package io.github.djlpositional.examples.notebooks;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
+import io.github.djlpositional.examples.AttentionMaps;
 import io.github.djlpositional.examples.TrainEncoder;
 import java.awt.image.BufferedImage;
 import java.io.ByteArrayOutputStream;
@@ -121,8 +123,15 @@ class NotebooksTest {
     void trainingCurves() throws Exception {
         String printed = printed(TrainingCurves::write);
         assertThat(printed).contains("none           10 trained steps", "sinusoidal     10 trained steps");
-        // of each word the weights of all neighbours and others are 1
         assertThat(printed.lines().filter(line -> line.contains("head 1:"))).hasSize(3);
+        AttentionMaps maps = AttentionMaps.of(model, List.of("one small word")).get(0);
+        for (int from = 0; from < 3; from++) {
+            int looks = from;
+            assertThat(IntStream.range(0, 3)
+                            .mapToDouble(to -> maps.weight(1, 2, looks, to))
+                            .sum())
+                    .isCloseTo(1, within(1e-6));
+        }
         requirePictures("training-loss", "training-accuracy", "attention-in-order", "attention-shuffled");
     }
 
