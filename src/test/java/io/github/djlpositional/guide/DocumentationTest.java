@@ -25,7 +25,11 @@ import org.junit.jupiter.api.TestFactory;
 class DocumentationTest {
 
     private static final Path SOURCES = Path.of("src/main/java");
-    private static final Path CODE = Path.of("src/test/java/io/github/djlpositional/guide");
+
+    /** The guide's own code, and that of the examples' tests. */
+    private static final List<Path> CODE = List.of(
+            Path.of("src/test/java/io/github/djlpositional/guide"),
+            Path.of("examples/src/test/java/io/github/djlpositional/examples"));
 
     private static final Pattern BLOCK =
             Pattern.compile("(?:<!-- code: (\\w+)#([\\w-]+) -->\\n)?```java\\n(.*?)```\\n", Pattern.DOTALL);
@@ -70,12 +74,20 @@ class DocumentationTest {
         assertThat(Files.readString(page)).isEqualTo(tested.toString());
     }
 
+    private static Path source(String test) {
+        return CODE.stream()
+                .map(folder -> folder.resolve(test + ".java"))
+                .filter(Files::exists)
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("there is no test " + test));
+    }
+
     /** All that is marked with a tag, further pieces behind the first, without the first one's indentation. */
     private static String codeOf(String test, String tag) throws IOException {
         StringBuilder code = new StringBuilder();
         int indent = -1;
         boolean isInside = false;
-        for (String line : Files.readAllLines(CODE.resolve(test + ".java"))) {
+        for (String line : Files.readAllLines(source(test))) {
             if (line.strip().equals("// tag::" + tag + "[]")) {
                 isInside = true;
                 indent = indent < 0 ? line.indexOf("//") : indent;

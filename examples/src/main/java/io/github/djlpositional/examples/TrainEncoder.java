@@ -162,7 +162,7 @@ public final class TrainEncoder implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         Engine engine = engineOptions.startEngine();
         Device device = engineOptions.deviceOf(engine);
-        SavedEncoder.prepare(folder);
+        EncoderFolder.prepare(folder);
         STATE.set(State.TRAINING);
 
         List<List<String>> sentences = Glosses.read(maxWords);
@@ -250,7 +250,7 @@ public final class TrainEncoder implements Callable<Integer> {
                 .limit(500)
                 .map(words -> String.join(" ", words))
                 .toList();
-        SavedEncoder.save(folder, model, sizes, vocabulary);
+        EncoderFolder.save(folder, model, sizes, vocabulary);
         log.write(folder);
         STATE.set(State.SAVED);
         List<Double> before;

@@ -12,7 +12,7 @@ import java.util.stream.IntStream;
 public final class Conventions {
 
     private static final int SIZE = 8;
-    private static final int DRAWN_SIZE = 32;
+    private static final int DRAWN_SIZE = 40;
 
     private Conventions() {}
 
@@ -62,7 +62,7 @@ public final class Conventions {
                 IntStream.range(0, SIZE)
                         .mapToObj(dimension -> String.format(Locale.ROOT, "%8.5f", encoding.value(1, dimension)))
                         .collect(Collectors.joining(" "))));
-        notebook.text("Fifty positions at size 32, each convention a picture:");
+        notebook.text("Forty positions at size 40, each convention a picture:");
         for (Map.Entry<String, SinusoidalEncoding> entry : of(DRAWN_SIZE).entrySet()) {
             SinusoidalEncoding encoding = entry.getValue();
             notebook.picture(
@@ -73,7 +73,7 @@ public final class Conventions {
                             "dimension",
                             "position",
                             Drawing.numbers(DRAWN_SIZE),
-                            Drawing.numbers(50),
+                            Drawing.numbers(DRAWN_SIZE),
                             1,
                             (dimension, position) -> encoding.value(position, dimension)));
         }

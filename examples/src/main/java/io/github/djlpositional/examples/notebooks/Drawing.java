@@ -37,6 +37,9 @@ final class Drawing {
     private static final int WIDTH = 900;
     private static final int HEIGHT = 480;
 
+    /** As many columns have a label each. */
+    private static final int MOST_LABELS = 16;
+
     /** Room for words below the columns. */
     private static final int WORD_HEIGHT = 640;
 
@@ -67,14 +70,14 @@ final class Drawing {
         return chart;
     }
 
-    /** A plane from -limit to limit both ways, on which a circle is round. */
-    static XYChart plane(String title, String xTitle, String yTitle, double limit) {
+    /** A plane around a point, on which a circle is round. */
+    static XYChart plane(String title, String xTitle, String yTitle, double x, double y, double reach) {
         XYChart chart = chart(title, xTitle, yTitle, PLANE_WIDTH, PLANE_HEIGHT);
         chart.getStyler()
-                .setXAxisMin(-limit)
-                .setXAxisMax(limit)
-                .setYAxisMin(-limit)
-                .setYAxisMax(limit);
+                .setXAxisMin(x - reach)
+                .setXAxisMax(x + reach)
+                .setYAxisMin(y - reach)
+                .setYAxisMax(y + reach);
         return chart;
     }
 
@@ -139,9 +142,18 @@ final class Drawing {
         }
         chart.getStyler().setRangeColors(BLUE_WHITE_RED).setMin(-limit).setMax(limit);
         chart.getStyler().setChartBackgroundColor(Color.WHITE);
-        chart.getStyler().setXAxisMaxLabelCount(12);
+        if (columns.size() <= MOST_LABELS) {
+            chart.getStyler().setXAxisMaxLabelCount(columns.size());
+        } else {
+            chart.getStyler().setXAxisTickLabelsFormattingFunction(Drawing::tens);
+            chart.getStyler().setYAxisTickLabelsFormattingFunction(Drawing::tens);
+        }
         chart.addSeries(title, columns, rows, values);
         return chart;
+    }
+
+    private static String tens(Double x) {
+        return Math.floorMod(x.intValue(), 10) == 0 ? Integer.toString(x.intValue()) : "";
     }
 
     /** The same from 0 (white) to the greatest (red), of words by words, the first at the top left. */
@@ -160,7 +172,7 @@ final class Drawing {
         Cells upwards = (column, row) -> cells.value(column, words.size() - 1 - row);
         HeatMapChart chart =
                 map(title, xTitle, yTitle, columns, rows, Math.ceil(10 * greatest) / 10, upwards, WORD_HEIGHT);
-        chart.getStyler().setRangeColors(WHITE_RED).setMin(0).setXAxisMaxLabelCount(words.size());
+        chart.getStyler().setRangeColors(WHITE_RED).setMin(0);
         chart.getStyler().setXAxisLabelRotation(45);
         return chart;
     }

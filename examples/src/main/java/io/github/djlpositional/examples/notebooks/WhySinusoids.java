@@ -106,7 +106,7 @@ public final class WhySinusoids {
 
         notebook.text("Each pair of dimensions is a hand of a clock: its sine and its cosine are a point on a circle.");
         XYChart dials =
-                Drawing.plane("The first 12 positions on the dials of pairs 0, 8 and 16", "cosine", "sine", 1.1);
+                Drawing.plane("The first 12 positions on the dials of pairs 0, 8 and 16", "cosine", "sine", 0, 0, 1.1);
         for (int pair : new int[] {0, 8, 16}) {
             double[] x = IntStream.range(0, 12)
                     .mapToDouble(t -> encoding.value(t, 2 * pair + 1))
@@ -122,7 +122,7 @@ public final class WhySinusoids {
                 Added to a word's embedding, a position moves it by a point of that circle: the word stays near itself, and
                 its neighbours in the sentence are told apart.""");
         double[] word = {1.5, -0.5};
-        XYChart moved = Drawing.lines("One word at 12 positions", "dimension 1", "dimension 0");
+        XYChart moved = Drawing.plane("One word at 12 positions", "dimension 1", "dimension 0", word[1], word[0], 1.2);
         Drawing.points(
                 moved,
                 "word + position",

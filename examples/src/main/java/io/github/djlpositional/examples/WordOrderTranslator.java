@@ -1,5 +1,6 @@
 package io.github.djlpositional.examples;
 
+import ai.djl.modality.Classifications;
 import ai.djl.ndarray.NDList;
 import ai.djl.translate.Batchifier;
 import ai.djl.translate.Translator;
@@ -7,13 +8,19 @@ import ai.djl.translate.TranslatorContext;
 import java.util.Arrays;
 import java.util.List;
 
-/** From a sentence to token ids, and from the encoder's scores to the probability that the words are in order. */
-final class SentenceTranslator implements Translator<String, Double> {
+/** From a sentence to token ids, and from the encoder's scores to the probabilities that its words are in order and not. */
+final class WordOrderTranslator implements Translator<String, Classifications> {
+
+    /** The name of the class of sentences whose words are in order. */
+    static final String IN_ORDER = "in order";
+
+    /** By label. */
+    private static final List<String> CLASSES = List.of("shuffled", IN_ORDER);
 
     private final Vocabulary vocabulary;
     private final int maxWords;
 
-    SentenceTranslator(Vocabulary vocabulary, int maxWords) {
+    WordOrderTranslator(Vocabulary vocabulary, int maxWords) {
         this.vocabulary = vocabulary;
         this.maxWords = maxWords;
     }
@@ -36,8 +43,8 @@ final class SentenceTranslator implements Translator<String, Double> {
     }
 
     @Override
-    public Double processOutput(TranslatorContext ctx, NDList scores) {
-        return (double) scores.singletonOrThrow().softmax(0).getFloat(WordOrderDataset.IN_ORDER);
+    public Classifications processOutput(TranslatorContext ctx, NDList scores) {
+        return new Classifications(CLASSES, scores.singletonOrThrow().softmax(0));
     }
 
     @Override

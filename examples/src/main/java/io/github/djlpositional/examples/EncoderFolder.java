@@ -1,0 +1,144 @@
+package io.github.djlpositional.examples;
+
+import ai.djl.MalformedModelException;
+import ai.djl.Model;
+import java.io.IOException;
+import java.io.Reader;
+import java.io.Writer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Properties;
+
+/**
+ * The folder that keeps a trained encoder: {@code encoder-0000.params} as DJL writes it, the sizes in
+ * {@code encoder.properties}, {@code vocabulary.txt} with one word a line, and {@code serving.properties}, which tells DJL's
+ * {@link ai.djl.repository.zoo.Criteria} which classes make a working model of them.
+ */
+final class EncoderFolder {
+
+    /** What DJL calls the model. */
+    static final String MODEL = "encoder";
+
+    private static final String SIZES = "encoder.properties";
+    private static final String WORDS = "vocabulary.txt";
+    private static final String SERVING = "serving.properties";
+
+    /** Of any size: an encoder of a million anything is no file of this program's. */
+    private static final int GREATEST = 1_000_000;
+
+    private EncoderFolder() {}
+
+    /** Makes the folder, so that what cannot be saved is known before it is trained. */
+    static void prepare(Path folder) {
+        try {
+            Files.createDirectories(folder);
+            Files.delete(Files.createTempFile(folder, MODEL, ".tmp"));
+        } catch (IOException e) {
+            throw new UserError(
+                    "output folder '" + folder + "' cannot be written to (" + e + "): name another with --out", e);
+        }
+    }
+
+    /** Writes everything. */
+    static void save(Path folder, Model trained, EncoderSpec spec, Vocabulary vocabulary) throws IOException {
+        Properties sizes = new Properties();
+        sizes.setProperty("encoding", spec.encoding().name());
+        sizes.setProperty("vocabularySize", Integer.toString(spec.vocabularySize()));
+        sizes.setProperty("maxWords", Integer.toString(spec.maxWords()));
+        sizes.setProperty("embeddingSize", Integer.toString(spec.embeddingSize()));
+        sizes.setProperty("layers", Integer.toString(spec.layers()));
+        sizes.setProperty("heads", Integer.toString(spec.heads()));
+        sizes.setProperty("feedForwardSize", Integer.toString(spec.feedForwardSize()));
+        sizes.setProperty("dropoutRate", Float.toString(spec.dropoutRate()));
+        write(sizes, folder.resolve(SIZES));
+        Properties serving = new Properties();
+        serving.setProperty("option.modelName", MODEL);
+        serving.setProperty("blockFactory", EncoderBlockFactory.class.getName());
+        serving.setProperty("translatorFactory", WordOrderTranslatorFactory.class.getName());
+        write(serving, folder.resolve(SERVING));
+        Files.write(folder.resolve(WORDS), vocabulary.words());
+        trained.setProperty("Epoch", "0");
+        trained.save(folder, MODEL);
+    }
+
+    private static void write(Properties properties, Path file) throws IOException {
+        try (Writer out = Files.newBufferedWriter(file)) {
+            properties.store(out, null);
+        }
+    }
+
+    /** The sizes of the encoder in a folder. */
+    static EncoderSpec readSpec(Path folder) throws IOException, MalformedModelException {
+        Properties sizes = new Properties();
+        try (Reader in = Files.newBufferedReader(folder.resolve(SIZES))) {
+            sizes.load(in);
+        } catch (IllegalArgumentException e) {
+            throw new MalformedModelException(SIZES + " is no file of properties: " + e.getMessage(), e);
+        }
+        return new EncoderSpec(
+                encoding(sizes),
+                number(sizes, "vocabularySize"),
+                number(sizes, "maxWords"),
+                number(sizes, "embeddingSize"),
+                number(sizes, "layers"),
+                number(sizes, "heads"),
+                number(sizes, "feedForwardSize"),
+                rate(sizes));
+    }
+
+    private static Encoding encoding(Properties sizes) throws MalformedModelException {
+        String value = required(sizes, "encoding");
+        try {
+            return Encoding.valueOf(value);
+        } catch (IllegalArgumentException e) {
+            throw new MalformedModelException(
+                    SIZES + " has the encoding '" + value + "': allowed are " + List.of(Encoding.values()), e);
+        }
+    }
+
+    private static int number(Properties sizes, String key) throws MalformedModelException {
+        String value = required(sizes, key);
+        try {
+            int number = Integer.parseInt(value);
+            if (number > 0 && number <= GREATEST) {
+                return number;
+            }
+        } catch (NumberFormatException e) {
+            throw new MalformedModelException(notANumber(key, value), e);
+        }
+        throw new MalformedModelException(notANumber(key, value));
+    }
+
+    private static String notANumber(String key, String value) {
+        return SIZES + " has " + key + " '" + value + "': allowed are whole numbers from 1 to " + GREATEST;
+    }
+
+    private static float rate(Properties sizes) throws MalformedModelException {
+        String value = required(sizes, "dropoutRate");
+        try {
+            return Float.parseFloat(value);
+        } catch (NumberFormatException e) {
+            throw new MalformedModelException(SIZES + " has dropoutRate '" + value + "': allowed is 0 to below 1", e);
+        }
+    }
+
+    private static String required(Properties sizes, String key) throws MalformedModelException {
+        String value = sizes.getProperty(key);
+        if (value == null) {
+            throw new MalformedModelException(SIZES + " has no " + key);
+        }
+        return value;
+    }
+
+    /** Its vocabulary. */
+    static Vocabulary readVocabulary(Path folder, EncoderSpec spec) throws IOException, MalformedModelException {
+        List<String> words = Files.readAllLines(folder.resolve(WORDS));
+        Vocabulary vocabulary = Vocabulary.of(words);
+        if (vocabulary.size() != spec.vocabularySize()) {
+            throw new MalformedModelException(
+                    WORDS + " has " + vocabulary.size() + " ids, " + SIZES + " says " + spec.vocabularySize());
+        }
+        return vocabulary;
+    }
+}

@@ -1,0 +1,56 @@
+package io.github.djlpositional.examples;
+
+import ai.djl.MalformedModelException;
+import ai.djl.Model;
+import ai.djl.modality.Classifications;
+import ai.djl.translate.TranslateException;
+import ai.djl.translate.Translator;
+import ai.djl.translate.TranslatorFactory;
+import ai.djl.util.Pair;
+import java.io.IOException;
+import java.io.Serializable;
+import java.lang.reflect.Type;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Makes what turns a sentence into the encoder's input, and its scores into {@link Classifications} of the classes
+ * {@code in order} and {@code shuffled}.
+ */
+public final class WordOrderTranslatorFactory implements TranslatorFactory, Serializable {
+
+    private static final long serialVersionUID = 1L;
+
+    /** For DJL, which names this class in {@code serving.properties}. */
+    public WordOrderTranslatorFactory() {}
+
+    @Override
+    public Set<Pair<Type, Type>> getSupportedTypes() {
+        return Set.of(new Pair<>(String.class, Classifications.class));
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws TranslateException if the model's folder has no vocabulary, or another than its sizes say
+     * @throws IllegalArgumentException for other types than a String and Classifications
+     */
+    @Override
+    @SuppressWarnings("unchecked") // the types are checked
+    public <I, O> Translator<I, O> newInstance(Class<I> input, Class<O> output, Model model, Map<String, ?> arguments)
+            throws TranslateException {
+        if (!isSupported(input, output)) {
+            throw new IllegalArgumentException(input.getName() + " to " + output.getName()
+                    + ": allowed is String to Classifications; set these types in the Criteria");
+        }
+        Path folder = model.getModelPath();
+        try {
+            EncoderSpec spec = EncoderFolder.readSpec(folder);
+            return (Translator<I, O>)
+                    new WordOrderTranslator(EncoderFolder.readVocabulary(folder, spec), spec.maxWords());
+        } catch (IOException | MalformedModelException e) {
+            throw new TranslateException("model folder '" + folder + "' cannot be read: " + e.getMessage(), e);
+        }
+    }
+}
