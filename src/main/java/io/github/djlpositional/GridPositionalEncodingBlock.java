@@ -8,6 +8,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantArray;
@@ -75,6 +76,24 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
      */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /**
+     * Makes a block from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
+     * @return the block
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     */
+    public static GridPositionalEncodingBlock fromArguments(Map<?, ?> arguments) {
+        Arguments given = Arguments.of(GridPositionalEncodingBlock.class, arguments);
+        Builder builder = builder();
+        builder.setEncoding(GridEncoding.fromArguments(given.getMap("encoding")));
+        given.optFlag("channelsFirst").ifPresent(builder::optChannelsFirst);
+        given.optFlag("addToInput").ifPresent(builder::optAddToInput);
+        given.optFloat("dropoutRate").ifPresent(builder::optDropoutRate);
+        given.requireNoOthers();
+        return builder.build();
     }
 
     /**

@@ -7,16 +7,21 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.nn.Blocks;
+import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.InPlace;
 import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.RangeChecks;
 import io.github.djlpositional.internal.Temporaries;
+import java.util.Map;
 import java.util.Objects;
 
 /**
@@ -50,7 +55,8 @@ import java.util.Objects;
  * positional encoding. An empty sequence comes back empty.
  *
  * <p>A forward throws {@link IllegalArgumentException} for ids of another rank, of a type that is no integer, or out of
- * range, and for what the positional encoding refuses. The range check reads the ids: on a GPU it waits for the device.
+ * range, and for what the positional encoding refuses. The range is checked on a CPU alone, unless
+ * {@link Builder#optRangeChecks} says otherwise: the check reads the ids, and would wait for a GPU.
  *
  * <h2>Padding</h2>
  *
@@ -72,6 +78,11 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
 
     private static final int NO_PADDING = -1;
 
+    /** What DJL calls {@link ai.djl.nn.Blocks#identityBlock()}, and what stands for it in a map of arguments. */
+    private static final String IDENTITY = "identity";
+
+    private static final String NO_POSITIONS = "none";
+
     /** Positions do not depend on padding. */
     private static final int ALL_POSITIONS = -1;
 
@@ -81,36 +92,48 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     private final int paddingIndex;
     private final int firstPosition;
     private final float dropoutRate;
+    private final RangeChecks checks;
 
     private final Block tokenEmbedding;
     private final Block positionalEncoding;
 
     private InputEmbeddingBlock(Builder builder, Block positionalEncoding) {
-        super(new BlockSettings(InputEmbeddingBlock.class)
-                .with("vocabularySize", builder.vocabularySize)
-                .with("embeddingSize", builder.embeddingSize)
-                .with("scaleEmbedding", builder.scaleEmbedding)
-                .with("paddingIndex", builder.paddingIndex == null ? "none" : builder.paddingIndex)
-                .with("positionsFromPadding", builder.firstPosition == null ? "none" : builder.firstPosition)
-                .with("positionalEncoding", positionalEncoding.getClass().getSimpleName())
-                .with(
-                        "tokenEmbedding",
-                        (builder.tokenEmbedding == null ? TokenEmbedding.class : builder.tokenEmbedding.getClass())
-                                .getSimpleName())
-                .withUnsaved("sparseGradients", builder.sparseGradients)
-                .withUnsaved("dropoutRate", builder.dropoutRate));
+        super(settings(builder, positionalEncoding));
         vocabularySize = builder.vocabularySize;
         embeddingSize = builder.embeddingSize;
         scaleEmbedding = builder.scaleEmbedding;
         paddingIndex = builder.paddingIndex == null ? NO_PADDING : builder.paddingIndex;
         firstPosition = builder.firstPosition == null ? ALL_POSITIONS : builder.firstPosition;
         dropoutRate = builder.dropoutRate;
+        checks = RangeChecks.of(builder.rangeChecks);
         Block token = builder.tokenEmbedding != null
                 ? builder.tokenEmbedding
                 : new TokenEmbedding(vocabularySize, embeddingSize, paddingIndex, builder.sparseGradients);
         // the positional encoding first: a model file of other settings is then refused before the token table is read
         this.positionalEncoding = addChildBlock("positionalEncoding", positionalEncoding);
         tokenEmbedding = addChildBlock("tokenEmbedding", token);
+    }
+
+    private static BlockSettings settings(Builder builder, Block positionalEncoding) {
+        BlockSettings settings = new BlockSettings(InputEmbeddingBlock.class)
+                .with("vocabularySize", builder.vocabularySize)
+                .with("embeddingSize", builder.embeddingSize)
+                .with("scaleEmbedding", builder.scaleEmbedding)
+                .with("paddingIndex", builder.paddingIndex)
+                .with("positionsFromPadding", builder.firstPosition);
+        if (positionalEncoding instanceof LambdaBlock lambda && IDENTITY.equals(lambda.getName())) {
+            settings.with("positionalEncoding", "LambdaBlock", () -> Map.of(BlockSettings.TYPE, NO_POSITIONS));
+        } else {
+            settings.withChild("positionalEncoding", positionalEncoding);
+        }
+        if (builder.tokenEmbedding == null) {
+            settings.with("tokenEmbedding", TokenEmbedding.class.getSimpleName(), () -> null);
+        } else {
+            settings.withChild("tokenEmbedding", builder.tokenEmbedding);
+        }
+        return settings.withUnsaved("sparseGradients", builder.sparseGradients)
+                .withUnsaved("rangeChecks", builder.rangeChecks)
+                .withUnsaved("dropoutRate", builder.dropoutRate);
     }
 
     /**
@@ -120,6 +143,50 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
      */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /**
+     * Makes a block from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values; that of
+     *     {@code positionalEncoding} is a map with the block's simple class name as its {@code type}, or {@code none}, and
+     *     the block's arguments
+     * @return the block
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     */
+    public static InputEmbeddingBlock fromArguments(Map<?, ?> arguments) {
+        Arguments given = Arguments.of(InputEmbeddingBlock.class, arguments);
+        Builder builder = builder();
+        builder.setVocabularySize(given.getInt("vocabularySize"));
+        builder.setEmbeddingSize(given.getInt("embeddingSize"));
+        given.optInt("maxSequenceLength").ifPresent(builder::optMaxSequenceLength);
+        given.optFlag("scaleEmbedding").ifPresent(builder::optScaleEmbedding);
+        given.optInt("paddingIndex").ifPresent(builder::optPaddingIndex);
+        given.optInt("positionsFromPadding").ifPresent(builder::optPositionsFromPadding);
+        given.optMap("positionalEncoding")
+                .map(InputEmbeddingBlock::positionsFrom)
+                .ifPresent(builder::optPositionalEncoding);
+        given.optFlag("sparseGradients").ifPresent(builder::optSparseGradients);
+        given.optFlag("rangeChecks").ifPresent(builder::optRangeChecks);
+        given.optFloat("dropoutRate").ifPresent(builder::optDropoutRate);
+        given.requireNoOthers();
+        return builder.build();
+    }
+
+    private static Block positionsFrom(Map<?, ?> arguments) {
+        Arguments given = Arguments.of(InputEmbeddingBlock.class, arguments);
+        Map<String, Object> own = given.without(BlockSettings.TYPE);
+        return switch (given.getText(BlockSettings.TYPE)) {
+            case "PositionalEncodingBlock" -> PositionalEncodingBlock.fromArguments(own);
+            case "LearnedPositionalEncodingBlock" -> LearnedPositionalEncodingBlock.fromArguments(own);
+            case NO_POSITIONS -> {
+                given.requireNoOthers();
+                yield Blocks.identityBlock();
+            }
+            default ->
+                throw given.refused(
+                        BlockSettings.TYPE, "PositionalEncodingBlock, LearnedPositionalEncodingBlock or none");
+        };
     }
 
     /**
@@ -298,11 +365,13 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                     + ": allowed is any integer type; convert them with toType(DataType.INT64, false)");
         }
         requireIdsShape(ids.getShape());
-        Indices.requireBelow(
-                ids,
-                vocabularySize,
-                "token id",
-                "give ids below the vocabulary size, or build the block with a greater setVocabularySize(int)");
+        if (checks.readValuesOf(ids)) {
+            Indices.requireBelow(
+                    ids,
+                    vocabularySize,
+                    "token id",
+                    "give ids below the vocabulary size, or build the block with a greater setVocabularySize(int)");
+        }
     }
 
     private static void requireIdsShape(Shape shape) {
@@ -380,6 +449,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         private Integer paddingIndex;
         private Integer firstPosition;
         private boolean sparseGradients;
+        private Boolean rangeChecks;
         private float dropoutRate;
 
         private Builder() {}
@@ -487,6 +557,19 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          */
         public Builder optSparseGradients(boolean sparseGradients) {
             this.sparseGradients = sparseGradients;
+            return this;
+        }
+
+        /**
+         * Sets whether token ids are checked before they are looked up, so that one out of range is refused by name. The
+         * check reads them, and so waits for a GPU that holds them. Without it they are checked on a CPU, and not on a GPU,
+         * where the engine does with one out of range what it does: PyTorch fails, MXNet reads another row.
+         *
+         * @param rangeChecks true to check on every device, false on none
+         * @return this builder
+         */
+        public Builder optRangeChecks(boolean rangeChecks) {
+            this.rangeChecks = rangeChecks;
             return this;
         }
 

@@ -11,13 +11,16 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.util.PairList;
+import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.RangeChecks;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.nio.ByteBuffer;
+import java.util.Map;
 import java.util.Objects;
 
 /**
@@ -49,6 +52,7 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
     private final int sequenceAxis;
     private final boolean addToInput;
     private final float dropoutRate;
+    private final RangeChecks checks;
     private final Parameter table;
 
     private LearnedPositionalEncodingBlock(Builder builder) {
@@ -57,12 +61,15 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
                 .with("maxSequenceLength", builder.maxSequenceLength)
                 .with("addToInput", builder.addToInput)
                 .with("sequenceAxis", builder.sequenceAxis)
+                .withStart("encoding", builder.encoding)
+                .withUnsaved("rangeChecks", builder.rangeChecks)
                 .withUnsaved("dropoutRate", builder.dropoutRate));
         embeddingSize = builder.embeddingSize;
         maxSequenceLength = builder.maxSequenceLength;
         sequenceAxis = builder.sequenceAxis;
         addToInput = builder.addToInput;
         dropoutRate = builder.dropoutRate;
+        checks = RangeChecks.of(builder.rangeChecks);
         // of type OTHER, so that an initializer which a trainer has for all weights does not replace the table's own
         table = addParameter(Parameter.builder()
                 .setName("encodings")
@@ -83,6 +90,28 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
      */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /**
+     * Makes a block from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values; initial encodings
+     *     given as an array are no plain values, and not among them
+     * @return the block
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     */
+    public static LearnedPositionalEncodingBlock fromArguments(Map<?, ?> arguments) {
+        Arguments given = Arguments.of(LearnedPositionalEncodingBlock.class, arguments);
+        Builder builder = builder();
+        builder.setEmbeddingSize(given.getInt("embeddingSize"));
+        given.optInt("maxSequenceLength").ifPresent(builder::optMaxSequenceLength);
+        given.optFlag("addToInput").ifPresent(builder::optAddToInput);
+        given.optInt("sequenceAxis").ifPresent(builder::optSequenceAxis);
+        given.optMap("encoding").map(SinusoidalEncoding::fromArguments).ifPresent(builder::optEncoding);
+        given.optFlag("rangeChecks").ifPresent(builder::optRangeChecks);
+        given.optFloat("dropoutRate").ifPresent(builder::optDropoutRate);
+        given.requireNoOthers();
+        return builder.build();
     }
 
     /**
@@ -147,7 +176,9 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
             throw new IllegalArgumentException("positions have data type " + positions.getDataType()
                     + ": a learned table has integer positions alone; convert them with toType(DataType.INT64, false)");
         }
-        Indices.requireBelow(positions, maxSequenceLength, "position", Indices.POSITION_REMEDY);
+        if (checks.readValuesOf(positions)) {
+            Indices.requireBelow(positions, maxSequenceLength, "position", Indices.POSITION_REMEDY);
+        }
         return Indices.lookUp(positions, rows, input.getManager());
     }
 
@@ -248,6 +279,7 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
         private SinusoidalEncoding encoding;
         private double[][] initialEncodings;
         private boolean addToInput = true;
+        private Boolean rangeChecks;
         private float dropoutRate;
 
         private Builder() {}
@@ -335,6 +367,19 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
          */
         public Builder optAddToInput(boolean addToInput) {
             this.addToInput = addToInput;
+            return this;
+        }
+
+        /**
+         * Sets whether explicit positions are checked before they are looked up, so that one out of range is refused by name. The
+         * check reads them, and so waits for a GPU that holds them. Without it they are checked on a CPU, and not on a GPU,
+         * where the engine does with one out of range what it does: PyTorch fails, MXNet reads another row.
+         *
+         * @param rangeChecks true to check on every device, false on none
+         * @return this builder
+         */
+        public Builder optRangeChecks(boolean rangeChecks) {
+            this.rangeChecks = rangeChecks;
             return this;
         }
 

@@ -11,6 +11,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.util.PairList;
+import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantArray;
@@ -19,11 +20,13 @@ import io.github.djlpositional.internal.GrowingTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.InPlace;
 import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.RangeChecks;
 import io.github.djlpositional.internal.RealPositions;
 import io.github.djlpositional.internal.StartPosition;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.nio.ByteBuffer;
+import java.util.Map;
 import java.util.Objects;
 
 /**
@@ -61,7 +64,9 @@ import java.util.Objects;
  * with {@code optAddToInput(false)} it is the encodings alone, (1, T, D) or (B, T, D). x is never written to. An empty
  * sequence comes back empty.
  *
- * <p>Explicit positions are checked against the table, which reads their values: on a GPU that waits for the device.
+ * <p>A forward without explicit positions never waits for a GPU. With them, integer ones are checked against the table only
+ * on a CPU, unless {@link Builder#optRangeChecks} says otherwise; real ones are read, and so waited for, wherever they are, as
+ * are those of a block that extends itself.
  *
  * <p>A forward throws {@link IllegalArgumentException} for an x of another width, of rank below 2 or of another data type,
  * a sequence that is longer than the table at its start position, a negative start, and positions out of range or of
@@ -88,6 +93,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
     private final int sequenceAxis;
     private final boolean addToInput;
     private final float dropoutRate;
+    private final RangeChecks checks;
 
     /** The factor of the encodings, (1); null where they have none. */
     private final Parameter scale;
@@ -99,17 +105,20 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
 
     private PositionalEncodingBlock(Builder builder, SinusoidalEncoding encoding) {
         super(new BlockSettings(PositionalEncodingBlock.class)
+                .withStart("embeddingSize", encoding.getEmbeddingSize())
                 .with("encoding", encoding)
                 .with("maxSequenceLength", builder.maxSequenceLength)
                 .with("addToInput", builder.addToInput)
                 .with("sequenceAxis", builder.sequenceAxis)
-                .with("learnedScale", builder.learnedScale != null)
+                .with("learnedScale", Boolean.toString(builder.learnedScale != null), () -> builder.learnedScale)
                 .withUnsaved("autoExtend", builder.autoExtend)
+                .withUnsaved("rangeChecks", builder.rangeChecks)
                 .withUnsaved("dropoutRate", builder.dropoutRate));
         this.encoding = encoding;
         sequenceAxis = builder.sequenceAxis;
         addToInput = builder.addToInput;
         dropoutRate = builder.dropoutRate;
+        checks = RangeChecks.of(builder.autoExtend ? Boolean.TRUE : builder.rangeChecks);
         scale = builder.learnedScale == null ? null : addParameter(scaleParameter(builder.learnedScale));
         table = new GrowingTable(
                 builder.maxSequenceLength,
@@ -133,6 +142,29 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
      */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /**
+     * Makes a block from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
+     * @return the block
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     */
+    public static PositionalEncodingBlock fromArguments(Map<?, ?> arguments) {
+        Arguments given = Arguments.of(PositionalEncodingBlock.class, arguments);
+        Builder builder = builder();
+        builder.setEmbeddingSize(given.getInt("embeddingSize"));
+        given.optMap("encoding").map(SinusoidalEncoding::fromArguments).ifPresent(builder::optEncoding);
+        given.optInt("maxSequenceLength").ifPresent(builder::optMaxSequenceLength);
+        given.optFlag("addToInput").ifPresent(builder::optAddToInput);
+        given.optInt("sequenceAxis").ifPresent(builder::optSequenceAxis);
+        given.optFloat("learnedScale").ifPresent(builder::optLearnedScale);
+        given.optFlag("autoExtend").ifPresent(builder::optAutoExtend);
+        given.optFlag("rangeChecks").ifPresent(builder::optRangeChecks);
+        given.optFloat("dropoutRate").ifPresent(builder::optDropoutRate);
+        given.requireNoOthers();
+        return builder.build();
     }
 
     /**
@@ -243,8 +275,10 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
         if (shape.size() == 0) {
             return manager.create(shape, type, device);
         }
-        int last = Indices.requireBelow(positions, table.limit(), "position", Indices.POSITION_REMEDY);
-        try (GrowingTable.Use use = table.use(last + 1, manager.getEngine(), device, type)) {
+        int length = checks.readValuesOf(positions)
+                ? Indices.requireBelow(positions, table.limit(), "position", Indices.POSITION_REMEDY) + 1
+                : table.length();
+        try (GrowingTable.Use use = table.use(length, manager.getEngine(), device, type)) {
             return Indices.lookUp(positions, use.on(manager.getEngine(), device, type), manager);
         }
     }
@@ -422,6 +456,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
         private int sequenceAxis = PositionRequest.DEFAULT_AXIS;
         private SinusoidalEncoding encoding;
         private Float learnedScale;
+        private Boolean rangeChecks;
         private boolean addToInput = true;
         private float dropoutRate;
 
@@ -506,6 +541,19 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
          */
         public Builder optAddToInput(boolean addToInput) {
             this.addToInput = addToInput;
+            return this;
+        }
+
+        /**
+         * Sets whether explicit positions of an integer type are checked before they are looked up, so that one out of range is refused by name. The
+         * check reads them, and so waits for a GPU that holds them. Without it they are checked on a CPU, and not on a GPU,
+         * where the engine does with one out of range what it does: PyTorch fails, MXNet reads another row.
+         *
+         * @param rangeChecks true to check on every device, false on none
+         * @return this builder
+         */
+        public Builder optRangeChecks(boolean rangeChecks) {
+            this.rangeChecks = rangeChecks;
             return this;
         }
 

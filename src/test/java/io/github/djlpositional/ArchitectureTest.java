@@ -3,12 +3,21 @@ package io.github.djlpositional;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
+import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaMethodCall;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import io.github.djlpositional.internal.ConstantArray;
+import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.RealPositions;
 import org.junit.jupiter.api.Test;
 
-/** Who may know whom: attention → blocks → internal → math, and of DJL the API alone. */
+/** Who may know whom: attention → blocks → internal → math → arguments, and of DJL the API alone. */
 class ArchitectureTest {
 
     private static final JavaClasses LIBRARY = new ClassFileImporter()
@@ -22,7 +31,18 @@ class ArchitectureTest {
                 .resideInAPackage("..math..")
                 .should()
                 .onlyDependOnClassesThat()
-                .resideInAnyPackage("java..", "io.github.djlpositional.math..")
+                .resideInAnyPackage("java..", "io.github.djlpositional.math..", "io.github.djlpositional.arguments..")
+                .check(LIBRARY);
+    }
+
+    @Test
+    void argumentsKnowNothing() {
+        classes()
+                .that()
+                .resideInAPackage("..arguments..")
+                .should()
+                .onlyDependOnClassesThat()
+                .resideInAnyPackage("java..", "io.github.djlpositional.arguments..")
                 .check(LIBRARY);
     }
 
@@ -34,7 +54,11 @@ class ArchitectureTest {
                 .should()
                 .onlyDependOnClassesThat()
                 .resideInAnyPackage(
-                        "java..", "ai.djl..", "io.github.djlpositional.math..", "io.github.djlpositional.internal..")
+                        "java..",
+                        "ai.djl..",
+                        "io.github.djlpositional.arguments..",
+                        "io.github.djlpositional.math..",
+                        "io.github.djlpositional.internal..")
                 .check(LIBRARY);
     }
 
@@ -60,6 +84,60 @@ class ArchitectureTest {
                 .should()
                 .onlyDependOnClassesThat()
                 .resideInAnyPackage("java..", "ai.djl..", "io.github.djlpositional..")
+                .check(LIBRARY);
+    }
+
+    /** Whoever reads values waits for a GPU: a forward must not, but for a check that was asked for. */
+    @Test
+    void valuesAreReadInFewPlaces() {
+        DescribedPredicate<JavaMethodCall> readsValues = new DescribedPredicate<>("reads an array's values") {
+            @Override
+            public boolean test(JavaMethodCall call) {
+                return call.getTargetOwner().isAssignableTo(NDArray.class)
+                        && call.getName()
+                                .matches("to.*Array|toByteBuffer|toArray|get(Long|Int|Float|Double|Boolean|Byte|Uint8)"
+                                        + "|contentEquals|allClose|encode|toDebugString");
+            }
+        };
+        noClasses()
+                .that()
+                // a range check; a GPU's array has no memory to be reached; positions that are encoded on the host
+                .doNotHaveFullyQualifiedName(Indices.class.getName())
+                .and()
+                .doNotHaveFullyQualifiedName(HostData.class.getName())
+                .and()
+                .doNotHaveFullyQualifiedName(RealPositions.class.getName())
+                // a builder, which copies a given array
+                .and()
+                .doNotHaveFullyQualifiedName(LearnedPositionalEncodingBlock.Builder.class.getName())
+                .should()
+                .callMethodWhere(readsValues)
+                .check(LIBRARY);
+    }
+
+    /** An array that is made of Java's memory is copied to a GPU, and waits for it. */
+    @Test
+    void arraysAreMadeOfJavasMemoryInFewPlaces() {
+        DescribedPredicate<JavaMethodCall> copies = new DescribedPredicate<>("makes an array of Java's memory") {
+            @Override
+            public boolean test(JavaMethodCall call) {
+                boolean isGivenShapeAlone = call.getTarget().getRawParameterTypes().stream()
+                        .findFirst()
+                        .filter(first -> first.isEquivalentTo(Shape.class))
+                        .isPresent();
+                return call.getTargetOwner().isAssignableTo(NDManager.class)
+                        && call.getName().equals("create")
+                        && !isGivenShapeAlone;
+            }
+        };
+        noClasses()
+                .that()
+                // a table, made once for each device; positions that are encoded on the host
+                .doNotHaveFullyQualifiedName(ConstantArray.class.getName())
+                .and()
+                .doNotHaveFullyQualifiedName(HostData.class.getName())
+                .should()
+                .callMethodWhere(copies)
                 .check(LIBRARY);
     }
 }

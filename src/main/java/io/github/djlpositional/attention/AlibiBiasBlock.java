@@ -3,6 +3,7 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
 import io.github.djlpositional.internal.ConstantArray;
 import io.github.djlpositional.internal.GrowingTable;
@@ -10,6 +11,7 @@ import io.github.djlpositional.internal.StartPosition;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.FloatFormat;
 import java.nio.ByteBuffer;
+import java.util.Map;
 
 /**
  * Attention with linear biases: each key's score falls with its distance from the query, by a slope of each head's own, and
@@ -86,6 +88,22 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
      */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /**
+     * Makes a block from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
+     * @return the block
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     */
+    public static AlibiBiasBlock fromArguments(Map<?, ?> arguments) {
+        Arguments given = Arguments.of(AlibiBiasBlock.class, arguments);
+        Builder builder = builder();
+        builder.setHeadCount(given.getInt("headCount"));
+        given.optFlag("causal").ifPresent(builder::optCausal);
+        given.requireNoOthers();
+        return builder.build();
     }
 
     /**

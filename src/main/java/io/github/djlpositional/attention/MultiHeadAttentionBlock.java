@@ -13,12 +13,14 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.StartPosition;
 import io.github.djlpositional.internal.Temporaries;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 
 /**
@@ -99,11 +101,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
                 .with("causal", builder.causal)
                 .with("scale", scale)
                 .with("bias", builder.bias)
-                .with(
-                        "relativeEncoding",
-                        builder.relative == null
-                                ? "none"
-                                : builder.relative.getClass().getSimpleName())
+                .withChild("relativeEncoding", builder.relative)
                 .withUnsaved("dropoutRate", builder.dropoutRate));
         embeddingSize = builder.embeddingSize;
         headCount = builder.headCount;
@@ -132,6 +130,28 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
      */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /**
+     * Makes a block from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values; that of
+     *     {@code relativeEncoding} is a map for {@link RelativeEncoding#fromArguments}
+     * @return the block
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     */
+    public static MultiHeadAttentionBlock fromArguments(Map<?, ?> arguments) {
+        Arguments given = Arguments.of(MultiHeadAttentionBlock.class, arguments);
+        Builder builder = builder();
+        builder.setEmbeddingSize(given.getInt("embeddingSize"));
+        builder.setHeadCount(given.getInt("headCount"));
+        given.optFlag("causal").ifPresent(builder::optCausal);
+        given.optDouble("scale").ifPresent(builder::optScale);
+        given.optFlag("bias").ifPresent(builder::optBias);
+        given.optMap("relativeEncoding").map(RelativeEncoding::fromArguments).ifPresent(builder::optRelativeEncoding);
+        given.optFloat("dropoutRate").ifPresent(builder::optDropoutRate);
+        given.requireNoOthers();
+        return builder.build();
     }
 
     /**

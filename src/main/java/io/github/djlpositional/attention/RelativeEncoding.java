@@ -2,6 +2,9 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.nn.Block;
+import io.github.djlpositional.arguments.Arguments;
+import io.github.djlpositional.internal.BlockSettings;
+import java.util.Map;
 
 /**
  * A relative positional encoding, as {@link MultiHeadAttentionBlock} takes it: it may change the queries and the keys, add a
@@ -99,5 +102,25 @@ public interface RelativeEncoding extends Block {
      */
     default NDArray valueTerm(AttentionCall call, NDArray probabilities) {
         return null;
+    }
+
+    /**
+     * Makes one of this library's relative encodings from plain values.
+     *
+     * @param arguments the block's simple class name as {@code type}, and what the {@code fromArguments} of that class takes
+     * @return the encoding
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     */
+    static RelativeEncoding fromArguments(Map<?, ?> arguments) {
+        Arguments given = Arguments.of(RelativeEncoding.class, arguments);
+        Map<String, Object> own = given.without(BlockSettings.TYPE);
+        return switch (given.getText(BlockSettings.TYPE)) {
+            case "RotaryEmbeddingBlock" -> RotaryEmbeddingBlock.fromArguments(own);
+            case "AlibiBiasBlock" -> AlibiBiasBlock.fromArguments(own);
+            case "RelativePositionBiasBlock" -> RelativePositionBiasBlock.fromArguments(own);
+            case "ShawRelativePositionBlock" -> ShawRelativePositionBlock.fromArguments(own);
+            case "TransformerXlPositionBlock" -> TransformerXlPositionBlock.fromArguments(own);
+            default -> throw given.refused(BlockSettings.TYPE, "the name of one of this library's relative encodings");
+        };
     }
 }

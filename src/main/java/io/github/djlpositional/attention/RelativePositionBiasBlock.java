@@ -3,13 +3,19 @@ package io.github.djlpositional.attention;
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
+import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.internal.ConstantArray;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.GrowingTable;
 import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.StartPosition;
 import io.github.djlpositional.math.RelativeBuckets;
+import java.util.Map;
 
 /**
  * A learned bias of each head for each bucket of relative positions, after Raffel et al., <em>Exploring the Limits of Transfer
@@ -44,6 +50,7 @@ import io.github.djlpositional.math.RelativeBuckets;
  */
 public final class RelativePositionBiasBlock extends ScoreTermBlock {
 
+    private static final int FIRST_LENGTH = 512;
     private static final int DEFAULT_BUCKETS = 32;
     private static final int DEFAULT_MAX_DISTANCE = 128;
     private static final float STANDARD_DEVIATION = 0.02f;
@@ -51,6 +58,12 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
     private final int headCount;
     private final RelativeBuckets buckets;
     private final Parameter biases;
+
+    /**
+     * The buckets by key less query, from -(length - 1) to length - 1: (2 · length - 1), as floats, which hold them exactly. An
+     * array that is made on the host in every forward would make it wait for a GPU.
+     */
+    private final GrowingTable bucketNumbers;
 
     private RelativePositionBiasBlock(Builder builder) {
         super(new BlockSettings(RelativePositionBiasBlock.class)
@@ -61,6 +74,15 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
         headCount = builder.headCount;
         buckets = RelativeBuckets.of(builder.bidirectional, builder.buckets, builder.maxDistance);
         biases = addParameter(LearnedTerms.table("biases", tableShape(), new NormalInitializer(STANDARD_DEVIATION)));
+        bucketNumbers = new GrowingTable(FIRST_LENGTH, StartPosition.UNLIMITED, this::bucketNumbers);
+    }
+
+    private ConstantArray bucketNumbers(int length) {
+        return new ConstantArray(new Shape(2L * length - 1), (first, count, format, out) -> {
+            for (int row = 0; row < count; row++) {
+                format.put(out, row, buckets.bucket((long) first + row - (length - 1)));
+            }
+        });
     }
 
     private Shape tableShape() {
@@ -74,6 +96,24 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
      */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /**
+     * Makes a block from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
+     * @return the block
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     */
+    public static RelativePositionBiasBlock fromArguments(Map<?, ?> arguments) {
+        Arguments given = Arguments.of(RelativePositionBiasBlock.class, arguments);
+        Builder builder = builder();
+        builder.setHeadCount(given.getInt("headCount"));
+        given.optFlag("bidirectional").ifPresent(builder::optBidirectional);
+        given.optInt("buckets").ifPresent(builder::optBuckets);
+        given.optInt("maxDistance").ifPresent(builder::optMaxDistance);
+        given.requireNoOthers();
+        return builder.build();
     }
 
     /**
@@ -109,14 +149,9 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
     public NDArray scoreTerm(AttentionCall call, NDArray queries) {
         NDArray table = call.parameterStore().getValue(biases, queries.getDevice(), call.training());
         DataTypes.requireSame(queries, table, "biases");
-        int least = RelativeShift.least(call);
-        int[] ids = new int[RelativeShift.columns(call)];
-        for (int column = 0; column < ids.length; column++) {
-            ids[column] = buckets.bucket((long) least + column);
-        }
-        NDManager manager = queries.getManager();
-        try (NDArray indices = manager.create(ids);
-                NDArray rows = Indices.lookUp(indices, table, manager)) {
+        try (NDArray numbers = DistanceTable.rows(bucketNumbers, call, queries, DataType.FLOAT32);
+                NDArray indices = numbers.toType(DataType.INT32, false);
+                NDArray rows = Indices.lookUp(indices, table, queries.getManager())) {
             return RelativeShift.spread(rows, call);
         }
     }
@@ -128,8 +163,21 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
     }
 
     @Override
+    void initialized(NDManager manager) {
+        bucketNumbers.current().ownedBy(manager);
+    }
+
+    @Override
     protected void loaded(NDManager manager) throws MalformedModelException {
         requireLoaded(biases, tableShape());
+        bucketNumbers.current().ownedBy(manager);
+    }
+
+    /** {@inheritDoc} Frees the table of the buckets too; a later forward makes it anew. */
+    @Override
+    public void clear() {
+        super.clear();
+        bucketNumbers.current().close();
     }
 
     /** Builds a {@link RelativePositionBiasBlock}. */

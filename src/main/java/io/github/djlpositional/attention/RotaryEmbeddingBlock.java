@@ -10,17 +10,20 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.RangeChecks;
 import io.github.djlpositional.internal.RealPositions;
 import io.github.djlpositional.internal.StartPosition;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.Map;
 import java.util.Objects;
 
 /**
@@ -58,6 +61,10 @@ import java.util.Objects;
  *
  * <p>Explicit positions are checked against the table, which reads their values: on a GPU that waits for the device.
  *
+ * <p>Explicit positions of an integer type are checked against the table on a CPU alone, unless {@link Builder#optRangeChecks}
+ * says otherwise. Real ones are read wherever they are, and so are those of a block that extends itself or whose scaling
+ * depends on the length: on a GPU that waits for the device.
+ *
  * <p>A forward throws {@link IllegalArgumentException} for an input of another shape or data type, a sequence that is longer
  * than the table at its start position, a negative start, and positions out of range or of another shape.
  */
@@ -71,6 +78,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     private final RotaryScaling scaling;
     private final Rotation rotation;
     private final RotaryTables tables;
+    private final RangeChecks checks;
 
     private RotaryEmbeddingBlock(Builder builder, int rotarySize) {
         super(new BlockSettings(RotaryEmbeddingBlock.class)
@@ -80,11 +88,14 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                 .with("layout", builder.layout)
                 .withBeyond("scaling", RotaryScaling.none(), builder.scaling)
                 .withUnsaved("maxSequenceLength", builder.maxSequenceLength)
-                .withUnsaved("autoExtend", builder.autoExtend));
+                .withUnsaved("autoExtend", builder.autoExtend)
+                .withUnsaved("rangeChecks", builder.rangeChecks));
         headSize = builder.headSize;
         this.rotarySize = rotarySize;
         rotation = new Rotation(headSize, rotarySize, builder.layout);
         scaling = builder.scaling;
+        boolean mustKnowPositions = builder.autoExtend || scaling.dependsOnLength();
+        checks = RangeChecks.of(mustKnowPositions ? Boolean.TRUE : builder.rangeChecks);
         tables = new RotaryTables(
                 scaling,
                 rotarySize,
@@ -101,6 +112,28 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
      */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /**
+     * Makes a block from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
+     * @return the block
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     */
+    public static RotaryEmbeddingBlock fromArguments(Map<?, ?> arguments) {
+        Arguments given = Arguments.of(RotaryEmbeddingBlock.class, arguments);
+        Builder builder = builder();
+        builder.setHeadSize(given.getInt("headSize"));
+        given.optInt("rotarySize").ifPresent(builder::optRotarySize);
+        given.optDouble("base").ifPresent(builder::optBase);
+        given.optChoice("layout", PairLayout.class).ifPresent(builder::optLayout);
+        given.optMap("scaling").map(RotaryScaling::fromArguments).ifPresent(builder::optScaling);
+        given.optInt("maxSequenceLength").ifPresent(builder::optMaxSequenceLength);
+        given.optFlag("autoExtend").ifPresent(builder::optAutoExtend);
+        given.optFlag("rangeChecks").ifPresent(builder::optRangeChecks);
+        given.requireNoOthers();
+        return builder.build();
     }
 
     /**
@@ -229,9 +262,11 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     private NDArray rowsOf(NDArray positions, NDArray x) {
         NDManager manager = x.getManager();
         if (positions.getDataType().isInteger()) {
-            int last = Indices.requireBelow(positions, tables.limit(), "position", Indices.POSITION_REMEDY);
+            int length = checks.readValuesOf(positions)
+                    ? Indices.requireBelow(positions, tables.limit(), "position", Indices.POSITION_REMEDY) + 1
+                    : tables.limit();
             try (RotaryTables.Use use =
-                    tables.use(last + 1, last + 1L, manager.getEngine(), x.getDevice(), x.getDataType())) {
+                    tables.use(length, length, manager.getEngine(), x.getDevice(), x.getDataType())) {
                 return Indices.lookUp(positions, use.array(), manager);
             }
         }
@@ -358,6 +393,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         private RotaryScaling scaling = RotaryScaling.none();
         private int maxSequenceLength = DEFAULT_MAX_SEQUENCE_LENGTH;
         private boolean autoExtend;
+        private Boolean rangeChecks;
 
         private Builder() {}
 
@@ -441,6 +477,19 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          */
         public Builder optAutoExtend(boolean autoExtend) {
             this.autoExtend = autoExtend;
+            return this;
+        }
+
+        /**
+         * Sets whether explicit positions of an integer type are checked before they are looked up, so that one out of range is refused by name. The
+         * check reads them, and so waits for a GPU that holds them. Without it they are checked on a CPU, and not on a GPU,
+         * where the engine does with one out of range what it does: PyTorch fails, MXNet reads another row.
+         *
+         * @param rangeChecks true to check on every device, false on none
+         * @return this builder
+         */
+        public Builder optRangeChecks(boolean rangeChecks) {
+            this.rangeChecks = rangeChecks;
             return this;
         }
 

@@ -9,10 +9,12 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
+import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.StartPosition;
 import io.github.djlpositional.internal.Temporaries;
+import java.util.Map;
 
 /**
  * Learned vectors for relative positions, added to the keys and to the values, after Shaw, Uszkoreit and Vaswani,
@@ -86,6 +88,23 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
      */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /**
+     * Makes a block from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
+     * @return the block
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     */
+    public static ShawRelativePositionBlock fromArguments(Map<?, ?> arguments) {
+        Arguments given = Arguments.of(ShawRelativePositionBlock.class, arguments);
+        Builder builder = builder();
+        builder.setHeadSize(given.getInt("headSize"));
+        given.optInt("maxDistance").ifPresent(builder::optMaxDistance);
+        given.optFlag("values").ifPresent(builder::optValues);
+        given.requireNoOthers();
+        return builder.build();
     }
 
     /**

@@ -7,6 +7,7 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
+import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
 import io.github.djlpositional.internal.ConstantArray;
 import io.github.djlpositional.internal.DataTypes;
@@ -17,6 +18,7 @@ import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.nio.ByteBuffer;
+import java.util.Map;
 import java.util.Objects;
 
 /**
@@ -122,6 +124,23 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
      */
     public static Builder builder() {
         return new Builder();
+    }
+
+    /**
+     * Makes a block from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
+     * @return the block
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     */
+    public static TransformerXlPositionBlock fromArguments(Map<?, ?> arguments) {
+        Arguments given = Arguments.of(TransformerXlPositionBlock.class, arguments);
+        Builder builder = builder();
+        builder.setEmbeddingSize(given.getInt("embeddingSize"));
+        builder.setHeadCount(given.getInt("headCount"));
+        given.optMap("encoding").map(SinusoidalEncoding::fromArguments).ifPresent(builder::optEncoding);
+        given.requireNoOthers();
+        return builder.build();
     }
 
     /**

@@ -2,12 +2,17 @@ package io.github.djlpositional.internal;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import io.github.djlpositional.arguments.Arguments;
+import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.math.ExactText;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
@@ -19,13 +24,20 @@ public final class BlockSettings {
     /** More than any block has; a larger count in a file is damage, not settings. */
     private static final int MAX_SETTINGS = 64;
 
+    /** The argument of a block within a block that says which it is. */
+    public static final String TYPE = "type";
+
     private static final int MAX_INPUTS = 8;
     private static final int MAX_DIMENSIONS = 32;
+
+    /** What stands for a setting that was not set and has no default. */
+    private static final String NONE = "none";
 
     private final String block;
     private final Map<String, String> saved = new LinkedHashMap<>();
     private final Map<String, String> usuals = new LinkedHashMap<>();
     private final Map<String, String> unsaved = new LinkedHashMap<>();
+    private final Map<String, Supplier<Object>> arguments = new LinkedHashMap<>();
 
     /**
      * Begins the settings of a block.
@@ -36,9 +48,26 @@ public final class BlockSettings {
         this.block = block.getSimpleName();
     }
 
-    /** Adds a setting that decides the block's answers: a model file belongs to blocks of the same value alone. */
+    /**
+     * Adds a setting that decides the block's answers: a model file belongs to blocks of the same value alone.
+     *
+     * @param name the setting's name, which is that of the builder's method
+     * @param value a plain value, an enum's constant, or what has arguments; null where it was not set
+     */
     public BlockSettings with(String name, Object value) {
-        saved.put(name, value instanceof Double number ? ExactText.of(number) : String.valueOf(value));
+        return with(name, text(value), () -> value);
+    }
+
+    /**
+     * Adds a setting that decides the block's answers, of which the model file says less than the arguments.
+     *
+     * @param name the setting's name
+     * @param text what the model file says
+     * @param argument the value, asked for when the arguments are; null where it was not set
+     */
+    public BlockSettings with(String name, String text, Supplier<Object> argument) {
+        saved.put(name, text);
+        arguments.put(name, argument);
         return this;
     }
 
@@ -47,14 +76,70 @@ public final class BlockSettings {
      * block that builds on what was trained without.
      */
     public BlockSettings withBeyond(String name, Object usual, Object value) {
-        usuals.put(name, String.valueOf(usual));
+        usuals.put(name, text(usual));
         return with(name, value);
     }
 
-    /** Adds a setting that changes no answer, such as a dropout rate: it is shown, but no part of a model file. */
+    /**
+     * Adds a setting that changes no answer, such as a dropout rate: it is shown where it was set, but no part of a model
+     * file.
+     */
     public BlockSettings withUnsaved(String name, Object value) {
-        unsaved.put(name, String.valueOf(value));
+        if (value != null) {
+            unsaved.put(name, text(value));
+        }
+        arguments.put(name, () -> value);
         return this;
+    }
+
+    /** Adds a setting that is neither shown nor part of a model file: what a block starts from. */
+    public BlockSettings withStart(String name, Object value) {
+        arguments.put(name, () -> value);
+        return this;
+    }
+
+    private static String text(Object value) {
+        if (value == null) {
+            return NONE;
+        }
+        return value instanceof Double number ? ExactText.of(number) : value.toString();
+    }
+
+    /** The settings as plain values; see {@link HasArguments#getArguments}. */
+    Map<String, Object> arguments() {
+        Map<String, Object> plain = new LinkedHashMap<>();
+        arguments.forEach((name, argument) -> {
+            Object value = argument.get();
+            if (value != null) {
+                plain.put(name, Arguments.plain(value));
+            }
+        });
+        return Collections.unmodifiableMap(plain);
+    }
+
+    /**
+     * Adds a block within the block, which the model file names by its class.
+     *
+     * @param name the setting's name
+     * @param child the block, null for none; its arguments are its own, with its class' simple name as {@link #TYPE}
+     */
+    public BlockSettings withChild(String name, Block child) {
+        return child == null
+                ? with(name, null)
+                : with(name, child.getClass().getSimpleName(), () -> argumentsOf(child));
+    }
+
+    private Map<String, Object> argumentsOf(Block child) {
+        if (!(child instanceof HasArguments described)) {
+            throw new UnsupportedOperationException(
+                    "the block " + child.getClass().getName() + " within " + block
+                            + " has no arguments: allowed in a map are this library's blocks; make the outer block with its"
+                            + " builder, in a BlockFactory of your own");
+        }
+        Map<String, Object> plain = new LinkedHashMap<>();
+        plain.put(TYPE, child.getClass().getSimpleName());
+        plain.putAll(described.getArguments());
+        return Collections.unmodifiableMap(plain);
     }
 
     public static void requirePositive(String what, int value, String setter) {

@@ -11,6 +11,7 @@ import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.norm.Dropout;
+import io.github.djlpositional.arguments.HasArguments;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
@@ -18,9 +19,10 @@ import java.io.IOException;
 import java.io.UTFDataFormatException;
 import java.nio.BufferUnderflowException;
 import java.util.List;
+import java.util.Map;
 
 /** A block whose model file holds its settings, and which refuses a file of other settings. */
-public abstract class ConfiguredBlock extends AbstractBlock {
+public abstract class ConfiguredBlock extends AbstractBlock implements HasArguments {
 
     /** The version of the model files of all these blocks. */
     private static final byte VERSION = 1;
@@ -169,6 +171,11 @@ public abstract class ConfiguredBlock extends AbstractBlock {
         if (inputShapes == null) {
             beforeInitialize(shapes);
         }
+    }
+
+    @Override
+    public final Map<String, Object> getArguments() {
+        return settings.arguments();
     }
 
     /** Returns the block's settings by name. */

@@ -53,7 +53,7 @@ public final class ConstantArray implements AutoCloseable {
     /**
      * Describes an array; nothing is made yet.
      *
-     * @param shape its shape, of rank 2 or more
+     * @param shape its shape, of rank 1 or more
      * @param rows computes its parts along the first axis
      */
     public ConstantArray(Shape shape, Rows rows) {

@@ -14,6 +14,9 @@ import java.util.Arrays;
  */
 public final class AlibiSlopes {
 
+    /** More than any attention has; a greater number, from a file perhaps, is refused before there is room for it. */
+    private static final int MOST = 1 << 16;
+
     private static final DoubleDouble LN_2 = DoubleDouble.of(2).log();
 
     private final DoubleDouble[] slopes;
@@ -25,14 +28,14 @@ public final class AlibiSlopes {
     /**
      * Returns the slopes of a number of heads.
      *
-     * @param heads N, at least 1
+     * @param heads N, from 1 to 65,536
      * @return the slopes
-     * @throws IllegalArgumentException if the number is not positive
+     * @throws IllegalArgumentException if the number is not positive, or above 65,536
      */
     public static AlibiSlopes of(int heads) {
-        if (heads < 1) {
+        if (heads < 1 || heads > MOST) {
             throw new IllegalArgumentException(
-                    "head count " + heads + " is not positive: allowed is 1 or more; give the attention's");
+                    "head count " + heads + " is outside 1 to " + MOST + ": give that of the attention");
         }
         int power = Integer.highestOneBit(heads);
         DoubleDouble[] slopes = new DoubleDouble[heads];

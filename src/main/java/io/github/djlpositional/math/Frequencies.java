@@ -1,6 +1,13 @@
 package io.github.djlpositional.math;
 
+import io.github.djlpositional.arguments.Arguments;
+import io.github.djlpositional.arguments.HasArguments;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
@@ -12,7 +19,7 @@ import java.util.stream.Collectors;
  *
  * <p>Sinusoidal and rotary encodings share this class.
  */
-public final class Frequencies {
+public final class Frequencies implements HasArguments {
 
     /** Below this the first-order correction of sine and cosine is exact to 2^-55; 2^-27. */
     private static final double FIRST_ORDER_LIMIT = 0x1p-27;
@@ -22,14 +29,21 @@ public final class Frequencies {
 
     private static final double GREATEST = 1e270;
 
+    /** More than any model has pairs; a greater count, from a file perhaps, is refused before there is room for it. */
+    private static final int MOST = 1 << 20;
+
     private final double[] high;
     private final double[] low;
-    private final String description;
+    private final Origin origin;
 
-    private Frequencies(DoubleDouble[] frequencies, String description) {
+    /** What the frequencies of the origin were multiplied by, one after the other. */
+    private final List<Double> factors;
+
+    private Frequencies(DoubleDouble[] frequencies, Origin origin, List<Double> factors) {
         high = Arrays.stream(frequencies).mapToDouble(DoubleDouble::high).toArray();
         low = Arrays.stream(frequencies).mapToDouble(DoubleDouble::low).toArray();
-        this.description = description;
+        this.origin = origin;
+        this.factors = factors;
     }
 
     /**
@@ -52,12 +66,18 @@ public final class Frequencies {
                 count,
                 DoubleDouble.of(base).log(),
                 period,
-                "geometric(count=" + count + ", base=" + ExactText.of(base) + ", period=" + ExactText.of(period) + ")");
+                new Origin(
+                                "geometric",
+                                "geometric(count=" + count + ", base=" + ExactText.of(base) + ", period="
+                                        + ExactText.of(period) + ")")
+                        .with("count", count)
+                        .with("base", base)
+                        .with("period", period));
     }
 
     /** A geometric sequence whose base need not be a double. */
-    static Frequencies geometric(int count, DoubleDouble logBase, double period, String description) {
-        return exponentials(count, logBase.dividedBy(DoubleDouble.of(-period)), DoubleDouble.of(1), description);
+    static Frequencies geometric(int count, DoubleDouble logBase, double period, Origin origin) {
+        return exponentials(count, logBase.dividedBy(DoubleDouble.of(-period)), DoubleDouble.of(1), origin);
     }
 
     /**
@@ -83,8 +103,13 @@ public final class Frequencies {
                 count,
                 logStep,
                 DoubleDouble.of(minTimescale),
-                "timescales(count=" + count + ", min=" + ExactText.of(minTimescale) + ", max="
-                        + ExactText.of(maxTimescale) + ")");
+                new Origin(
+                                "timescales",
+                                "timescales(count=" + count + ", min=" + ExactText.of(minTimescale) + ", max="
+                                        + ExactText.of(maxTimescale) + ")")
+                        .with("count", count)
+                        .with("minTimescale", minTimescale)
+                        .with("maxTimescale", maxTimescale));
     }
 
     /**
@@ -103,12 +128,13 @@ public final class Frequencies {
             }
             exact[k] = DoubleDouble.of(frequencies[k]);
         }
-        return new Frequencies(exact, "of(" + describe(frequencies) + ")");
+        Origin origin = new Origin("given", "of(" + describe(frequencies) + ")").with("values", frequencies);
+        return exact(exact, origin);
     }
 
-    /** The frequencies of a computation in this package, with a text that tells them from all others. */
-    static Frequencies exact(DoubleDouble[] frequencies, String description) {
-        return new Frequencies(frequencies, description);
+    /** The frequencies of a computation in this package. */
+    static Frequencies exact(DoubleDouble[] frequencies, Origin origin) {
+        return new Frequencies(frequencies, origin, List.of());
     }
 
     /** A frequency in full. */
@@ -140,22 +166,23 @@ public final class Frequencies {
                                 + "; give a factor nearer to 1");
             }
         }
-        return new Frequencies(scaled, description + " · " + ExactText.of(factor));
+        List<Double> all = new ArrayList<>(factors);
+        all.add(factor);
+        return new Frequencies(scaled, origin, List.copyOf(all));
     }
 
-    private static Frequencies exponentials(int count, DoubleDouble logStep, DoubleDouble scale, String description) {
+    private static Frequencies exponentials(int count, DoubleDouble logStep, DoubleDouble scale, Origin origin) {
         DoubleDouble[] frequencies = new DoubleDouble[count];
         for (int k = 0; k < count; k++) {
             DoubleDouble exponent = logStep.times(k);
             // beyond this the exponential, or its low part, is no longer a normal double
             if (Math.abs(exponent.high()) > 600) {
-                throw new IllegalArgumentException(
-                        "frequency " + k + " of " + description + " is about e^" + exponent.high()
-                                + ": only e^-600 to e^600 can be computed; choose a smaller base or fewer pairs");
+                throw new IllegalArgumentException("frequency " + k + " of " + origin + " is about e^" + exponent.high()
+                        + ": only e^-600 to e^600 can be computed; choose a smaller base or fewer pairs");
             }
             frequencies[k] = exponent.exp().times(scale);
         }
-        return new Frequencies(frequencies, description);
+        return exact(frequencies, origin);
     }
 
     /** Numbers as text: all of a few, of many enough to tell them from others. */
@@ -169,8 +196,9 @@ public final class Frequencies {
     }
 
     private static void requireCount(int count) {
-        if (count < 0) {
-            throw new IllegalArgumentException("frequency count " + count + " is negative: give 0 or more");
+        if (count < 0 || count > MOST) {
+            throw new IllegalArgumentException(
+                    "frequency count " + count + " is outside 0 to " + MOST + ": give one for each pair of dimensions");
         }
     }
 
@@ -179,6 +207,42 @@ public final class Frequencies {
             throw new IllegalArgumentException(
                     name + " " + value + " is outside its range: give a positive finite number, " + usual);
         }
+    }
+
+    /**
+     * Makes frequencies from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments {@code kind}, which is geometric, timescales, given or rotary, and the arguments of that factory;
+     *     {@code factors} where they were {@linkplain #scaledBy scaled}
+     * @return the frequencies
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     */
+    public static Frequencies fromArguments(Map<?, ?> arguments) {
+        Arguments given = Arguments.of(Frequencies.class, arguments);
+        Frequencies frequencies = switch (given.getText("kind")) {
+            case "geometric" -> geometric(given.getInt("count"), given.getDouble("base"), given.getDouble("period"));
+            case "timescales" ->
+                timescales(given.getInt("count"), given.getDouble("minTimescale"), given.getDouble("maxTimescale"));
+            case "given" -> of(given.getDoubles("values"));
+            case "rotary" ->
+                RotaryScaling.fromArguments(given.getMap("scaling"))
+                        .frequencies(given.getInt("rotarySize"), given.getDouble("base"), given.getLong("length"));
+            default -> throw given.refused("kind", "geometric, timescales, given or rotary");
+        };
+        for (double factor : given.optDoubles("factors").orElseGet(() -> new double[0])) {
+            frequencies = frequencies.scaledBy(factor);
+        }
+        given.requireNoOthers();
+        return frequencies;
+    }
+
+    @Override
+    public Map<String, Object> getArguments() {
+        Map<String, Object> arguments = new LinkedHashMap<>(origin.arguments());
+        if (!factors.isEmpty()) {
+            arguments.put("factors", factors);
+        }
+        return Collections.unmodifiableMap(arguments);
     }
 
     /**
@@ -283,6 +347,8 @@ public final class Frequencies {
     /** Returns how these frequencies were made, for example {@code geometric(count=32, base=10000, period=32)}. */
     @Override
     public String toString() {
-        return description;
+        StringBuilder text = new StringBuilder(origin.toString());
+        factors.forEach(factor -> text.append(" · ").append(ExactText.of(factor)));
+        return text.toString();
     }
 }

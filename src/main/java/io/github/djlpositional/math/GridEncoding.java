@@ -1,7 +1,10 @@
 package io.github.djlpositional.math;
 
+import io.github.djlpositional.arguments.Arguments;
+import io.github.djlpositional.arguments.HasArguments;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
@@ -10,11 +13,11 @@ import java.util.stream.IntStream;
  *
  * <p>Immutable and safe to share. Values are those of the axes' {@link SinusoidalEncoding}s.
  */
-public final class GridEncoding {
+public final class GridEncoding implements HasArguments {
 
     private static final int NOTHING = -1;
 
-    private final String description;
+    private final Origin origin;
     private final SinusoidalEncoding[] encodings;
 
     /** The grid's axis that each channel belongs to, or -1 for a channel that is zero. */
@@ -26,13 +29,13 @@ public final class GridEncoding {
     /**
      * Lays the axes' encodings side by side.
      *
-     * @param description how this was made
+     * @param origin how this was made
      * @param channels C; what the encodings lack is zero, what they have beyond is dropped
      * @param order the axes in the order of their channels
      * @param encodings one for each axis of the grid
      */
-    private GridEncoding(String description, int channels, int[] order, SinusoidalEncoding... encodings) {
-        this.description = description;
+    private GridEncoding(Origin origin, int channels, int[] order, SinusoidalEncoding... encodings) {
+        this.origin = origin;
         this.encodings = encodings;
         axisAt = new int[channels];
         dimensionAt = new int[channels];
@@ -63,7 +66,12 @@ public final class GridEncoding {
         requireChannels(channels, 2 * axes);
         SinusoidalEncoding each =
                 SinusoidalEncoding.tensor2tensor(2 * (channels / (2 * axes)), minTimescale, maxTimescale);
-        return alike("tensor2tensor", axes, channels, each);
+        Origin origin = new Origin("tensor2tensor", "tensor2tensor")
+                .with("axes", axes)
+                .with("channels", channels)
+                .with("minTimescale", minTimescale)
+                .with("maxTimescale", maxTimescale);
+        return alike(origin, axes, channels, each);
     }
 
     /**
@@ -79,7 +87,8 @@ public final class GridEncoding {
         requireAxes(axes);
         requireChannels(channels, 1);
         int perAxis = 2 * ((channels + 2 * axes - 1) / (2 * axes));
-        return alike("multidim", axes, channels, SinusoidalEncoding.vaswani(perAxis));
+        Origin origin = new Origin("multidim", "multidim").with("axes", axes).with("channels", channels);
+        return alike(origin, axes, channels, SinusoidalEncoding.vaswani(perAxis));
     }
 
     /**
@@ -95,7 +104,8 @@ public final class GridEncoding {
         requireChannels(channels, 4);
         requireFourfold(channels);
         SinusoidalEncoding each = SinusoidalEncoding.xTransformers(channels / 2);
-        return new GridEncoding("visionTransformer", channels, new int[] {1, 0}, each, each);
+        Origin origin = new Origin("visionTransformer", "visionTransformer").with("channels", channels);
+        return new GridEncoding(origin, channels, new int[] {1, 0}, each, each);
     }
 
     /**
@@ -111,13 +121,45 @@ public final class GridEncoding {
         requireChannels(channels, 8);
         requireFourfold(channels);
         SinusoidalEncoding each = SinusoidalEncoding.fairseq(channels / 2);
-        return new GridEncoding("simpleVit", channels, new int[] {1, 0}, each, each);
+        Origin origin = new Origin("simpleVit", "simpleVit").with("channels", channels);
+        return new GridEncoding(origin, channels, new int[] {1, 0}, each, each);
     }
 
-    private static GridEncoding alike(String description, int axes, int channels, SinusoidalEncoding each) {
+    /**
+     * Makes an encoding from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments {@code kind}, which is tensor2tensor, multidim, visionTransformer or simpleVit, and all arguments of
+     *     that factory
+     * @return the encoding
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     */
+    public static GridEncoding fromArguments(Map<?, ?> arguments) {
+        Arguments given = Arguments.of(GridEncoding.class, arguments);
+        GridEncoding encoding = switch (given.getText("kind")) {
+            case "tensor2tensor" ->
+                tensor2tensor(
+                        given.getInt("axes"),
+                        given.getInt("channels"),
+                        given.getDouble("minTimescale"),
+                        given.getDouble("maxTimescale"));
+            case "multidim" -> multidim(given.getInt("axes"), given.getInt("channels"));
+            case "visionTransformer" -> visionTransformer(given.getInt("channels"));
+            case "simpleVit" -> simpleVit(given.getInt("channels"));
+            default -> throw given.refused("kind", "tensor2tensor, multidim, visionTransformer or simpleVit");
+        };
+        given.requireNoOthers();
+        return encoding;
+    }
+
+    @Override
+    public Map<String, Object> getArguments() {
+        return origin.arguments();
+    }
+
+    private static GridEncoding alike(Origin origin, int axes, int channels, SinusoidalEncoding each) {
         SinusoidalEncoding[] encodings = new SinusoidalEncoding[axes];
         Arrays.fill(encodings, each);
-        return new GridEncoding(description, channels, IntStream.range(0, axes).toArray(), encodings);
+        return new GridEncoding(origin, channels, IntStream.range(0, axes).toArray(), encodings);
     }
 
     private static void requireFourfold(int channels) {
@@ -269,7 +311,7 @@ public final class GridEncoding {
     /** Returns every setting, for example {@code GridEncoding.multidim(axes=2, channels=64, SinusoidalEncoding(…))}. */
     @Override
     public String toString() {
-        return "GridEncoding." + description + "(axes=" + getAxes() + ", channels=" + getEmbeddingSize() + ", "
+        return "GridEncoding." + origin + "(axes=" + getAxes() + ", channels=" + getEmbeddingSize() + ", "
                 + encodings[0] + ")";
     }
 }

@@ -1,6 +1,10 @@
 package io.github.djlpositional.math;
 
+import io.github.djlpositional.arguments.Arguments;
+import io.github.djlpositional.arguments.HasArguments;
 import java.util.Locale;
+import java.util.Map;
+import java.util.OptionalDouble;
 
 /**
  * How a rotary embedding's frequencies are changed so that a model serves longer contexts than it was trained with.
@@ -9,7 +13,7 @@ import java.util.Locale;
  * frequency of pair k, L the original context length, and s the factor. Every result is computed with 100 bits and more.
  * Immutable.
  */
-public final class RotaryScaling {
+public final class RotaryScaling implements HasArguments {
 
     private static final DoubleDouble ONE = DoubleDouble.of(1);
 
@@ -19,10 +23,10 @@ public final class RotaryScaling {
     /** Computes the frequencies, once the arguments are checked. */
     @FunctionalInterface
     private interface Rule {
-        Frequencies frequencies(int rotarySize, double base, long length, String description);
+        Frequencies frequencies(int rotarySize, double base, long length, Origin origin);
     }
 
-    private final String description;
+    private final Origin origin;
     private final double attentionFactor;
 
     /** The length from which the frequencies depend on it; 0 where they never do. */
@@ -30,8 +34,8 @@ public final class RotaryScaling {
 
     private final Rule rule;
 
-    private RotaryScaling(String description, double attentionFactor, int originalLength, Rule rule) {
-        this.description = description;
+    private RotaryScaling(Origin origin, double attentionFactor, int originalLength, Rule rule) {
+        this.origin = origin;
         this.attentionFactor = attentionFactor;
         this.originalLength = originalLength;
         this.rule = rule;
@@ -43,7 +47,7 @@ public final class RotaryScaling {
      * @return θ<sub>k</sub>
      */
     public static RotaryScaling none() {
-        return new RotaryScaling("none", 1, 0, (size, base, length, text) -> unscaled(size, base));
+        return new RotaryScaling(new Origin("none", "none"), 1, 0, (size, base, length, made) -> unscaled(size, base));
     }
 
     /**
@@ -56,9 +60,10 @@ public final class RotaryScaling {
      */
     public static RotaryScaling linear(double factor) {
         requireFactor(factor);
-        return new RotaryScaling("linear(" + ExactText.of(factor) + ")", 1, 0, (size, base, length, text) -> {
+        Origin origin = new Origin("linear", "linear(" + ExactText.of(factor) + ")").with("factor", factor);
+        return new RotaryScaling(origin, 1, 0, (size, base, length, made) -> {
             Frequencies plain = unscaled(size, base);
-            return forEach(plain, text, pair -> plain.exactly(pair).dividedBy(DoubleDouble.of(factor)));
+            return forEach(plain, made, pair -> plain.exactly(pair).dividedBy(DoubleDouble.of(factor)));
         });
     }
 
@@ -75,8 +80,11 @@ public final class RotaryScaling {
     public static RotaryScaling dynamicNtk(double factor, int originalLength) {
         requireFactor(factor);
         requireOriginalLength(originalLength);
-        String description = "dynamicNtk(" + ExactText.of(factor) + ", originalLength=" + originalLength + ")";
-        return new RotaryScaling(description, 1, originalLength, (size, base, length, text) -> {
+        Origin origin = new Origin(
+                        "dynamicNtk", "dynamicNtk(" + ExactText.of(factor) + ", originalLength=" + originalLength + ")")
+                .with("factor", factor)
+                .with("originalLength", originalLength);
+        return new RotaryScaling(origin, 1, originalLength, (size, base, length, made) -> {
             if (size <= 2) {
                 throw new IllegalArgumentException("rotary size " + size
                         + " has one pair: dynamic NTK scaling needs 4 or more; give a greater size or linear scaling");
@@ -92,7 +100,7 @@ public final class RotaryScaling {
                     .plus(ONE);
             DoubleDouble logBase =
                     DoubleDouble.of(base).log().plus(growth.log().times(size).dividedBy(DoubleDouble.of(size - 2)));
-            return Frequencies.geometric(size / 2, logBase, size / 2.0, text);
+            return Frequencies.geometric(size / 2, logBase, size / 2.0, made);
         });
     }
 
@@ -148,7 +156,14 @@ public final class RotaryScaling {
                 ExactText.of(betaSlow),
                 truncate,
                 ExactText.of(attentionFactor));
-        return new RotaryScaling(description, attentionFactor, 0, (size, base, length, text) -> {
+        Origin origin = new Origin("yarn", description)
+                .with("factor", factor)
+                .with("originalLength", originalLength)
+                .with("betaFast", betaFast)
+                .with("betaSlow", betaSlow)
+                .with("truncate", truncate)
+                .with("attentionFactor", attentionFactor);
+        return new RotaryScaling(origin, attentionFactor, 0, (size, base, length, made) -> {
             Frequencies plain = unscaled(size, base);
             DoubleDouble lower = pairThatTurns(betaFast, size, base, originalLength);
             DoubleDouble upper = pairThatTurns(betaSlow, size, base, originalLength);
@@ -157,7 +172,7 @@ public final class RotaryScaling {
             DoubleDouble width = high.plus(low.negated());
             // the published code's way out of a ramp without width
             DoubleDouble ramp = width.high() == 0 ? DoubleDouble.of(0.001) : width;
-            return forEach(plain, text, pair -> {
+            return forEach(plain, made, pair -> {
                 DoubleDouble interpolated =
                         clamp(DoubleDouble.of(pair).plus(low.negated()).dividedBy(ramp));
                 DoubleDouble kept = ONE.plus(interpolated.negated());
@@ -203,11 +218,16 @@ public final class RotaryScaling {
                 ExactText.of(lowFrequencyFactor),
                 ExactText.of(highFrequencyFactor),
                 originalLength);
-        return new RotaryScaling(description, 1, 0, (size, base, length, text) -> {
+        Origin origin = new Origin("llama3", description)
+                .with("factor", factor)
+                .with("lowFrequencyFactor", lowFrequencyFactor)
+                .with("highFrequencyFactor", highFrequencyFactor)
+                .with("originalLength", originalLength);
+        return new RotaryScaling(origin, 1, 0, (size, base, length, made) -> {
             Frequencies plain = unscaled(size, base);
             DoubleDouble low = DoubleDouble.of(lowFrequencyFactor);
             DoubleDouble width = DoubleDouble.of(highFrequencyFactor).plus(low.negated());
-            return forEach(plain, text, pair -> {
+            return forEach(plain, made, pair -> {
                 DoubleDouble frequency = plain.exactly(pair);
                 DoubleDouble turns = frequency.times(originalLength).dividedBy(TWO_PI);
                 DoubleDouble kept = clamp(turns.plus(low.negated()).dividedBy(width));
@@ -247,15 +267,73 @@ public final class RotaryScaling {
         String description =
                 "longRope(short=[" + Frequencies.describe(shorts) + "], long=[" + Frequencies.describe(longs)
                         + "], originalLength=" + originalLength + ", maxLength=" + maxLength + ")";
-        return new RotaryScaling(description, attention, originalLength, (size, base, length, text) -> {
+        Origin origin = new Origin("longRope", description)
+                .with("shortFactors", shorts)
+                .with("longFactors", longs)
+                .with("originalLength", originalLength)
+                .with("maxLength", maxLength);
+        return new RotaryScaling(origin, attention, originalLength, (size, base, length, made) -> {
             Frequencies plain = unscaled(size, base);
             double[] factors = length > originalLength ? longs : shorts;
             if (factors.length != plain.size()) {
                 throw new IllegalArgumentException(factors.length + " LongRoPE factors for rotary size " + size
                         + ", which has " + plain.size() + " pairs: give one short and one long factor for each pair");
             }
-            return forEach(plain, text, pair -> plain.exactly(pair).dividedBy(DoubleDouble.of(factors[pair])));
+            return forEach(plain, made, pair -> plain.exactly(pair).dividedBy(DoubleDouble.of(factors[pair])));
         });
+    }
+
+    /**
+     * Makes a scaling from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments {@code kind}, which is none, linear, dynamicNtk, yarn, llama3 or longRope, and all arguments of that
+     *     factory; with yarn those after originalLength may be left out, together
+     * @return the scaling
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     */
+    public static RotaryScaling fromArguments(Map<?, ?> arguments) {
+        Arguments given = Arguments.of(RotaryScaling.class, arguments);
+        RotaryScaling scaling = switch (given.getText("kind")) {
+            case "none" -> none();
+            case "linear" -> linear(given.getDouble("factor"));
+            case "dynamicNtk" -> dynamicNtk(given.getDouble("factor"), given.getInt("originalLength"));
+            case "yarn" -> yarnFrom(given);
+            case "llama3" ->
+                llama3(
+                        given.getDouble("factor"),
+                        given.getDouble("lowFrequencyFactor"),
+                        given.getDouble("highFrequencyFactor"),
+                        given.getInt("originalLength"));
+            case "longRope" ->
+                longRope(
+                        given.getDoubles("shortFactors"),
+                        given.getDoubles("longFactors"),
+                        given.getInt("originalLength"),
+                        given.getInt("maxLength"));
+            default -> throw given.refused("kind", "none, linear, dynamicNtk, yarn, llama3 or longRope");
+        };
+        given.requireNoOthers();
+        return scaling;
+    }
+
+    private static RotaryScaling yarnFrom(Arguments given) {
+        double factor = given.getDouble("factor");
+        int originalLength = given.getInt("originalLength");
+        OptionalDouble betaFast = given.optDouble("betaFast");
+        return betaFast.isEmpty()
+                ? yarn(factor, originalLength)
+                : yarn(
+                        factor,
+                        originalLength,
+                        betaFast.getAsDouble(),
+                        given.getDouble("betaSlow"),
+                        given.getFlag("truncate"),
+                        given.getDouble("attentionFactor"));
+    }
+
+    @Override
+    public Map<String, Object> getArguments() {
+        return origin.arguments();
     }
 
     private static double[] requireFactors(double... factors) {
@@ -296,12 +374,12 @@ public final class RotaryScaling {
         DoubleDouble frequency(int pair);
     }
 
-    private static Frequencies forEach(Frequencies plain, String description, Scaled scaled) {
+    private static Frequencies forEach(Frequencies plain, Origin origin, Scaled scaled) {
         DoubleDouble[] frequencies = new DoubleDouble[plain.size()];
         for (int pair = 0; pair < frequencies.length; pair++) {
             frequencies[pair] = scaled.frequency(pair);
         }
-        return Frequencies.exact(frequencies, description);
+        return Frequencies.exact(frequencies, origin);
     }
 
     private static double floor(DoubleDouble value) {
@@ -345,9 +423,14 @@ public final class RotaryScaling {
                     "length " + length + " is negative: allowed is 0 or more; give the number of positions");
         }
         long effective = dependsOnLength() ? Math.max(length, originalLength) : 0;
-        String text = "rotary(size=" + rotarySize + ", base=" + ExactText.of(base) + ", " + description
+        String text = "rotary(size=" + rotarySize + ", base=" + ExactText.of(base) + ", " + origin
                 + (effective > originalLength ? ", length=" + effective : "") + ")";
-        return rule.frequencies(rotarySize, base, effective, text);
+        Origin made = new Origin("rotary", text)
+                .with("rotarySize", rotarySize)
+                .with("base", base)
+                .with("length", effective)
+                .with("scaling", this);
+        return rule.frequencies(rotarySize, base, effective, made);
     }
 
     /**
@@ -380,17 +463,17 @@ public final class RotaryScaling {
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof RotaryScaling that && description.equals(that.description);
+        return other instanceof RotaryScaling that && origin.toString().equals(that.origin.toString());
     }
 
     @Override
     public int hashCode() {
-        return description.hashCode();
+        return origin.toString().hashCode();
     }
 
     /** Returns the kind and every setting, for example {@code linear(4)}. */
     @Override
     public String toString() {
-        return description;
+        return origin.toString();
     }
 }

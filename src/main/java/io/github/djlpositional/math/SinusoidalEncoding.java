@@ -1,8 +1,13 @@
 package io.github.djlpositional.math;
 
+import io.github.djlpositional.arguments.Arguments;
+import io.github.djlpositional.arguments.HasArguments;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Objects;
 import java.util.stream.IntStream;
 
@@ -24,7 +29,7 @@ import java.util.stream.IntStream;
  * float[] table = encoding.table(0, 5000);    // (5000, 512), row-major
  * }</pre>
  */
-public final class SinusoidalEncoding {
+public final class SinusoidalEncoding implements HasArguments {
 
     /** The base of the frequencies in <em>Attention Is All You Need</em>. */
     public static final double DEFAULT_BASE = 10_000;
@@ -482,6 +487,37 @@ public final class SinusoidalEncoding {
                     + " positions of size " + embeddingSize + " in " + format + ": give one of at least " + needed
                     + " bytes");
         }
+    }
+
+    /**
+     * Makes an encoding from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments {@code embeddingSize}, and where they are not the paper's {@code base} or {@code frequencies}, a map
+     *     for {@link Frequencies#fromArguments}; {@code layout}, {@code cosineFirst} and {@code oddSize}; see the builder
+     * @return the encoding
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     */
+    public static SinusoidalEncoding fromArguments(Map<?, ?> arguments) {
+        Arguments given = Arguments.of(SinusoidalEncoding.class, arguments);
+        Builder builder = builder().setEmbeddingSize(given.getInt("embeddingSize"));
+        given.optDouble("base").ifPresent(builder::optBase);
+        given.optMap("frequencies").map(Frequencies::fromArguments).ifPresent(builder::optFrequencies);
+        given.optChoice("layout", PairLayout.class).ifPresent(builder::optLayout);
+        given.optFlag("cosineFirst").ifPresent(builder::optCosineFirst);
+        given.optChoice("oddSize", OddSize.class).ifPresent(builder::optOddSize);
+        given.requireNoOthers();
+        return builder.build();
+    }
+
+    @Override
+    public Map<String, Object> getArguments() {
+        Map<String, Object> arguments = new LinkedHashMap<>();
+        arguments.put("embeddingSize", embeddingSize);
+        arguments.put("frequencies", frequencies.getArguments());
+        arguments.put("layout", layout.name());
+        arguments.put("cosineFirst", cosineFirst);
+        arguments.put("oddSize", oddSize.name());
+        return Collections.unmodifiableMap(arguments);
     }
 
     @Override

@@ -14,10 +14,13 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
+import ai.djl.nn.BlockFactory;
 import ai.djl.nn.Blocks;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
+import ai.djl.repository.zoo.Criteria;
+import ai.djl.repository.zoo.ZooModel;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
@@ -25,6 +28,7 @@ import ai.djl.training.Trainer;
 import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.translate.NoopTranslator;
+import ai.djl.util.JsonUtils;
 import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
@@ -36,10 +40,13 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The code of the guide's page on using the library in a model. */
@@ -91,6 +98,58 @@ class UsingCodeTest {
         }
     }
     // end::block[]
+
+    // tag::factory[]
+    /** Makes an input layer of what is said in input.json, beside the saved parameters. */
+    public static final class InputFactory implements BlockFactory {
+
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public Block newBlock(Model model, Path modelPath, Map<String, ?> arguments) throws IOException {
+            String json = Files.readString(modelPath.resolve("input.json"));
+            return InputEmbeddingBlock.fromArguments(JsonUtils.GSON.fromJson(json, Map.class));
+        }
+    }
+    // end::factory[]
+
+    @EngineTest
+    void configurationAsAMap(NDManager manager) throws Exception {
+        String engine = manager.getEngine().getEngineName();
+        float[] before = null;
+        try (Model model = Model.newInstance("input", Device.cpu(), engine)) {
+            // tag::arguments[]
+            InputEmbeddingBlock input = InputEmbeddingBlock.builder()
+                    .setVocabularySize(1000)
+                    .setEmbeddingSize(64)
+                    .build();
+            Map<String, Object> arguments = input.getArguments(); // {vocabularySize=1000, embeddingSize=64, …}
+            Files.writeString(folder.resolve("input.json"), JsonUtils.GSON.toJson(arguments));
+            // end::arguments[]
+            model.setBlock(input);
+            input.initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 3));
+            before = Forward.infer(manager, input, manager.create(new int[][] {{5, 6, 7}}))
+                    .toFloatArray();
+            model.setProperty("Epoch", "0");
+            model.save(folder, "input");
+        }
+        // tag::by-factory[]
+        Criteria<NDList, NDList> criteria = Criteria.builder()
+                .setTypes(NDList.class, NDList.class)
+                .optModelPath(folder)
+                .optModelName("input")
+                .optEngine(engine)
+                .optArgument("blockFactory", InputFactory.class.getName())
+                .optTranslator(new NoopTranslator())
+                .build();
+        // end::by-factory[]
+        try (ZooModel<NDList, NDList> model = criteria.loadModel();
+                Predictor<NDList, NDList> predictor = model.newPredictor()) {
+            NDArray ids = manager.create(new int[][] {{5, 6, 7}});
+            assertThat(predictor.predict(new NDList(ids)).singletonOrThrow().toFloatArray())
+                    .containsExactly(before);
+        }
+    }
 
     @EngineTest
     void sequentialBlock(NDManager manager) {

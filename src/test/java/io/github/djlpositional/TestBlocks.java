@@ -1,0 +1,170 @@
+package io.github.djlpositional;
+
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.nn.Blocks;
+import io.github.djlpositional.attention.AlibiBiasBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativePositionBiasBlock;
+import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.attention.ShawRelativePositionBlock;
+import io.github.djlpositional.attention.TransformerXlPositionBlock;
+import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.math.GridEncoding;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.RotaryScaling;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
+import java.util.function.Supplier;
+
+/** At least one of every block of the library, small, and with settings that are not the defaults. */
+@SuppressWarnings("ImmutableEnumChecker") // neither a shape nor a supplier is changed
+public enum TestBlocks {
+    POSITIONS(
+            new Shape(2, 3, 4),
+            () -> PositionalEncodingBlock.builder().setEmbeddingSize(4).build()),
+    POSITIONS_OF_EVERY_SETTING(
+            new Shape(3, 2, 5),
+            () -> PositionalEncodingBlock.builder()
+                    .setEmbeddingSize(5)
+                    .optMaxSequenceLength(9)
+                    .optEncoding(SinusoidalEncoding.builder()
+                            .setEmbeddingSize(5)
+                            .optFrequencies(Frequencies.timescales(2, 1, 20).scaledBy(0.5))
+                            .optLayout(PairLayout.CONCATENATED)
+                            .optCosineFirst(true)
+                            .optOddSize(OddSize.ZERO_PADDED)
+                            .build())
+                    .optAddToInput(false)
+                    .optSequenceAxis(0)
+                    .optLearnedScale(0.25f)
+                    .optAutoExtend(true)
+                    .optRangeChecks(true)
+                    .optDropoutRate(0.1f)
+                    .build()),
+    LEARNED(
+            new Shape(2, 3, 4),
+            () -> LearnedPositionalEncodingBlock.builder()
+                    .setEmbeddingSize(4)
+                    .optMaxSequenceLength(6)
+                    .optEncoding(SinusoidalEncoding.tensor2tensor(4, 1, 100))
+                    .optRangeChecks(false)
+                    .build()),
+    GRID(
+            new Shape(2, 8, 3, 2),
+            () -> GridPositionalEncodingBlock.builder()
+                    .setEncoding(GridEncoding.tensor2tensor(2, 8, 1, 100))
+                    .optChannelsFirst(true)
+                    .build()),
+    GRID_OF_A_VISION_TRANSFORMER(
+            new Shape(2, 3, 2, 8),
+            () -> GridPositionalEncodingBlock.builder()
+                    .setEncoding(GridEncoding.visionTransformer(8))
+                    .build()),
+    EMBEDDING(
+            new Shape(2, 3),
+            () -> InputEmbeddingBlock.builder()
+                    .setVocabularySize(7)
+                    .setEmbeddingSize(4)
+                    .optMaxSequenceLength(10)
+                    .build()),
+    EMBEDDING_OF_EVERY_SETTING(
+            new Shape(2, 3),
+            () -> InputEmbeddingBlock.builder()
+                    .setVocabularySize(7)
+                    .setEmbeddingSize(4)
+                    .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
+                            .setEmbeddingSize(4)
+                            .optMaxSequenceLength(6)
+                            .build())
+                    .optScaleEmbedding(true)
+                    .optPaddingIndex(1)
+                    .optPositionsFromPadding(2)
+                    .optRangeChecks(true)
+                    .optDropoutRate(0.5f)
+                    .build()),
+    EMBEDDING_WITHOUT_POSITIONS(
+            new Shape(2, 3),
+            () -> InputEmbeddingBlock.builder()
+                    .setVocabularySize(7)
+                    .setEmbeddingSize(4)
+                    .optPositionalEncoding(Blocks.identityBlock())
+                    .build()),
+    ROTARY(
+            new Shape(1, 2, 3, 4),
+            () -> RotaryEmbeddingBlock.builder().setHeadSize(4).build()),
+    ROTARY_OF_EVERY_SETTING(
+            new Shape(1, 2, 3, 8),
+            () -> RotaryEmbeddingBlock.builder()
+                    .setHeadSize(8)
+                    .optRotarySize(4)
+                    .optBase(500_000.5)
+                    .optLayout(PairLayout.CONCATENATED)
+                    .optScaling(RotaryScaling.longRope(new double[] {1, 1.1}, new double[] {2, 4}, 4, 16))
+                    .optMaxSequenceLength(12)
+                    .optAutoExtend(true)
+                    .build()),
+    ALIBI(
+            new Shape(2, 3, 4),
+            () -> AlibiBiasBlock.builder().setHeadCount(3).optCausal(true).build()),
+    T5(
+            new Shape(2, 3, 4),
+            () -> RelativePositionBiasBlock.builder()
+                    .setHeadCount(3)
+                    .optBidirectional(false)
+                    .optBuckets(8)
+                    .optMaxDistance(20)
+                    .build()),
+    SHAW(
+            new Shape(1, 2, 3, 4),
+            () -> ShawRelativePositionBlock.builder()
+                    .setHeadSize(4)
+                    .optMaxDistance(2)
+                    .optValues(false)
+                    .build()),
+    TRANSFORMER_XL(
+            new Shape(1, 2, 3, 4),
+            () -> TransformerXlPositionBlock.builder()
+                    .setEmbeddingSize(8)
+                    .setHeadCount(2)
+                    .optEncoding(SinusoidalEncoding.vaswani(6))
+                    .build()),
+    ATTENTION(
+            new Shape(2, 3, 8),
+            () -> MultiHeadAttentionBlock.builder()
+                    .setEmbeddingSize(8)
+                    .setHeadCount(2)
+                    .build()),
+    ATTENTION_OF_EVERY_SETTING(
+            new Shape(2, 3, 8),
+            () -> MultiHeadAttentionBlock.builder()
+                    .setEmbeddingSize(8)
+                    .setHeadCount(2)
+                    .optRelativeEncoding(RotaryEmbeddingBlock.builder()
+                            .setHeadSize(4)
+                            .optScaling(RotaryScaling.yarn(2, 6))
+                            .build())
+                    .optCausal(true)
+                    .optScale(0.3)
+                    .optBias(false)
+                    .optDropoutRate(0.2f)
+                    .build());
+
+    private final Shape input;
+    private final Supplier<Block> maker;
+
+    TestBlocks(Shape input, Supplier<Block> maker) {
+        this.input = input;
+        this.maker = maker;
+    }
+
+    /** The shape of an input: real numbers, for an embedding token ids. */
+    public Shape input() {
+        return input;
+    }
+
+    /** A new block. */
+    public Block block() {
+        return maker.get();
+    }
+}
