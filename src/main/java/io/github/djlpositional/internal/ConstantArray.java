@@ -178,6 +178,8 @@ public final class ConstantArray implements AutoCloseable {
                 // and a view of it would outlive it
                 try (NDArray piece = manager.create(buffer, new Shape(count).addAll(shape.slice(1)), type)) {
                     array.set(NDIndex.sliceAxis(0, first, (long) first + count), piece);
+                    // an engine that works behind would else keep all pieces until it comes to write them
+                    HostData.awaitRow(array, first);
                 }
             }
             return array;

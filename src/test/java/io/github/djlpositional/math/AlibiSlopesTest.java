@@ -30,9 +30,11 @@ class AlibiSlopesTest {
     }
 
     @Test
-    void refuseNoHeads() {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> AlibiSlopes.of(0))
-                .withMessage("head count 0 is not positive: allowed is 1 or more; give the attention's");
+    void refuseNoHeadsAndMoreThanThereCanBe() {
+        for (int none : new int[] {0, -1, 65_537, Integer.MAX_VALUE}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> AlibiSlopes.of(none))
+                    .withMessage("head count " + none + " is outside 1 to 65536: give that of the attention");
+        }
     }
 }
