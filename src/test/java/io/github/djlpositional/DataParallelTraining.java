@@ -1,0 +1,125 @@
+package io.github.djlpositional;
+
+import ai.djl.Device;
+import ai.djl.Model;
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.nn.SequentialBlock;
+import ai.djl.nn.core.Linear;
+import ai.djl.training.DefaultTrainingConfig;
+import ai.djl.training.EasyTrain;
+import ai.djl.training.Trainer;
+import ai.djl.training.dataset.Batch;
+import ai.djl.training.initializer.Initializer;
+import ai.djl.training.loss.Loss;
+import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.Tracker;
+import ai.djl.translate.Batchifier;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** A few steps of DJL's own data-parallel training of a small model with absolute and relative positions. */
+final class DataParallelTraining {
+
+    /** The shape of the table of the absolute positions, which nothing else in the model has. */
+    static final Shape TABLE = new Shape(37, 8);
+
+    /** For five steps of sums in another order, of numbers about 1: some 100 roundings of 2^-24. */
+    static final float TOLERANCE = 1e-5f;
+
+    private static final int STEPS = 5;
+    private static final int BATCH = 4;
+    private static final int LENGTH = 6;
+    private static final int VOCABULARY = 11;
+    private static final float LEARNING_RATE = 0.5f;
+
+    private DataParallelTraining() {}
+
+    /** The parameters by name, before and after. */
+    record Result(Map<String, float[]> start, Map<String, float[]> parameters) {}
+
+    static Result run(Engine engine, Device... devices) {
+        return run(engine, () -> {}, devices);
+    }
+
+    static Result run(Engine engine, Device[] devices, Runnable whileTrained) {
+        return run(engine, whileTrained, devices);
+    }
+
+    private static Result run(Engine engine, Runnable whileTrained, Device... devices) {
+        try (Model model = engine.newModel("model", devices[0])) {
+            Block block = block();
+            model.setBlock(block);
+            // DJL adds up the devices' gradients, each of which is of the mean over its part of the batch
+            Tracker rate = Tracker.fixed(LEARNING_RATE / devices.length);
+            DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
+                    .optDevices(devices)
+                    .optInitializer(weights(), parameter -> true)
+                    .optOptimizer(Optimizer.sgd().setLearningRateTracker(rate).build());
+            try (Trainer trainer = model.newTrainer(config)) {
+                trainer.initialize(new Shape(BATCH, LENGTH));
+                Map<String, float[]> start = values(block);
+                for (int step = 0; step < STEPS; step++) {
+                    try (Batch batch = batch(trainer.getManager().newSubManager(), step)) {
+                        EasyTrain.trainBatch(trainer, batch);
+                        trainer.step();
+                    }
+                }
+                whileTrained.run();
+                return new Result(start, values(block));
+            }
+        }
+    }
+
+    private static Block block() {
+        return new SequentialBlock()
+                .add(InputEmbeddingBlock.builder()
+                        .setVocabularySize(VOCABULARY)
+                        .setEmbeddingSize(8)
+                        .optMaxSequenceLength((int) TABLE.get(0))
+                        .build())
+                .add(MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(8)
+                        .setHeadCount(2)
+                        .optRelativeEncoding(
+                                RotaryEmbeddingBlock.builder().setHeadSize(4).build())
+                        .build())
+                .add(Linear.builder().setUnits(VOCABULARY).build());
+    }
+
+    /** The same on every engine and device, and no two of a parameter alike. */
+    private static Initializer weights() {
+        return (manager, shape, type) -> {
+            float[] values = new float[Math.toIntExact(shape.size())];
+            for (int i = 0; i < values.length; i++) {
+                values[i] = (float) Math.sin(i + 1) / 2;
+            }
+            return manager.create(values, shape);
+        };
+    }
+
+    /** Ids, and as labels those that come next in a round. */
+    private static Batch batch(NDManager manager, int step) {
+        NDArray ids = manager.arange(step, step + BATCH * LENGTH, 1, DataType.INT64)
+                .mod(VOCABULARY)
+                .reshape(BATCH, LENGTH);
+        NDArray next = ids.add(1).mod(VOCABULARY).expandDims(2);
+        return new Batch(
+                manager, new NDList(ids), new NDList(next), BATCH, Batchifier.STACK, Batchifier.STACK, step, STEPS);
+    }
+
+    private static Map<String, float[]> values(Block block) {
+        Map<String, float[]> values = new TreeMap<>();
+        block.getParameters()
+                .forEach(pair ->
+                        values.put(pair.getKey(), pair.getValue().getArray().toFloatArray()));
+        return values;
+    }
+}

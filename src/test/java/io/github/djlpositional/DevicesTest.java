@@ -1,0 +1,178 @@
+package io.github.djlpositional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.Device;
+import ai.djl.Model;
+import ai.djl.inference.Predictor;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.training.ParameterStore;
+import ai.djl.translate.NoopTranslator;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativePositionBiasBlock;
+import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.standin.StandInEngine;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** GPUs, and several of them, with stand-ins for them; real ones are asked the same where there are any. */
+class DevicesTest {
+
+    private static final Device[] ONE = {Device.gpu(0)};
+    private static final Device[] TWO = {Device.gpu(0), Device.gpu(1)};
+
+    private final StandInEngine engine = new StandInEngine();
+
+    @Test
+    void theStandInRefusesWhatPyTorchRefuses() {
+        try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
+            NDArray here = manager.ones(new Shape(2));
+            NDArray there = here.toDevice(Device.gpu(1), false);
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> here.add(there))
+                    .withMessage("add of arrays on gpu(0) and gpu(1)");
+            assertThat(there.add(1).getDevice()).isEqualTo(Device.gpu(1));
+            assertThat(engine.takeWaits()).isEqualTo(1);
+            assertThat(here.add(here).toFloatArray()).containsExactly(2, 2);
+            assertThat(engine.takeWaits()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void trainingOnTwoDevicesGivesWhatOneGives() {
+        DataParallelTraining.Result one = DataParallelTraining.run(engine, ONE);
+        DataParallelTraining.Result two = DataParallelTraining.run(engine, TWO);
+        assertThat(two.parameters().keySet()).isEqualTo(one.parameters().keySet());
+        one.parameters().forEach((name, values) -> {
+            assertThat(values).as(name).isNotEqualTo(one.start().get(name));
+            assertThat(two.parameters().get(name))
+                    .as(name)
+                    .containsExactly(values, within(DataParallelTraining.TOLERANCE));
+        });
+    }
+
+    @Test
+    void tablesAreMadeOncePerDevice() {
+        DataParallelTraining.run(engine, TWO, () -> {
+            List<Device> devices = engine.openArrays(DataParallelTraining.TABLE)
+                    .map(NDArray::getDevice)
+                    .sorted((a, b) -> Integer.compare(a.getDeviceId(), b.getDeviceId()))
+                    .toList();
+            assertThat(devices).containsExactly(TWO);
+        });
+        assertThat(engine.openArrays(DataParallelTraining.TABLE)).isEmpty();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aForwardDoesNotWaitForAGpu(TestBlocks kind) {
+        try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
+            Block block = kind.block();
+            block.initialize(manager, DataType.FLOAT32, kind.input());
+            ParameterStore store = new ParameterStore(manager, false);
+            NDList input = input(manager, kind);
+            // the first makes the tables
+            block.forward(store, input, false).close();
+            engine.takeWaits();
+            NDArray output = block.forward(store, input, false).head();
+            assertThat(engine.takeWaits()).isEqualTo(waits(kind));
+            assertThat(output.getDevice()).isEqualTo(Device.gpu(0));
+        }
+    }
+
+    /** Token ids are read where that was asked for: for the greatest and the least. */
+    private static int waits(TestBlocks kind) {
+        return kind == TestBlocks.EMBEDDING_OF_EVERY_SETTING ? 1 : 0;
+    }
+
+    private static NDList input(NDManager manager, TestBlocks kind) {
+        DataType type = kind.block() instanceof InputEmbeddingBlock ? DataType.INT64 : DataType.FLOAT32;
+        return new NDList(manager.ones(kind.input(), type));
+    }
+
+    @Test
+    void explicitPositionsAreReadOnAGpuOnlyWhereThatWasAskedFor() {
+        for (Boolean checks : new Boolean[] {null, false, true}) {
+            PositionalEncodingBlock.Builder positions =
+                    PositionalEncodingBlock.builder().setEmbeddingSize(4);
+            RotaryEmbeddingBlock.Builder rotary = RotaryEmbeddingBlock.builder().setHeadSize(4);
+            LearnedPositionalEncodingBlock.Builder learned =
+                    LearnedPositionalEncodingBlock.builder().setEmbeddingSize(4);
+            if (checks != null) {
+                positions.optRangeChecks(checks);
+                rotary.optRangeChecks(checks);
+                learned.optRangeChecks(checks);
+            }
+            for (Block block : List.of(positions.build(), rotary.build(), learned.build())) {
+                Shape shape = block instanceof RotaryEmbeddingBlock ? new Shape(1, 1, 3, 4) : new Shape(1, 3, 4);
+                try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
+                    block.initialize(manager, DataType.FLOAT32, shape);
+                    NDList inputs = new NDList(manager.ones(shape), manager.arange(0, 3, 1, DataType.INT64));
+                    ParameterStore store = new ParameterStore(manager, false);
+                    block.forward(store, inputs, false).close();
+                    engine.takeWaits();
+                    block.forward(store, inputs, false).close();
+                    assertThat(engine.takeWaits() > 0)
+                            .as("%s with checks %s waits", block, checks)
+                            .isEqualTo(Boolean.TRUE.equals(checks));
+                }
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void everyBlockGivesOnAGpuWhatItGivesOnTheCpu(TestBlocks kind) {
+        float[] first = null;
+        for (Device device : new Device[] {Device.cpu(), Device.gpu(0)}) {
+            try (NDManager manager = engine.newBaseManager(device)) {
+                Block block = kind.block();
+                block.setInitializer(
+                        (owner, shape, type) -> owner.ones(shape, type).mul(0.5), parameter -> true);
+                block.initialize(manager, DataType.FLOAT32, kind.input());
+                float[] values = block.forward(new ParameterStore(manager, false), input(manager, kind), false)
+                        .head()
+                        .toFloatArray();
+                if (first == null) {
+                    first = values;
+                }
+                assertThat(values).containsExactly(first, within(1e-6f));
+            }
+        }
+    }
+
+    @Test
+    void aPredictorMayBeOnAnotherDeviceThanItsModel() throws Exception {
+        try (Model model = engine.newModel("positions", Device.cpu())) {
+            Block block = MultiHeadAttentionBlock.builder()
+                    .setEmbeddingSize(8)
+                    .setHeadCount(2)
+                    .optRelativeEncoding(
+                            RelativePositionBiasBlock.builder().setHeadCount(2).build())
+                    .build();
+            model.setBlock(block);
+            block.initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 3, 8));
+            NDArray x = model.getNDManager().ones(new Shape(1, 3, 8));
+            float[] expected = Forward.infer(model.getNDManager(), block, x).toFloatArray();
+            try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator(), Device.gpu(1))) {
+                NDArray there = predictor
+                        .predict(new NDList(x.toDevice(Device.gpu(1), true)))
+                        .head();
+                assertThat(there.getDevice()).isEqualTo(Device.gpu(1));
+                assertThat(there.toFloatArray()).containsExactly(expected, within(1e-6f));
+            }
+        }
+        assertThat(engine.openArrays(new Shape(1023, 1)).collect(Collectors.toList()))
+                .isEmpty();
+    }
+}
