@@ -263,11 +263,28 @@ public final class SinusoidalEncoding implements HasArguments {
      */
     public double value(double position, int dimension) {
         requireFinite(position);
+        requireDimension(dimension);
+        return half(position, halfAt[dimension]);
+    }
+
+    /**
+     * Returns the angular frequency of one dimension: that of the pair whose half it is.
+     *
+     * @param dimension 0 … d - 1
+     * @return radians per position, the nearest double; 0 for the zero that pads an odd size
+     * @throws IllegalArgumentException if the dimension is out of range
+     */
+    public double frequency(int dimension) {
+        requireDimension(dimension);
+        int half = halfAt[dimension];
+        return half < 0 ? 0 : frequencies.get(half % frequencies.size());
+    }
+
+    private void requireDimension(int dimension) {
         if (dimension < 0 || dimension >= embeddingSize) {
             throw new IllegalArgumentException("dimension " + dimension + " is outside 0 to " + (embeddingSize - 1)
                     + ": give a dimension of this encoding, whose size is " + embeddingSize);
         }
-        return half(position, halfAt[dimension]);
     }
 
     private double half(double position, int half) {
