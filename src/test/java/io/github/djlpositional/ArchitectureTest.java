@@ -17,7 +17,7 @@ import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.RealPositions;
 import org.junit.jupiter.api.Test;
 
-/** Who may know whom: attention → blocks → internal → math → arguments, and of DJL the API alone. */
+/** Who may know whom: attention → blocks → internal → math → arguments, weights → internal, and of DJL the API alone. */
 class ArchitectureTest {
 
     private static final JavaClasses LIBRARY = new ClassFileImporter()
@@ -74,6 +74,42 @@ class ArchitectureTest {
     }
 
     @Test
+    void weightsKnowNoBlock() {
+        classes()
+                .that()
+                .resideInAPackage("..weights..")
+                .should()
+                .onlyDependOnClassesThat()
+                .resideInAnyPackage(
+                        "java..",
+                        "ai.djl..",
+                        "com.google.gson..",
+                        "io.github.djlpositional.math..",
+                        "io.github.djlpositional.internal..",
+                        "io.github.djlpositional.weights..")
+                .check(LIBRARY);
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("..weights..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("..weights..")
+                .check(LIBRARY);
+    }
+
+    /** The reader of JSON comes with DJL's API. */
+    @Test
+    void weightsAloneReadJson() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("..weights..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("com.google.gson..")
+                .check(LIBRARY);
+    }
+
+    @Test
     void libraryKnowsTheApiAndNoEngine() {
         noClasses()
                 .should()
@@ -83,7 +119,7 @@ class ArchitectureTest {
         classes()
                 .should()
                 .onlyDependOnClassesThat()
-                .resideInAnyPackage("java..", "ai.djl..", "io.github.djlpositional..")
+                .resideInAnyPackage("java..", "ai.djl..", "com.google.gson..", "io.github.djlpositional..")
                 .check(LIBRARY);
     }
 
@@ -101,6 +137,8 @@ class ArchitectureTest {
         };
         noClasses()
                 .that()
+                .resideOutsideOfPackage("..weights..")
+                .and()
                 // a range check; a GPU's array has no memory to be reached; positions that are encoded on the host
                 .doNotHaveFullyQualifiedName(Indices.class.getName())
                 .and()
@@ -132,6 +170,8 @@ class ArchitectureTest {
         };
         noClasses()
                 .that()
+                .resideOutsideOfPackage("..weights..")
+                .and()
                 // a table, made once for each device; positions that are encoded on the host
                 .doNotHaveFullyQualifiedName(ConstantArray.class.getName())
                 .and()

@@ -41,8 +41,6 @@ public final class ConstantArray implements AutoCloseable {
     /** The array goes to the device in pieces of about this size, so that it never stands twice in memory. */
     private static final int PIECE_BYTES = 8 << 20;
 
-    private static final int LARGEST_BUFFER = 1 << 30;
-
     private final Shape shape;
     private final Rows rows;
     private final Copies copies = new Copies();
@@ -188,7 +186,7 @@ public final class ConstantArray implements AutoCloseable {
 
     /** Writes all rows straight into the array's own memory, in as few pieces as a buffer can be long. */
     private void writeInto(NDArray array, int height, int rowBytes, FloatFormat format) {
-        int pieceHeight = Math.max(1, Math.min(height, LARGEST_BUFFER / rowBytes));
+        int pieceHeight = Math.max(1, Math.min(height, HostData.LARGEST_BUFFER / rowBytes));
         for (int first = 0; first < height; first += pieceHeight) {
             int count = Math.min(pieceHeight, height - first);
             try (NDArray piece = array.get(NDIndex.sliceAxis(0, first, (long) first + count))) {

@@ -11,6 +11,9 @@ import java.nio.ByteBuffer;
 /** Numbers that were computed in Java, on their way to an engine. */
 public final class HostData {
 
+    /** The bytes of a buffer that every engine takes. */
+    public static final int LARGEST_BUFFER = 1 << 30;
+
     private HostData() {}
 
     /**

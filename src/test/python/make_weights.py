@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+"""Writes the weight files that the tests of io.github.djlpositional.weights read, with torch and numpy.
+
+    python3 src/test/python/make_weights.py        (made with torch 1.13 and numpy 1.24)
+
+Files of safetensors are written here after https://github.com/huggingface/safetensors#format, tensors sorted and the header
+padded as the reference writer does it: its module is not needed. It writes the same bytes each time, but for
+pickle.bin, which torch numbers by addresses. Expected numbers, computed by torch in
+float64 from the tables as they are stored, go to expected.csv: a name, and values in full.
+"""
+
+import io
+import json
+import math
+import pathlib
+import pickle
+import struct
+import zipfile
+
+import numpy as np
+import torch
+from torch import nn
+
+FOLDER = pathlib.Path(__file__).parents[1] / "resources" / "weights"
+EXPECTED = {}
+
+# most aligned first, the order in which the reference writer lays tensors out
+SAFETENSORS_TYPES = [
+    (torch.int64, "I64"), (torch.float64, "F64"), (torch.float32, "F32"), (torch.int32, "I32"),
+    (torch.bfloat16, "BF16"), (torch.float16, "F16"), (torch.uint8, "U8"), (torch.bool, "BOOL"),
+]
+
+
+def raw(tensor):
+    """The bytes of a tensor, row-major and little-endian; torch has no numpy type for bfloat16, whose bits go as int16."""
+    tensor = tensor.detach().contiguous()
+    return (tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor).numpy().tobytes()
+
+
+def save_safetensors(name, tensors, metadata=None, renamed=()):
+    """Writes a file; `renamed` has other type names for tensors, of types that torch 1.13 does not know."""
+    names = dict(SAFETENSORS_TYPES)
+    order = [kind for kind, _ in SAFETENSORS_TYPES]
+    header = {"__metadata__": metadata} if metadata else {}
+    data = b""
+    for key, tensor in sorted(tensors.items(), key=lambda item: (order.index(item[1].dtype), item[0])):
+        content = raw(tensor)
+        header[key] = {
+            "dtype": dict(renamed).get(key, names[tensor.dtype]),
+            "shape": list(tensor.shape),
+            "data_offsets": [len(data), len(data) + len(content)],
+        }
+        data += content
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    (FOLDER / name).write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def expect(name, tensor):
+    EXPECTED[name] = tensor.detach().double().reshape(-1).tolist()
+
+
+def embeddings(seed, vocabulary, length, size):
+    torch.manual_seed(seed)
+    return nn.Embedding(vocabulary, size), nn.Embedding(length, size)
+
+
+IDS = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 5, 0]])
+
+
+def bert():
+    """BERT's names, and the buffer that older files have."""
+    words, positions = embeddings(1, 11, 8, 6)
+    save_safetensors("bert.safetensors", {
+        "bert.embeddings.word_embeddings.weight": words.weight,
+        "bert.embeddings.position_embeddings.weight": positions.weight,
+        "bert.embeddings.token_type_embeddings.weight": nn.Embedding(2, 6).weight,
+        "bert.embeddings.LayerNorm.weight": torch.ones(6),
+        "bert.embeddings.position_ids": torch.arange(8).unsqueeze(0),
+    }, {"format": "pt"})
+    expect("bert", words(IDS) + positions(torch.arange(5)))
+
+
+def roberta():
+    """RoBERTa: positions count from 2, padding (id 1) has position 1 and is not counted."""
+    words, positions = embeddings(2, 11, 10, 6)
+    np.savez(FOLDER / "roberta.npz", **{
+        "roberta.embeddings.word_embeddings.weight": words.weight.detach().numpy(),
+        "roberta.embeddings.position_embeddings.weight": positions.weight.detach().numpy(),
+    })
+    tokens = (IDS != 1).long()
+    count = torch.cumsum(tokens, 1) * tokens + 1
+    expect("roberta", (words(IDS) + positions(count))[tokens.bool()])
+
+
+def opt():
+    """OPT: two rows before position 0. Its tables are stored in float16."""
+    words, positions = embeddings(3, 11, 10, 6)
+    words.half(), positions.half()
+    save_safetensors("opt.safetensors", {
+        "model.decoder.embed_tokens.weight": words.weight,
+        "model.decoder.embed_positions.weight": positions.weight,
+    }, {"format": "pt"})
+    words.double(), positions.double()
+    expect("opt", words(IDS) + positions(torch.arange(5) + 2))
+
+
+def gpt2():
+    """GPT-2, in a compressed npz, with the positions as a transposed array, which NumPy saves in Fortran's order."""
+    words, positions = embeddings(4, 11, 8, 6)
+    stored = np.asfortranarray(positions.weight.detach().numpy())
+    np.savez_compressed(FOLDER / "gpt2.npz", **{"wte.weight": words.weight.detach().numpy(), "wpe.weight": stored})
+    expect("gpt2", words(IDS) + positions(torch.arange(5)))
+
+
+def linear():
+    torch.manual_seed(5)
+    layer = nn.Linear(4, 3)
+    save_safetensors("linear.safetensors", {"weight": layer.weight, "bias": layer.bias})
+    x = torch.arange(8.0).reshape(2, 4)
+    expect("linear", layer(x))
+
+
+NUMBERS = [
+    0.0, -0.0, 1.0, -1.0, 0.1, -1 / 3, 2.0**-14, 2.0**-15, 2.0**-24, -(2.0**-23), 65504.0, -1000.5,
+]
+
+
+def types():
+    """The same twelve numbers in each type, expected as torch rounds them."""
+    numbers = torch.tensor(NUMBERS, dtype=torch.float64).reshape(4, 3)
+    reals = {"f64": numbers, "f32": numbers.float(), "f16": numbers.half(), "bf16": numbers.bfloat16()}
+    for name, tensor in reals.items():
+        expect(name, tensor)
+    save_safetensors("types.safetensors", {
+        **reals,
+        "i64": torch.arange(12).reshape(4, 3),
+        "i32": torch.arange(12, dtype=torch.int32).reshape(4, 3),
+        "bool": torch.ones(4, 3, dtype=torch.bool),
+        "f8": torch.zeros(4, 3, dtype=torch.uint8),
+        "scalar": torch.tensor(2.5),
+        "empty": torch.zeros(0, 3),
+        "größe \n": torch.ones(2),
+    }, renamed={"f8": "F8_E4M3"}.items())
+    arrays = {
+        "f2": numbers.half().numpy(), "f4": numbers.float().numpy(), "f8": numbers.numpy(),
+        "F4": np.asfortranarray(numbers.float().numpy()),
+        "F2": np.asfortranarray(numbers.half().numpy()),
+        "F4_3d": np.asfortranarray(np.arange(24, dtype="f4").reshape(2, 3, 4)),
+        "C4_3d": np.arange(24, dtype="f4").reshape(2, 3, 4),
+        # what torch gives of a transposed parameter
+        "t": torch.arange(12.0).reshape(3, 4).t().numpy(),
+        "vector": np.arange(5, dtype="f4"),
+        "scalar": np.float32(2.5),
+        "empty": np.zeros((0, 3), "f4"),
+        "i8": np.arange(12).reshape(4, 3), "b1": np.ones((4, 3), bool), "c8": np.ones((4, 3), "c8"),
+        "text": np.array([["a"] * 3] * 4), "longdouble": np.zeros((4, 3), np.longdouble),
+        "fields": np.zeros((4, 3), dtype=[("a]", "<f4"), ("b", "<i4", (2,))]),
+        "pickled": np.array([[{"a": 1}] * 3] * 4, dtype=object),
+    }
+    arrays.update({f"big_{kind}": arrays[kind].astype(f">{kind}") for kind in ("f2", "f4", "f8")})
+    np.savez(FOLDER / "types.npz", **arrays)
+    with zipfile.ZipFile(FOLDER / "versions.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        for version in ((1, 0), (2, 0), (3, 0)):
+            content = io.BytesIO()
+            np.lib.format.write_array(content, arrays["f4"], version)
+            archive.writestr(zipfile.ZipInfo(f"v{version[0]}.npy"), content.getvalue(), zipfile.ZIP_DEFLATED)
+        # as Python 2 wrote it
+        old = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4L, 3L), }".ljust(117) + b"\n"
+        content = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(old)) + old + arrays["f4"].tobytes()
+        archive.writestr(zipfile.ZipInfo("python2.npy"), content)
+        archive.writestr(zipfile.ZipInfo("readme.txt"), b"no array")
+
+
+class Unseekable(io.RawIOBase):
+    """A pipe, say: zipfile then writes an entry's sizes behind it."""
+
+    def __init__(self):
+        super().__init__()
+        self.content = b""
+
+    def writable(self):
+        return True
+
+    def write(self, part):
+        self.content += bytes(part)
+        return len(part)
+
+
+def zips():
+    """Archives of other forms than np.savez writes to a small file."""
+    table = np.arange(12, dtype="f4").reshape(4, 3)
+    out = Unseekable()
+    np.savez_compressed(out, table=table)
+    (FOLDER / "streamed.npz").write_bytes(out.content)
+
+    # zip64, as for sizes above 4 GB
+    array = io.BytesIO()
+    np.save(array, table)
+    content = array.getvalue()
+    name = b"table.npy"
+    checksum = zipfile.crc32(content)
+    sizes = struct.pack("<HHQQ", 1, 16, len(content), len(content))
+    local = struct.pack("<IHHHHHIIIHH", 0x04034B50, 45, 0, 0, 0, 33, checksum, 2**32 - 1, 2**32 - 1, len(name), len(sizes))
+    local += name + sizes + content
+    extra = struct.pack("<HHQQQ", 1, 24, len(content), len(content), 0)
+    central = struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 45, 45, 0, 0, 0, 33, checksum, 2**32 - 1, 2**32 - 1,
+                          len(name), len(extra), 0, 0, 0, 0, 2**32 - 1) + name + extra
+    end = struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 45, 45, 0, 0, 1, 1, len(central), len(local))
+    end += struct.pack("<IIQI", 0x07064B50, 0, len(local) + len(central), 1)
+    end += struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 2**16 - 1, 2**16 - 1, 2**32 - 1, 2**32 - 1, 0)
+    (FOLDER / "zip64.npz").write_bytes(local + central + end)
+    with np.load(FOLDER / "zip64.npz") as read:
+        assert (read["table"] == table).all()
+
+
+class TutorialEncoding(nn.Module):
+    """The module of PyTorch's tutorial on transformers, without its dropout: pe is (n, 1, D)."""
+
+    def __init__(self, d_model, max_len):
+        super().__init__()
+        position = torch.arange(max_len).unsqueeze(1)
+        div_term = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
+        pe = torch.zeros(max_len, 1, d_model)
+        pe[:, 0, 0::2] = torch.sin(position * div_term)
+        pe[:, 0, 1::2] = torch.cos(position * div_term)
+        self.register_buffer("pe", pe)
+
+    def forward(self, x):
+        return x + self.pe[:x.size(0)]
+
+
+def book(num_hiddens, max_len):
+    """The table of Dive into Deep Learning, (1, n, D)."""
+    p = torch.zeros((1, max_len, num_hiddens))
+    x = torch.arange(max_len, dtype=torch.float32).reshape(-1, 1) / torch.pow(
+        10000, torch.arange(0, num_hiddens, 2, dtype=torch.float32) / num_hiddens)
+    p[:, :, 0::2] = torch.sin(x)
+    p[:, :, 1::2] = torch.cos(x)
+    return p
+
+
+def fairseq(size, length):
+    """fairseq's, all sines before all cosines."""
+    half = size // 2
+    frequencies = torch.exp(torch.arange(half, dtype=torch.float) * -(math.log(10000) / (half - 1)))
+    angles = torch.arange(length, dtype=torch.float).unsqueeze(1) * frequencies.unsqueeze(0)
+    return torch.cat([torch.sin(angles), torch.cos(angles)], dim=1)
+
+
+def marian(size, length):
+    """Marian's and DistilBERT's in Hugging Face's transformers: numpy in float64, stored in float32."""
+    angles = np.array([[p / np.power(10000, 2 * (j // 2) / size) for j in range(size)] for p in range(length)])
+    halves = torch.cat([torch.FloatTensor(np.sin(angles[:, 0::2])), torch.FloatTensor(np.cos(angles[:, 1::2]))], 1)
+    pairs = torch.zeros(length, size)
+    pairs[:, 0::2] = torch.FloatTensor(np.sin(angles[:, 0::2]))
+    pairs[:, 1::2] = torch.FloatTensor(np.cos(angles[:, 1::2]))
+    return halves, pairs
+
+
+def worst(table, frequencies, layout):
+    """How much of the tolerance of EncodingCheck a float32 table uses, against numpy in extended precision."""
+    length, size = table.shape
+    p = np.arange(length, dtype=np.longdouble)[:, None]
+    f = frequencies.astype(np.longdouble)
+    sines, cosines = np.sin(p * f), np.cos(p * f)
+    angle = (p * f * (np.abs(np.log(f)) * 2.0**-23 + 2.0**-22)).astype(np.float64)
+    limits = angle + 2.0**-24 + 2.0**-25
+    first, second = layout(table.double().numpy())
+    return max(np.max(np.abs(first - sines) / limits), np.max(np.abs(second - cosines) / limits))
+
+
+def encodings():
+    tutorial = TutorialEncoding(4, 5000)
+    np.savez_compressed(FOLDER / "tutorial.npz", **{f"pos_encoder.{k}": v.numpy() for k, v in tutorial.state_dict().items()})
+    x = torch.linspace(-1, 1, 24).reshape(3, 2, 4)
+    expect("tutorial", tutorial(x))
+
+    half, pairs = marian(8, 64)
+    short = TutorialEncoding(8, 64).pe
+    save_safetensors("encodings.safetensors", {
+        "tutorial": short, "tutorial.f16": short.half(), "tutorial.bf16": short.bfloat16(), "tutorial.f64": short.double(),
+        "book": book(8, 1000), "fairseq": fairseq(8, 64), "marian": half, "distilbert": pairs,
+        "shifted": short[1:].contiguous(), "one": short[:1].contiguous(), "odd shape": short.reshape(8, 8, 8),
+        "missing": torch.full((4, 8), math.nan), "integers": torch.zeros(4, 8, dtype=torch.int64),
+    })
+    np.savez(FOLDER / "encodings.npz", fortran=np.asfortranarray(short[:, 0].numpy()),
+             fortran_3d=np.asfortranarray(short.numpy()))
+
+    # the tolerance holds at a usual size, too large to keep here
+    size = 512
+    exact = np.power(np.longdouble(10000), -np.arange(0, size, 2, dtype=np.longdouble) / size)
+    steps = np.power(np.longdouble(10000), -np.arange(size // 2, dtype=np.longdouble) / (size // 2 - 1))
+    by_pairs = (lambda t: (t[:, 0::2], t[:, 1::2]))
+    by_halves = (lambda t: (t[:, :size // 2], t[:, size // 2:]))
+    for name, table, frequencies, layout in (
+            ("tutorial", TutorialEncoding(size, 5000).pe[:, 0], exact, by_pairs),
+            ("book", book(size, 5000)[0], exact, by_pairs),
+            ("fairseq", fairseq(size, 5000), steps, by_halves)):
+        used = worst(table, frequencies, layout)
+        print(f"{name}: {used:.2f} of the tolerance")
+        assert used < 1
+
+
+def t5():
+    torch.manual_seed(6)
+    bias = nn.Embedding(32, 4)
+    save_safetensors("t5.safetensors", {
+        "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight": bias.weight})
+    expect("t5", bias.weight)
+
+
+def foreign():
+    """What is no weight file, or one of pickles."""
+    torch.save({"weight": torch.ones(2)}, FOLDER / "pickle.pt")
+    torch.save({"weight": torch.ones(2)}, FOLDER / "pickle.bin", _use_new_zipfile_serialization=False)
+    (FOLDER / "pickle.pkl").write_bytes(pickle.dumps({"weight": [1, 2]}, 4))
+    np.save(FOLDER / "single.npy", np.ones(2))
+    (FOLDER / "model.safetensors.index.json").write_text(json.dumps(
+        {"metadata": {"total_size": 8}, "weight_map": {"weight": "model-00001-of-00002.safetensors"}}, indent=2))
+    with zipfile.ZipFile(FOLDER / "other.zip", "w") as archive:
+        archive.writestr(zipfile.ZipInfo("readme.txt"), b"no array")
+
+
+def main():
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for part in (bert, roberta, opt, gpt2, linear, types, zips, encodings, t5, foreign):
+        part()
+    lines = [name + "," + ",".join(repr(value) for value in values) for name, values in EXPECTED.items()]
+    (FOLDER / "expected.csv").write_text("name,values\n" + "\n".join(lines) + "\n")
+    print(sum(path.stat().st_size for path in FOLDER.iterdir()), "bytes")
+
+
+if __name__ == "__main__":
+    main()
