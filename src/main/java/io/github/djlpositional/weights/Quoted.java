@@ -10,7 +10,7 @@ final class Quoted {
     static String text(String text) {
         StringBuilder quoted = new StringBuilder("\"");
         text.codePoints().limit(LONGEST).forEach(character -> {
-            if (Character.isISOControl(character) || !Character.isDefined(character)) {
+            if (isHidden(character)) {
                 quoted.append(String.format("\\u%04x", character));
             } else {
                 quoted.appendCodePoint(character);
@@ -18,5 +18,18 @@ final class Quoted {
         });
         return quoted.append(text.codePointCount(0, text.length()) > LONGEST ? "…\"" : "\"")
                 .toString();
+    }
+
+    /** Whether a character moves or turns what stands around it instead of being seen. */
+    private static boolean isHidden(int character) {
+        return switch (Character.getType(character)) {
+            case Character.CONTROL,
+                    Character.FORMAT,
+                    Character.SURROGATE,
+                    Character.UNASSIGNED,
+                    Character.LINE_SEPARATOR,
+                    Character.PARAGRAPH_SEPARATOR -> true;
+            default -> false;
+        };
     }
 }

@@ -98,15 +98,12 @@ final class SafetensorsFile {
     }
 
     private void readEntries(JsonReader json) throws IOException, MalformedModelException {
-        boolean hasMetadata = false;
+        Set<String> names = new HashSet<>();
         json.beginObject();
         while (json.hasNext()) {
             String name = json.nextName();
-            if (name.equals(METADATA) ? hasMetadata : entries.containsKey(name)) {
-                throw damaged("its header has " + Quoted.text(name) + " twice");
-            }
+            addOnce(names, name, "its header");
             if (name.equals(METADATA)) {
-                hasMetadata = true;
                 skipMetadata(json);
             } else {
                 entries.put(name, readEntry(name, json));
@@ -118,15 +115,22 @@ final class SafetensorsFile {
         }
     }
 
+    private void addOnce(Set<String> names, String name, String what) throws MalformedModelException {
+        if (!names.add(name)) {
+            throw damaged(what + " has " + Quoted.text(name) + " twice");
+        }
+        if (names.size() > WeightFile.MOST_TENSORS) {
+            throw damaged(what + " has more than " + WeightFile.MOST_TENSORS + " names");
+        }
+    }
+
     /** Free text of whoever wrote the file; of no use here. */
     private void skipMetadata(JsonReader json) throws IOException, MalformedModelException {
         Set<String> names = new HashSet<>();
         json.beginObject();
         while (json.hasNext()) {
             String name = json.nextName();
-            if (!names.add(name)) {
-                throw damaged("its metadata has " + Quoted.text(name) + " twice");
-            }
+            addOnce(names, name, "its metadata");
             requireToken(json, JsonToken.STRING, "its metadata " + Quoted.text(name));
             json.skipValue();
         }
@@ -142,9 +146,7 @@ final class SafetensorsFile {
         json.beginObject();
         while (json.hasNext()) {
             String field = json.nextName();
-            if (!fields.add(field)) {
-                throw damaged("the header of " + what + " has " + Quoted.text(field) + " twice");
-            }
+            addOnce(fields, field, "the header of " + what);
             switch (field) {
                 case "dtype" -> {
                     requireToken(json, JsonToken.STRING, "the type of " + what);

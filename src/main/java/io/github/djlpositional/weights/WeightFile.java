@@ -35,6 +35,9 @@ import java.util.stream.Collectors;
  */
 public final class WeightFile {
 
+    /** More than any checkpoint has in one file; without a limit, a header of 100 MB could ask for ten times its size. */
+    static final int MOST_TENSORS = 1 << 17;
+
     /** Enough of a file's start to tell what it is. */
     private static final int START = 16;
 

@@ -120,7 +120,7 @@ final class ZipDirectory {
         if (start < 0 || size < 0 || size > LARGEST_DIRECTORY || start > endAt - size) {
             throw damaged("its zip directory of " + size + " bytes at " + start + " does not fit its " + fileSize);
         }
-        if (count < 0 || count > size / CENTRAL_HEADER_BYTES) {
+        if (count < 0 || count > Math.min(size / CENTRAL_HEADER_BYTES, WeightFile.MOST_TENSORS)) {
             throw damaged("its zip directory of " + size + " bytes claims " + count + " entries");
         }
         try (InputStream in = new BufferedInputStream(FileRange.open(file, start, size))) {

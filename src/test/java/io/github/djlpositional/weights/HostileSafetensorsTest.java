@@ -9,6 +9,8 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.assertj.core.api.ThrowableAssertAlternative;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -101,6 +103,17 @@ class HostileSafetensorsTest {
         refused(Weights.safetensors(header, 0)).withMessageContaining(message);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"{", "{\"__metadata__\":{", "{\"t\":{"})
+    void moreNamesThanAnyFileHas(String start) {
+        String value = start.length() == 1 ? "{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}" : "\"\"";
+        String names = IntStream.rangeClosed(0, 1 << 17)
+                .mapToObj(i -> "\"" + i + "\":" + value)
+                .collect(Collectors.joining(","));
+        refused(Weights.safetensors(start + names + "}".repeat(start.length() == 1 ? 1 : 2), 0))
+                .withMessageContaining("has more than 131072 names");
+    }
+
     @Test
     void overlappingTensors() {
         String tensor = "{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[%d,%d]}";
@@ -169,6 +182,7 @@ class HostileSafetensorsTest {
                 "{\"../../etc/passwd\":" + entry + ",\"\\u0000\\n\":" + entry + ",\"\":" + entry + "}", 0));
         assertThat(file.getTensors()).containsOnlyKeys("../../etc/passwd", "\0\n", "");
         assertThat(Quoted.text("\0\n\u001b[2J")).isEqualTo("\"\\u0000\\u000a\\u001b[2J\"");
+        assertThat(Quoted.text("größe 位 😀 \u202e\u2028\ud800")).isEqualTo("\"größe 位 😀 \\u202e\\u2028\\ud800\"");
         assertThat(Quoted.text("x".repeat(101))).isEqualTo("\"" + "x".repeat(100) + "…\"");
         assertThat(folder).isDirectoryNotContaining(path -> !path.endsWith("model.safetensors"));
     }

@@ -12,6 +12,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -84,6 +85,27 @@ class WeightRefusalsTest {
                         .table("scalar", sevens(manager))
                         .load())
                 .withMessageContaining("of one axis or more");
+    }
+
+    @EngineTest
+    void rowsThatAreLongerThanABuffer(NDManager manager) throws Exception {
+        StoredTensor tensor = new StoredTensor(
+                Path.of("long.npz"),
+                "t",
+                "<f4",
+                StoredType.F32,
+                ByteOrder.LITTLE_ENDIAN,
+                new Shape(1, (1 << 28) + 1),
+                false,
+                () -> {
+                    throw new AssertionError("nothing is to be read");
+                });
+        assertThatIllegalArgumentException()
+                .isThrownBy(
+                        () -> new StagedTable(tensor, 0, sevens(manager, 1, 1).getArray()).read(manager))
+                .withMessage(
+                        "tensor \"t\" of long.npz has 1073741828 bytes in one row: allowed are 1073741824; split it into"
+                                + " tensors of more and shorter rows");
     }
 
     @EngineTest
