@@ -206,8 +206,9 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
     }
 
     /**
-     * Returns the table itself, without the learned scale where there is one, (1, maxSequenceLength, D), on the device and in the data type that the block was
-     * initialized with; after loading from a file, on the device of the model and FLOAT32.
+     * Returns the table itself, without the learned scale where there is one, (1, maxSequenceLength, D), on the device and in the
+     * data type that the block was initialized with; after loading from a file, on the device of the model and FLOAT32. On
+     * MXNet it is a copy, as large again, which the block keeps from then on.
      *
      * @return the block's own array: neither write to it nor close it; where the block extends itself, it may be closed once
      *     there is a longer one

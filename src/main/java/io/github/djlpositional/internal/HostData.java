@@ -3,7 +3,6 @@ package io.github.djlpositional.internal;
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import java.nio.ByteBuffer;
@@ -49,12 +48,5 @@ public final class HostData {
      */
     static ByteBuffer memoryOf(NDArray array) {
         return array.toByteBuffer(true);
-    }
-
-    /** Waits until what was written to a row of an array is there. */
-    static void awaitRow(NDArray array, int row) {
-        try (NDArray written = array.get(NDIndex.sliceAxis(0, row, row + 1L))) {
-            written.toByteBuffer();
-        }
     }
 }

@@ -146,6 +146,10 @@ public final class Benchmarks implements Callable<Integer> {
                     rounds,
                     seconds);
             for (Table table : only == null ? List.of(Table.values()) : only) {
+                if (table.needsGpu() && !smoke && !Setting.hasGpu("PyTorch")) {
+                    out.printf("%nPyTorch finds no GPU here: the table %s is left out%n", table);
+                    continue;
+                }
                 Measurements measurements = new Measurements(seconds, peers, progress);
                 List<Case> cases = table.cases(smoke).stream()
                         .filter(each -> peers != null || !each.isPython())

@@ -14,7 +14,21 @@ final class Setting implements AutoCloseable {
     private final NDManager manager;
 
     Setting(String engine) {
-        manager = Engine.getEngine(engine).newBaseManager(Device.cpu());
+        this(engine, Device.cpu());
+    }
+
+    Setting(String engine, Device device) {
+        manager = Engine.getEngine(engine).newBaseManager(device);
+    }
+
+    /** Whether an engine finds a GPU. */
+    static boolean hasGpu(String engine) {
+        return Engine.getEngine(engine).getGpuCount() > 0;
+    }
+
+    /** The first GPU, or where there is none the CPU. */
+    static Device gpuOrCpu(String engine) {
+        return hasGpu(engine) ? Device.gpu() : Device.cpu();
     }
 
     NDManager manager() {

@@ -150,6 +150,45 @@ enum Table {
         Map<String, Case> columns(String shape) {
             return inOrder(column("bare add", jmh("bareAdd", "PyTorch", shape)));
         }
+    },
+
+    GPU(
+            "The encodings added, on a GPU",
+            "GpuBenchmark",
+            "block",
+            List.of(
+                    "1x1x512:FLOAT32",
+                    "32x128x512:FLOAT32",
+                    "8x2048x1024:FLOAT32",
+                    "64x8192x1024:FLOAT32",
+                    "1x1x512:FLOAT16",
+                    "32x128x512:FLOAT16",
+                    "8x2048x1024:FLOAT16",
+                    "64x8192x1024:FLOAT16",
+                    "128x8192x2048:FLOAT16")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return inOrder(
+                    column("copy", jmh("copy", "PyTorch", shape)),
+                    column("bare add", jmh("bareAdd", "PyTorch", shape)));
+        }
+
+        @Override
+        boolean needsGpu() {
+            return true;
+        }
+    },
+
+    GPU_EXPLICIT("The same with explicit positions", "GpuBenchmark", "explicit", GPU.shapes) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return GPU.columns(shape);
+        }
+
+        @Override
+        boolean needsGpu() {
+            return true;
+        }
     };
 
     private final String title;
@@ -182,6 +221,11 @@ enum Table {
         return ordered;
     }
 
+    /** Whether it says something about GPUs alone. */
+    boolean needsGpu() {
+        return false;
+    }
+
     /** What a perfect implementation reads and writes; 0 where that is not shown. */
     double rooflineBytes(String shape) {
         return 0;
@@ -206,9 +250,11 @@ enum Table {
     }
 
     private static String smaller(String shape) {
-        return Arrays.stream(shape.split("x", -1))
+        String[] parts = shape.split(":", 2);
+        String sizes = Arrays.stream(parts[0].split("x", -1))
                 .map(size -> size.length() > 3 ? "128" : size)
                 .collect(Collectors.joining("x"));
+        return parts.length == 1 ? sizes : sizes + ":" + parts[1];
     }
 
     /** Everything that is measured for this table. */
@@ -248,7 +294,7 @@ enum Table {
         out.printf("%n#### %s%n%n%s garbage, bytes | fresh pages |%n%s --- | --- |%n", title, header, rule);
         for (String shape : measured) {
             Case own = own(shape);
-            out.printf("| %s |", shape.replace("x", " × "));
+            out.printf("| %s |", shape.replace("x", " × ").replace(":", ", "));
             if (hasRoofline) {
                 double copied = measurements.median(columns(shape).get("copy"));
                 double copiedBytes = 2 * 4.0 * Setting.shape(shape).size();
