@@ -7,12 +7,15 @@ import java.io.Reader;
 import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Properties;
 
 /**
- * The folder that keeps a trained encoder: {@code encoder-0000.params} as DJL writes it, the sizes in
- * {@code encoder.properties}, {@code vocabulary.txt} with one word a line, and {@code serving.properties}, which tells DJL's
+ * The folder that keeps a trained encoder: {@code encoder-0000.params} as DJL writes it, the sizes and the parameters' checksum
+ * in {@code encoder.properties}, {@code vocabulary.txt} with one word a line, and {@code serving.properties}, which tells DJL's
  * {@link ai.djl.repository.zoo.Criteria} which classes make a working model of them.
  */
 final class EncoderFolder {
@@ -20,7 +23,9 @@ final class EncoderFolder {
     /** What DJL calls the model. */
     static final String MODEL = "encoder";
 
+    private static final String PARAMETERS = MODEL + "-0000.params";
     private static final String SIZES = "encoder.properties";
+    private static final String CHECKSUM = "parametersSha256";
     private static final String WORDS = "vocabulary.txt";
     private static final String SERVING = "serving.properties";
 
@@ -51,7 +56,6 @@ final class EncoderFolder {
         sizes.setProperty("heads", Integer.toString(spec.heads()));
         sizes.setProperty("feedForwardSize", Integer.toString(spec.feedForwardSize()));
         sizes.setProperty("dropoutRate", Float.toString(spec.dropoutRate()));
-        write(sizes, folder.resolve(SIZES));
         Properties serving = new Properties();
         serving.setProperty("option.modelName", MODEL);
         serving.setProperty("blockFactory", EncoderBlockFactory.class.getName());
@@ -60,6 +64,16 @@ final class EncoderFolder {
         Files.write(folder.resolve(WORDS), vocabulary.words());
         trained.setProperty("Epoch", "0");
         trained.save(folder, MODEL);
+        sizes.setProperty(CHECKSUM, sha256(folder.resolve(PARAMETERS)));
+        write(sizes, folder.resolve(SIZES));
+    }
+
+    private static String sha256(Path file) throws IOException {
+        try {
+            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(file)));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java platform has SHA-256", e);
+        }
     }
 
     private static void write(Properties properties, Path file) throws IOException {
@@ -68,14 +82,60 @@ final class EncoderFolder {
         }
     }
 
-    /** The sizes of the encoder in a folder. */
-    static EncoderSpec readSpec(Path folder) throws IOException, MalformedModelException {
+    /**
+     * Refuses parameters that are not the ones that were saved. DJL would believe the lengths in a damaged file, whatever
+     * memory they ask for, and every number in it.
+     */
+    static void requireIntact(Path folder) throws IOException, MalformedModelException {
+        String saved = required(sizes(folder), CHECKSUM);
+        String found = sha256(folder.resolve(PARAMETERS));
+        if (!found.equals(saved)) {
+            throw new MalformedModelException(PARAMETERS + " is damaged or of another model: its SHA-256 is " + found
+                    + ", " + SIZES + " says " + saved);
+        }
+    }
+
+    /** What the user is told of a folder that does not load. */
+    static UserError unreadable(Path folder, Exception e) {
+        return new UserError(
+                "model folder '" + folder + "' cannot be read (" + summary(e)
+                        + "): train the model again, or name another folder with --model",
+                e);
+    }
+
+    /** What the innermost cause that knows these files says, or else the innermost of all. */
+    private static String summary(Throwable e) {
+        Throwable told = e;
+        for (Throwable each = e; each != null; each = each.getCause()) {
+            told = told instanceof MalformedModelException && !(each instanceof MalformedModelException) ? told : each;
+        }
+        String message = String.valueOf(told.getMessage()).lines().findFirst().orElse("");
+        return told instanceof MalformedModelException
+                ? message
+                : told.getClass().getSimpleName() + ": " + message;
+    }
+
+    /** Refuses a folder that is not there. */
+    static void requireThere(Path folder) {
+        if (!Files.isDirectory(folder)) {
+            throw new UserError("model folder '" + folder + "' is not there: train a model first, or name its folder"
+                    + " with --model");
+        }
+    }
+
+    private static Properties sizes(Path folder) throws IOException, MalformedModelException {
         Properties sizes = new Properties();
         try (Reader in = Files.newBufferedReader(folder.resolve(SIZES))) {
             sizes.load(in);
         } catch (IllegalArgumentException e) {
             throw new MalformedModelException(SIZES + " is no file of properties: " + e.getMessage(), e);
         }
+        return sizes;
+    }
+
+    /** The sizes of the encoder in a folder. */
+    static EncoderSpec readSpec(Path folder) throws IOException, MalformedModelException {
+        Properties sizes = sizes(folder);
         return new EncoderSpec(
                 encoding(sizes),
                 number(sizes, "vocabularySize"),

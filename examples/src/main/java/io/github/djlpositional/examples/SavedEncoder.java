@@ -13,7 +13,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.training.ParameterStore;
 import ai.djl.translate.TranslateException;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -44,33 +43,19 @@ final class SavedEncoder implements AutoCloseable {
 
     /** Loads a folder that {@link EncoderFolder#save} wrote, into new objects. */
     static SavedEncoder load(Path folder, Engine engine, Device device) {
-        if (!Files.isDirectory(folder)) {
-            throw new UserError("model folder '" + folder + "' is not there: train a model first, or name its folder"
-                    + " with --model");
-        }
+        EncoderFolder.requireThere(folder);
         Model model = newModel(engine, device);
         try {
+            EncoderFolder.requireIntact(folder);
             EncoderSpec spec = EncoderFolder.readSpec(folder);
             Vocabulary vocabulary = EncoderFolder.readVocabulary(folder, spec);
             model.setBlock(new TransformerEncoder(spec));
             model.load(folder, EncoderFolder.MODEL);
-            // DJL takes a file that does not begin as its own do for one of the engine's, and loads nothing
-            if (!model.getBlock().isInitialized()) {
-                throw new MalformedModelException("its parameters are no file of DJL's");
-            }
             return new SavedEncoder(model, vocabulary, spec.maxWords());
         } catch (IOException | MalformedModelException | RuntimeException e) {
             model.close();
-            throw new UserError(
-                    "model folder '" + folder + "' cannot be read (" + summary(e)
-                            + "): train the model again, or name another folder with --model",
-                    e);
+            throw EncoderFolder.unreadable(folder, e);
         }
-    }
-
-    private static String summary(Throwable e) {
-        String message = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
-        return e instanceof MalformedModelException ? message : e.getClass().getSimpleName() + ": " + message;
     }
 
     /**
@@ -100,7 +85,7 @@ final class SavedEncoder implements AutoCloseable {
      * @return what each of its words looks at
      */
     AttentionMaps attentionOf(String sentence) {
-        List<String> words = WordOrderTranslator.wordsOf(sentence);
+        List<String> words = SentenceTranslator.wordsOf(sentence);
         List<String> taken = words.subList(0, Math.min(words.size(), maxWords));
         try (NDManager manager = model.getNDManager().newSubManager()) {
             NDList ids = new NDList(manager.create(vocabulary.idsOf(taken)).expandDims(0));

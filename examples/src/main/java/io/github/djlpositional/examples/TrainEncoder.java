@@ -31,7 +31,7 @@ import picocli.CommandLine.Spec;
         name = "train-encoder",
         mixinStandardHelpOptions = true,
         version = "djl-positional examples 0.1.0",
-        subcommands = {JudgeSentences.class, CompareEncodings.class},
+        subcommands = {JudgeSentences.class, CompareEncodings.class, ServeUnderLoad.class},
         sortOptions = false,
         description = {
             "Train small transformer encoders to tell sentences in order from shuffled ones,",

@@ -18,7 +18,8 @@ import java.util.List;
  * A small sentence classifier after the paper's encoder: input embedding, N layers, the mean over the tokens, and a linear
  * head.
  *
- * <p>Input: token ids (B, T), integer, {@link #PADDING} after a sentence's end. Output: one score for each class, (B, 2).
+ * <p>Input: token ids (B, T), integer, {@link #PADDING} after a sentence's end. Output: one score for each class, (B, 2), and,
+ * if it was asked for, that mean, the sentence's embedding, (B, D).
  */
 public final class TransformerEncoder extends AbstractBlock {
 
@@ -28,6 +29,7 @@ public final class TransformerEncoder extends AbstractBlock {
     private static final int CLASSES = 2;
 
     private final int embeddingSize;
+    private final boolean returnsEmbedding;
     private final Block input;
     private final List<EncoderLayer> layers = new ArrayList<>();
     private final Block head;
@@ -38,7 +40,18 @@ public final class TransformerEncoder extends AbstractBlock {
      * @param spec the sizes and the kind of positional encoding
      */
     public TransformerEncoder(EncoderSpec spec) {
+        this(spec, false);
+    }
+
+    /**
+     * Builds an encoder of the given sizes, to judge sentences and to turn them into vectors.
+     *
+     * @param spec the sizes and the kind of positional encoding
+     * @param returnsEmbedding whether a forward returns the embedding beside the scores; a loss takes the scores alone
+     */
+    public TransformerEncoder(EncoderSpec spec, boolean returnsEmbedding) {
         embeddingSize = spec.embeddingSize();
+        this.returnsEmbedding = returnsEmbedding;
         InputEmbeddingBlock.Builder embedding = InputEmbeddingBlock.builder()
                 .setVocabularySize(spec.vocabularySize())
                 .setEmbeddingSize(embeddingSize)
@@ -62,7 +75,11 @@ public final class TransformerEncoder extends AbstractBlock {
         }
         NDArray sum = x.mul(isToken.expandDims(2)).sum(new int[] {1});
         NDArray mean = sum.div(isToken.sum(new int[] {1}, true));
-        return head.forward(store, new NDList(mean), training);
+        NDList outputs = head.forward(store, new NDList(mean), training);
+        if (returnsEmbedding) {
+            outputs.add(mean);
+        }
+        return outputs;
     }
 
     private static NDArray isToken(NDList inputs) {
@@ -96,6 +113,8 @@ public final class TransformerEncoder extends AbstractBlock {
 
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
-        return new Shape[] {new Shape(inputShapes[0].get(0), CLASSES)};
+        long batch = inputShapes[0].get(0);
+        Shape scores = new Shape(batch, CLASSES);
+        return returnsEmbedding ? new Shape[] {scores, new Shape(batch, embeddingSize)} : new Shape[] {scores};
     }
 }

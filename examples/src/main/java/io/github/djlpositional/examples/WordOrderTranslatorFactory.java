@@ -3,6 +3,7 @@ package io.github.djlpositional.examples;
 import ai.djl.MalformedModelException;
 import ai.djl.Model;
 import ai.djl.modality.Classifications;
+import ai.djl.translate.ArgumentsUtil;
 import ai.djl.translate.TranslateException;
 import ai.djl.translate.Translator;
 import ai.djl.translate.TranslatorFactory;
@@ -16,7 +17,8 @@ import java.util.Set;
 
 /**
  * Makes what turns a sentence into the encoder's input, and its scores into {@link Classifications} of the classes
- * {@code in order} and {@code shuffled}.
+ * {@code in order} and {@code shuffled}; or into a {@link Judgement}, from an encoder that was loaded with the argument
+ * {@value EncoderBlockFactory#EMBEDDING}.
  */
 public final class WordOrderTranslatorFactory implements TranslatorFactory, Serializable {
 
@@ -27,14 +29,15 @@ public final class WordOrderTranslatorFactory implements TranslatorFactory, Seri
 
     @Override
     public Set<Pair<Type, Type>> getSupportedTypes() {
-        return Set.of(new Pair<>(String.class, Classifications.class));
+        return Set.of(new Pair<>(String.class, Classifications.class), new Pair<>(String.class, Judgement.class));
     }
 
     /**
      * {@inheritDoc}
      *
      * @throws TranslateException if the model's folder has no vocabulary, or another than its sizes say
-     * @throws IllegalArgumentException for other types than a String and Classifications
+     * @throws IllegalArgumentException for other types than a String and Classifications or a Judgement, or if the encoder
+     *     was not loaded for these
      */
     @Override
     @SuppressWarnings("unchecked") // the types are checked
@@ -42,13 +45,22 @@ public final class WordOrderTranslatorFactory implements TranslatorFactory, Seri
             throws TranslateException {
         if (!isSupported(input, output)) {
             throw new IllegalArgumentException(input.getName() + " to " + output.getName()
-                    + ": allowed is String to Classifications; set these types in the Criteria");
+                    + ": allowed is String to Classifications or Judgement; set these types in the Criteria");
+        }
+        boolean embeds = output == Judgement.class;
+        if (embeds != ArgumentsUtil.booleanValue(arguments, EncoderBlockFactory.EMBEDDING)) {
+            throw new IllegalArgumentException("the argument " + EncoderBlockFactory.EMBEDDING + " is "
+                    + arguments.get(EncoderBlockFactory.EMBEDDING) + " for String to " + output.getSimpleName()
+                    + ": allowed is true for Judgement alone; set it in the Criteria with optArgument");
         }
         Path folder = model.getModelPath();
         try {
             EncoderSpec spec = EncoderFolder.readSpec(folder);
+            Vocabulary vocabulary = EncoderFolder.readVocabulary(folder, spec);
             return (Translator<I, O>)
-                    new WordOrderTranslator(EncoderFolder.readVocabulary(folder, spec), spec.maxWords());
+                    (embeds
+                            ? new JudgementTranslator(vocabulary, spec.maxWords())
+                            : new WordOrderTranslator(vocabulary, spec.maxWords()));
         } catch (IOException | MalformedModelException e) {
             throw new TranslateException("model folder '" + folder + "' cannot be read: " + e.getMessage(), e);
         }

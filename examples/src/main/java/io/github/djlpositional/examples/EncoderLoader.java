@@ -1,0 +1,47 @@
+package io.github.djlpositional.examples;
+
+import ai.djl.Device;
+import ai.djl.MalformedModelException;
+import ai.djl.engine.Engine;
+import ai.djl.repository.zoo.Criteria;
+import ai.djl.repository.zoo.ModelNotFoundException;
+import ai.djl.repository.zoo.ZooModel;
+import java.io.IOException;
+import java.nio.file.Path;
+
+/** Loads a saved encoder as one model for many threads, each of which makes a predictor of its own from it. */
+public final class EncoderLoader {
+
+    private EncoderLoader() {}
+
+    /**
+     * Loads an encoder.
+     *
+     * @param <O> what it answers
+     * @param folder where {@code train-encoder} saved it
+     * @param engine what computes
+     * @param device where
+     * @param answers {@code Classifications} or {@link Judgement}
+     * @return the model; closed by the caller
+     * @throws UserError if the folder is not there or cannot be read
+     */
+    public static <O> ZooModel<String, O> load(Path folder, Engine engine, Device device, Class<O> answers) {
+        EncoderFolder.requireThere(folder);
+        // what serving.properties says too: named here, since a folder of somebody else's could name any class
+        Criteria<String, O> criteria = Criteria.builder()
+                .setTypes(String.class, answers)
+                .optModelPath(folder)
+                .optModelName(EncoderFolder.MODEL)
+                .optArgument("blockFactory", new EncoderBlockFactory())
+                .optArgument(EncoderBlockFactory.EMBEDDING, answers == Judgement.class)
+                .optTranslatorFactory(new WordOrderTranslatorFactory())
+                .optEngine(engine.getEngineName())
+                .optDevice(device)
+                .build();
+        try {
+            return criteria.loadModel();
+        } catch (IOException | ModelNotFoundException | MalformedModelException | RuntimeException e) {
+            throw EncoderFolder.unreadable(folder, e);
+        }
+    }
+}

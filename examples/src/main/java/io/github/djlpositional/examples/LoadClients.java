@@ -1,0 +1,140 @@
+package io.github.djlpositional.examples;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.DoubleAccumulator;
+import java.util.function.Function;
+import org.HdrHistogram.Histogram;
+import org.HdrHistogram.Recorder;
+
+/**
+ * Clients that ask one sentence after the other, each as soon as it has the answer to the one before, and compare every
+ * answer with the one that is known to be right.
+ */
+final class LoadClients implements AutoCloseable {
+
+    /** How long a client waits for an answer before it counts as none. */
+    private static final long PATIENCE_SECONDS = 60;
+
+    /** Latencies are kept to three digits. */
+    static final int DIGITS = 3;
+
+    /**
+     * A sentence and the probability that its words are in order.
+     *
+     * @param sentence what is asked
+     * @param inOrder what must be answered
+     */
+    record Known(String sentence, double inOrder) {}
+
+    private final List<Known> known;
+    private final double tolerance;
+    private final Function<String, CompletableFuture<Double>> server;
+    private final List<Thread> threads = new ArrayList<>();
+    private final Recorder latencies = new Recorder(DIGITS);
+    private final AtomicLong wrong = new AtomicLong();
+    private final AtomicReference<String> firstWrong = new AtomicReference<>();
+    private final DoubleAccumulator greatestDifference = new DoubleAccumulator(Math::max, 0);
+    private volatile boolean isClosed;
+
+    /**
+     * Starts the clients.
+     *
+     * @param clients how many
+     * @param known what they ask, all of it, each client from another place on
+     * @param tolerance how far an answer may be from the one known
+     * @param server what they ask
+     */
+    LoadClients(int clients, List<Known> known, double tolerance, Function<String, CompletableFuture<Double>> server) {
+        this.known = known;
+        this.tolerance = tolerance;
+        this.server = server;
+        for (int i = 0; i < clients; i++) {
+            int from = (int) ((long) i * known.size() / clients);
+            Thread thread = new Thread(() -> askFrom(from), "client-" + i);
+            thread.start();
+            threads.add(thread);
+        }
+    }
+
+    private void askFrom(int from) {
+        for (int i = from; !isClosed; i = (i + 1) % known.size()) {
+            ask(known.get(i));
+        }
+    }
+
+    private void ask(Known question) {
+        long start = System.nanoTime();
+        try {
+            double answer = server.apply(question.sentence)
+                    .orTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS)
+                    .join();
+            latencies.recordValue(System.nanoTime() - start);
+            double difference = Math.abs(answer - question.inOrder);
+            greatestDifference.accumulate(difference);
+            // not "difference > tolerance": NaN is wrong too
+            if (!(difference <= tolerance)) {
+                countWrong(question, Double.toString(answer));
+            }
+        } catch (RuntimeException e) {
+            countWrong(question, e.toString());
+        }
+    }
+
+    private void countWrong(Known question, String answer) {
+        wrong.incrementAndGet();
+        firstWrong.compareAndSet(
+                null,
+                String.format(
+                        Locale.ROOT,
+                        "'%s': %s instead of %s, allowed is a difference of %s",
+                        question.sentence,
+                        answer,
+                        question.inOrder,
+                        tolerance));
+    }
+
+    /** The latencies in nanoseconds since the last call. */
+    Histogram newLatencies() {
+        return latencies.getIntervalHistogram();
+    }
+
+    /** How many answers were wrong, or none. */
+    long wrong() {
+        return wrong.get();
+    }
+
+    /** The first wrong answer, or null. */
+    String firstWrong() {
+        return firstWrong.get();
+    }
+
+    /** The greatest difference between an answer and the one known. */
+    double greatestDifference() {
+        return greatestDifference.get();
+    }
+
+    /** Ends the clients, each after the answer that it waits for. */
+    @Override
+    public void close() {
+        isClosed = true;
+        boolean wasInterrupted = false;
+        for (Thread thread : threads) {
+            while (thread.isAlive()) {
+                try {
+                    thread.join();
+                } catch (InterruptedException e) {
+                    wasInterrupted = true;
+                }
+            }
+        }
+        if (wasInterrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,212 @@
+package io.github.djlpositional.examples;
+
+import ai.djl.MalformedModelException;
+import ai.djl.engine.Engine;
+import ai.djl.inference.Predictor;
+import ai.djl.modality.Classifications;
+import ai.djl.repository.zoo.ZooModel;
+import ai.djl.translate.TranslateException;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.format.DateTimeParseException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+import picocli.CommandLine.TypeConversionException;
+
+/**
+ * Serves many clients at once with one model, and measures it: how many answers a second, how long each took, whether every
+ * one is right, and whether memory grows.
+ */
+@Command(
+        name = "serve",
+        mixinStandardHelpOptions = true,
+        sortOptions = false,
+        description = {
+            "Serve a saved model to many clients at once, and measure throughput, latency and memory;",
+            "every answer is compared with that of one thread and one sentence at a time."
+        })
+final class ServeUnderLoad implements Callable<Integer> {
+
+    /** Enough for every length to come in every company. */
+    private static final int SENTENCES = 2000;
+
+    private static final Duration REPORT_EVERY = Duration.ofSeconds(5);
+    private static final double NANOS_PER_SECOND = 1e9;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private EngineOptions engineOptions;
+
+    @Option(
+            names = "--model",
+            paramLabel = "FOLDER",
+            defaultValue = "model",
+            description = "Where the model was saved (default: ${DEFAULT-VALUE}).")
+    private Path folder;
+
+    @Option(
+            names = "--threads",
+            paramLabel = "N",
+            description = "How many threads predict (default: one for each core).")
+    private int threads = Runtime.getRuntime().availableProcessors();
+
+    @Option(
+            names = "--clients",
+            paramLabel = "N",
+            defaultValue = "64",
+            description = "How many clients ask, each one sentence after the other (default: ${DEFAULT-VALUE}).")
+    private int clients;
+
+    @Option(
+            names = "--batch",
+            paramLabel = "N",
+            defaultValue = "32",
+            description = "The greatest number of sentences that are predicted together (default: ${DEFAULT-VALUE}).")
+    private int largestBatch;
+
+    @Option(
+            names = "--duration",
+            paramLabel = "TIME",
+            defaultValue = "2m",
+            converter = TimeConverter.class,
+            description = "For how long, such as 30s or 2m (default: ${DEFAULT-VALUE}).")
+    private Duration duration;
+
+    /** Reads 30s, 2m and 1h30m. */
+    static final class TimeConverter implements ITypeConverter<Duration> {
+        @Override
+        public Duration convert(String value) {
+            try {
+                Duration time = Duration.parse("PT" + value);
+                if (!time.isNegative() && !time.isZero()) {
+                    return time;
+                }
+                throw new TypeConversionException(refusal(value));
+            } catch (DateTimeParseException e) {
+                throw (TypeConversionException) new TypeConversionException(refusal(value)).initCause(e);
+            }
+        }
+
+        private static String refusal(String value) {
+            return "'" + value
+                    + "' is no time above zero: allowed are hours, minutes and seconds; write it as 30s or 2m";
+        }
+    }
+
+    @Override
+    public Integer call() throws IOException, MalformedModelException, TranslateException, InterruptedException {
+        requireAtLeastOne("--threads", threads);
+        requireAtLeastOne("--clients", clients);
+        requireAtLeastOne("--batch", largestBatch);
+        EngineOptions.useOneThreadForEachForward();
+        Engine engine = engineOptions.startEngine();
+        PrintWriter out = spec.commandLine().getOut();
+        try (ZooModel<String, Classifications> model =
+                EncoderLoader.load(folder, engine, engineOptions.deviceOf(engine), Classifications.class)) {
+            EncoderSpec sizes = EncoderFolder.readSpec(folder);
+            List<LoadClients.Known> known = answeredOneByOne(model, sizes.maxWords());
+            out.printf(
+                    "%d threads with a predictor each, %d clients, batches of up to %d; %s %s%n%n",
+                    threads, clients, largestBatch, engine.getEngineName(), engine.getVersion());
+            return serve(model, known, tolerance(sizes), out);
+        }
+    }
+
+    /**
+     * How far a probability may be from that of the sentence alone, whose sums are added up in another order.
+     *
+     * <p>A float sum of n terms is off by at most n·2⁻²⁴ of the sum of their magnitudes. The longest sum here has as many terms
+     * as the feed-forward network is wide, or a vector long, or a sentence. A score passes 6 sums in each layer, one after the
+     * other, and those of the mean and of the head; layer normalization keeps the vectors between them at the same size. A
+     * probability of two classes changes by a quarter of what the difference of their scores does, and both scores are off.
+     */
+    private static double tolerance(EncoderSpec sizes) {
+        int longestSum = Math.max(sizes.feedForwardSize(), Math.max(sizes.embeddingSize(), sizes.maxWords()));
+        int sums = 6 * sizes.layers() + 2;
+        return longestSum * Math.pow(2, -24) * sums / 2;
+    }
+
+    private void requireAtLeastOne(String option, int value) {
+        if (value < 1) {
+            throw new ParameterException(spec.commandLine(), option + " " + value + " is too small: give 1 or more");
+        }
+    }
+
+    /** What must be answered: what one thread answers to one sentence at a time. */
+    private static List<LoadClients.Known> answeredOneByOne(ZooModel<String, Classifications> model, int maxWords)
+            throws IOException, TranslateException {
+        List<LoadClients.Known> known = new ArrayList<>();
+        try (Predictor<String, Classifications> predictor = model.newPredictor()) {
+            for (String sentence : MixedSentences.of(SENTENCES, maxWords, 1)) {
+                known.add(new LoadClients.Known(sentence, inOrder(predictor.predict(sentence))));
+            }
+        }
+        return known;
+    }
+
+    private static double inOrder(Classifications judged) {
+        return judged.get(WordOrderTranslator.IN_ORDER).getProbability();
+    }
+
+    private int serve(
+            ZooModel<String, Classifications> model, List<LoadClients.Known> known, double tolerance, PrintWriter out)
+            throws IOException, InterruptedException {
+        LoadReport report = new LoadReport(out);
+        ResidentMemory memory = new ResidentMemory();
+        LoadClients asking;
+        try (DynamicBatcher<String, Classifications> batcher = new DynamicBatcher<>(model, threads, largestBatch);
+                LoadClients started = new LoadClients(
+                        clients,
+                        known,
+                        tolerance,
+                        sentence -> batcher.ask(sentence).thenApply(ServeUnderLoad::inOrder))) {
+            asking = started;
+            long start = System.nanoTime();
+            long elapsed = 0;
+            while (elapsed < duration.toNanos()) {
+                long left = Duration.ofNanos(duration.toNanos() - elapsed).toMillis();
+                Thread.sleep(Math.min(REPORT_EVERY.toMillis(), 1 + left));
+                long before = elapsed;
+                elapsed = System.nanoTime() - start;
+                memory.sample(elapsed);
+                report.addInterval(
+                        Duration.ofNanos(elapsed),
+                        (elapsed - before) / NANOS_PER_SECOND,
+                        started.newLatencies(),
+                        batcher.meanBatchSize(),
+                        memory);
+            }
+            report.printAll(elapsed / NANOS_PER_SECOND, batcher.meanBatchSize(), memory);
+        }
+        out.printf(
+                Locale.ROOT,
+                "%nWrong answers: %d; the greatest difference is %.1e, allowed is %.1e.%n",
+                asking.wrong(),
+                asking.greatestDifference(),
+                tolerance);
+        out.printf("Resident memory over the second half: %s.%n", memory.growth());
+        out.flush();
+        if (asking.wrong() > 0) {
+            spec.commandLine()
+                    .getErr()
+                    .println("error: " + asking.wrong() + " answers are not those of one thread, the first to "
+                            + asking.firstWrong());
+            return CommandLine.ExitCode.SOFTWARE;
+        }
+        return CommandLine.ExitCode.OK;
+    }
+}

@@ -1,0 +1,159 @@
+package io.github.djlpositional.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.Device;
+import ai.djl.engine.Engine;
+import ai.djl.inference.Predictor;
+import ai.djl.modality.Classifications;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.repository.zoo.ZooModel;
+import ai.djl.translate.TranslateException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A model that is loaded once, and what its predictors answer. */
+class EncoderLoaderTest {
+
+    /** As {@link ServeUnderLoad} derives it for three layers of width 256. */
+    private static final double TOLERANCE = 1.5e-4;
+
+    @TempDir
+    private Path folder;
+
+    private <O> ZooModel<String, O> load(String engine, Class<O> answers) {
+        SmallEncoder.saveTo(folder, engine);
+        return EncoderLoader.load(folder, Engine.getEngine(engine), Device.cpu(), answers);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
+    void sentencesOfAllLengthsHaveTheSameAnswersTogetherAsAlone(String engine) throws Exception {
+        List<String> sentences = MixedSentences.of(64, 16, 5);
+        try (ZooModel<String, Classifications> model = load(engine, Classifications.class);
+                Predictor<String, Classifications> predictor = model.newPredictor()) {
+            List<Double> alone = new ArrayList<>();
+            for (String sentence : sentences) {
+                alone.add(predictor.predict(sentence).get("in order").getProbability());
+            }
+            List<Classifications> together = predictor.batchPredict(sentences);
+            for (int i = 0; i < sentences.size(); i++) {
+                assertThat(together.get(i).get("in order").getProbability())
+                        .as(sentences.get(i))
+                        .isCloseTo(alone.get(i), within(TOLERANCE));
+            }
+            assertThat(alone).doesNotHaveDuplicates();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
+    void batchIsAsLongAsItsLongestSentence(String engine) throws Exception {
+        try (ZooModel<String, Classifications> model = load(engine, Classifications.class);
+                NDManager manager = model.getNDManager().newSubManager();
+                Predictor<String, Classifications> predictor = model.newPredictor()) {
+            Predictor.PredictorContext context = new Predictor.PredictorContext(model, manager, null);
+            NDList batch = model.getTranslator()
+                    .batchProcessInput(context, List.of("books", "a person who writes books", "a b"));
+            assertThat(batch.singletonOrThrow().getShape()).isEqualTo(new Shape(3, 5));
+            assertThat(predictor.batchPredict(List.of("books", "a b"))).hasSize(2);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
+    void judgementHasTheProbabilityAndTheVectorThatItComesFrom(String engine) throws Exception {
+        String sentence = "a person who writes books";
+        Judgement judgement;
+        Judgement other;
+        try (ZooModel<String, Judgement> model = load(engine, Judgement.class);
+                Predictor<String, Judgement> predictor = model.newPredictor()) {
+            List<Judgement> both = predictor.batchPredict(List.of(sentence, "books who a writes person"));
+            judgement = both.get(0);
+            other = both.get(1);
+        }
+        try (SavedEncoder saved = SavedEncoder.load(folder, Engine.getEngine(engine), Device.cpu())) {
+            assertThat(judgement.inOrder())
+                    .isCloseTo(saved.judge(List.of(sentence)).get(0), within(TOLERANCE));
+        }
+        assertThat(judgement.embedding()).hasSize(64).isNotEqualTo(other.embedding());
+        // each token's vector leaves the last layer normalized: its mean over the dimensions is 0, and so is that of
+        // their mean
+        assertThat(judgement.embedding().stream()
+                        .mapToDouble(Float::doubleValue)
+                        .average()
+                        .orElseThrow())
+                .isCloseTo(0, within(0.05));
+    }
+
+    @Test
+    void modelForClassificationsGivesNoJudgements() throws Exception {
+        try (ZooModel<String, Classifications> model = load("PyTorch", Classifications.class)) {
+            assertThatThrownBy(() -> new WordOrderTranslatorFactory()
+                            .newInstance(String.class, Judgement.class, model, Map.of()))
+                    .hasMessage("the argument embedding is null for String to Judgement:"
+                            + " allowed is true for Judgement alone; set it in the Criteria with optArgument");
+        }
+    }
+
+    @Test
+    void sentenceThatIsRefusedDoesNotTakeItsBatchWithIt() throws Exception {
+        try (ZooModel<String, Classifications> model = load("PyTorch", Classifications.class)) {
+            List<CompletableFuture<Classifications>> answers = new ArrayList<>();
+            try (DynamicBatcher<String, Classifications> batcher = new DynamicBatcher<>(model, 1, 8)) {
+                for (String sentence : List.of("a b", "...", "b a", "a", "?", "c d e")) {
+                    answers.add(batcher.ask(sentence));
+                }
+            }
+            assertThat(answers)
+                    .filteredOn(CompletableFuture::isCompletedExceptionally)
+                    .hasSize(2);
+            assertThat(answers.get(5).get().get("in order").getProbability()).isBetween(0.0, 1.0);
+            assertThatThrownBy(() -> answers.get(1).get())
+                    .isInstanceOf(ExecutionException.class)
+                    .hasCauseInstanceOf(TranslateException.class)
+                    .hasRootCauseMessage("the sentence '...' has no word: give one or more");
+        }
+    }
+
+    @Test
+    void closedBatcherHasAnsweredEverythingAndTakesNoMore() throws Exception {
+        try (ZooModel<String, Classifications> model = load("PyTorch", Classifications.class)) {
+            List<CompletableFuture<Classifications>> answers = new ArrayList<>();
+            DynamicBatcher<String, Classifications> batcher = new DynamicBatcher<>(model, 2, 4);
+            try (batcher) {
+                for (String sentence : MixedSentences.of(100, 16, 1)) {
+                    answers.add(batcher.ask(sentence));
+                }
+            }
+            assertThat(answers).allMatch(CompletableFuture::isDone);
+            assertThat(batcher.meanBatchSize()).isBetween(1.0, 4.0);
+            assertThatThrownBy(() -> batcher.ask("a b")).hasMessage("the batcher is closed: ask before");
+        }
+    }
+
+    @Test
+    void folderOfSomebodyElseRunsNothingOfTheirs() throws Exception {
+        SmallEncoder.saveTo(folder, "PyTorch");
+        Files.writeString(
+                folder.resolve("serving.properties"),
+                "blockFactory=java.lang.Runtime\ntranslatorFactory=java.lang.Runtime\noption.modelName=other\n");
+        try (ZooModel<String, Classifications> model =
+                EncoderLoader.load(folder, Engine.getEngine("PyTorch"), Device.cpu(), Classifications.class)) {
+            assertThat(model.getBlock()).isInstanceOf(TransformerEncoder.class);
+        }
+    }
+}

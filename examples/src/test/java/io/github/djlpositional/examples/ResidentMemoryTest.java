@@ -1,0 +1,37 @@
+package io.github.djlpositional.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+
+class ResidentMemoryTest {
+
+    @Test
+    void growsAsTheSecondHalfDoes() {
+        ResidentMemory memory = new ResidentMemory();
+        double[] megabytes = {100, 300, 400, 400, 405, 410, 415};
+        for (int i = 0; i < megabytes.length; i++) {
+            memory.add(i / 2.0, megabytes[i]);
+        }
+        assertThat(memory.growth()).isEqualTo("+10.0 MB per minute");
+        assertThat(memory.latest()).isEqualTo("415 MB");
+    }
+
+    @Test
+    void isUnknownWithoutSamples() {
+        assertThat(new ResidentMemory().growth()).isEqualTo("unknown");
+        assertThat(new ResidentMemory().latest()).isEqualTo("unknown");
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void isThatOfThisProcess() throws Exception {
+        ResidentMemory memory = new ResidentMemory();
+        memory.sample(0);
+        int megabytes = Integer.parseInt(memory.latest().replace(" MB", ""));
+        // no JVM that runs tests is smaller
+        assertThat(megabytes).isBetween(30, 64 * 1024);
+    }
+}

@@ -1,0 +1,89 @@
+package io.github.djlpositional.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ServeUnderLoadTest {
+
+    @TempDir
+    private Path folder;
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private int serve(String... args) {
+        String[] given = new String[args.length + 3];
+        given[0] = "serve";
+        given[1] = "--model";
+        given[2] = folder.toString();
+        System.arraycopy(args, 0, given, 3, args.length);
+        return TrainEncoder.commandLine()
+                .setOut(new PrintWriter(out))
+                .setErr(new PrintWriter(err))
+                .execute(given);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"PyTorch", "MXNet"})
+    void manyClientsGetTheAnswersOfOneThread(String engine) {
+        SmallEncoder.saveTo(folder, engine);
+        int status = serve("--engine", engine, "--threads", "3", "--clients", "12", "--batch", "5", "--duration", "3s");
+        assertThat(err.toString()).isEmpty();
+        assertThat(status).isZero();
+        assertThat(out.toString())
+                .contains("3 threads with a predictor each, 12 clients, batches of up to 5; " + engine)
+                .containsPattern("all +[\\d,]+ ")
+                .contains("Wrong answers: 0; ")
+                .contains("Resident memory over the second half: ");
+        String all = out.toString()
+                .lines()
+                .filter(line -> line.startsWith("all"))
+                .findFirst()
+                .orElseThrow();
+        String[] columns = all.strip().split(" +", -1);
+        assertThat(Integer.parseInt(columns[1].replace(",", ""))).isPositive();
+        // more than one waits while three are busy with twelve clients
+        assertThat(Double.parseDouble(columns[8])).isGreaterThan(1.5);
+    }
+
+    @Test
+    void folderWithoutAModelEndsWithOneLine() {
+        assertThat(serve()).isEqualTo(1);
+        assertThat(err.toString().lines())
+                .singleElement()
+                .asString()
+                .startsWith("error: model folder '" + folder + "' cannot be read (")
+                .contains("encoder.properties")
+                .endsWith("): train the model again, or name another folder with --model");
+    }
+
+    @Test
+    void parametersOfAnotherModelEndWithOneLine() throws Exception {
+        SmallEncoder.saveTo(folder, "PyTorch");
+        Files.writeString(folder.resolve("encoder-0000.params"), "PK: a zip of something else");
+        assertThat(serve()).isEqualTo(1);
+        assertThat(err.toString().lines())
+                .singleElement()
+                .asString()
+                .contains("encoder-0000.params is damaged or of another model: its SHA-256 is ");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--threads=0", "--clients=0", "--batch=0", "--duration=0s", "--duration=long"})
+    void badOptionsEndWithOneLine(String option) {
+        assertThat(serve(option)).isEqualTo(2);
+        assertThat(err.toString().lines())
+                .singleElement()
+                .asString()
+                .startsWith("error: ")
+                .endsWith("(--help shows all options)");
+    }
+}
