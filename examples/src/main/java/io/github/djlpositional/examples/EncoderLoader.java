@@ -15,6 +15,18 @@ public final class EncoderLoader {
     private EncoderLoader() {}
 
     /**
+     * Lets a forward of PyTorch's use the thread that it is called from alone, unless the user has said otherwise: for
+     * programs whose own threads keep all cores busy. To be called before the engine starts. MXNet reads the environment
+     * variable {@code OMP_NUM_THREADS}, which a program cannot set for itself.
+     */
+    public static void useOneThreadForEachForward() {
+        String threads = "ai.djl.pytorch.num_threads";
+        if (System.getProperty(threads) == null) {
+            System.setProperty(threads, "1");
+        }
+    }
+
+    /**
      * Loads an encoder.
      *
      * @param <O> what it answers

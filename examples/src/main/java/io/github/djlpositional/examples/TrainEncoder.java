@@ -47,8 +47,6 @@ public final class TrainEncoder implements Callable<Integer> {
             "a person who writes books",
             "books who a writes person");
 
-    private static final String ADVICE = " (--help shows all options)";
-
     @Spec
     private CommandSpec spec;
 
@@ -140,20 +138,7 @@ public final class TrainEncoder implements Callable<Integer> {
      * @return a new command line
      */
     public static CommandLine commandLine() {
-        return new CommandLine(new TrainEncoder())
-                .setCaseInsensitiveEnumValuesAllowed(true)
-                .setParameterExceptionHandler((error, given) -> {
-                    error.getCommandLine().getErr().println("error: " + error.getMessage() + ADVICE);
-                    return CommandLine.ExitCode.USAGE;
-                })
-                .setExecutionExceptionHandler((error, line, result) -> {
-                    if (error instanceof UserError) {
-                        line.getErr().println("error: " + error.getMessage());
-                    } else {
-                        error.printStackTrace(line.getErr());
-                    }
-                    return CommandLine.ExitCode.SOFTWARE;
-                });
+        return UserError.inOneLine(new CommandLine(new TrainEncoder()).setCaseInsensitiveEnumValuesAllowed(true));
     }
 
     @Override

@@ -6,14 +6,19 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
 /** Splits text into words. */
-final class Words {
+public final class Words {
 
     private static final Pattern WORD = Pattern.compile("[\\p{L}\\p{N}]+(?:['’-][\\p{L}\\p{N}]+)*");
 
     private Words() {}
 
-    /** The words of a text in order, in lower case, without punctuation. */
-    static List<String> of(String text) {
+    /**
+     * Splits a text.
+     *
+     * @param text any text
+     * @return its words in order, in lower case, without punctuation
+     */
+    public static List<String> of(String text) {
         return WORD.matcher(text.toLowerCase(Locale.ROOT))
                 .results()
                 .map(MatchResult::group)

@@ -1,0 +1,102 @@
+package io.github.djlpositional.examples.spark;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The job's jar on a cluster of a master and two workers. */
+class ClusterIT {
+
+    private static final int LINES = 30_000;
+
+    @TempDir
+    private static Path folder;
+
+    private static Corpus corpus;
+    private static StandaloneCluster cluster;
+    private static Path jar;
+
+    @BeforeAll
+    static void start() throws Exception {
+        corpus = Corpus.create(folder, LINES);
+        // alone in a folder: Spark's jars must come from the cluster
+        jar = Files.copy(Path.of("target", "judge-corpus.jar"), folder.resolve("judge-corpus.jar"));
+        cluster = new StandaloneCluster(folder, 2);
+    }
+
+    @AfterAll
+    static void stop() {
+        if (cluster != null) {
+            cluster.close();
+        }
+    }
+
+    @Test
+    void everySentenceComesOutOnceThoughAWorkerDies() throws Exception {
+        Path output = folder.resolve("judged");
+        try (JavaProcess job = cluster.submit(
+                "job",
+                jar,
+                "--model",
+                corpus.model().toString(),
+                "--input",
+                corpus.text().toString(),
+                "--output",
+                output.toString(),
+                "--partitions",
+                "40",
+                // small, so that there is a middle to die in
+                "--batch",
+                "4")) {
+            StandaloneCluster.awaitUntil("the worker has judged a part", () -> {
+                assertThat(job.isAlive()).as("the job runs: %s", job.output()).isTrue();
+                String log = cluster.executorLog(1);
+                int loaded = log.indexOf("Loaded the encoder");
+                return loaded >= 0 && log.indexOf("Finished task", loaded) >= 0;
+            });
+            cluster.kill(1);
+            assertThat(output.resolve("_SUCCESS")).as("the job is not done yet").doesNotExist();
+            assertThat(job.await()).as(job.output()).isZero();
+            assertThat(job.output()).contains("Lost executor");
+        }
+        corpus.requireJudged(output);
+        assertThat(cluster.executorLog(0).split("Loaded the encoder", -1))
+                .as("the survivor loaded the model once for all of its tasks")
+                .hasSize(2);
+    }
+
+    @Test
+    void executorsSayWhatIsWrongWithTheModel() throws Exception {
+        Path damaged = Files.createDirectory(folder.resolve("damaged"));
+        try (var files = Files.list(corpus.model())) {
+            for (Path file : files.toList()) {
+                Files.copy(file, damaged.resolve(file.getFileName()));
+            }
+        }
+        Path parameters = damaged.resolve("encoder-0000.params");
+        byte[] bytes = Files.readAllBytes(parameters);
+        bytes[bytes.length / 2]++;
+        Files.write(parameters, bytes);
+        try (JavaProcess job = cluster.submit(
+                "damaged",
+                jar,
+                "--model",
+                damaged.toString(),
+                "--input",
+                corpus.text().toString(),
+                "--output",
+                folder.resolve("none").toString())) {
+            assertThat(job.await()).isEqualTo(1);
+            assertThat(job.output().lines().filter(line -> line.startsWith("error: ")))
+                    .singleElement()
+                    .asString()
+                    .startsWith("error: the executors cannot use the model '" + damaged + "': ")
+                    .contains("encoder-0000.params is damaged");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+package io.github.djlpositional.examples.spark;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.Device;
+import ai.djl.engine.Engine;
+import ai.djl.inference.Predictor;
+import ai.djl.repository.zoo.ZooModel;
+import io.github.djlpositional.examples.EncoderLoader;
+import io.github.djlpositional.examples.Glosses;
+import io.github.djlpositional.examples.Judgement;
+import io.github.djlpositional.examples.TrainEncoder;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.parquet.example.data.Group;
+import org.apache.parquet.hadoop.ParquetReader;
+import org.apache.parquet.hadoop.example.GroupReadSupport;
+
+/** A text file to judge, a model to judge it with, and what must come out. */
+final class Corpus {
+
+    /**
+     * How far a score may be from that of the sentence in another batch, whose sums are added up in another order: a float sum of
+     * n terms is off by at most n·2⁻²⁴ of the sum of their magnitudes; n is at most 256, the width of the feed-forward network;
+     * a score passes 20 such sums, six in each of three layers, the mean and the head; a probability changes by half of what
+     * both scores do. 256 · 2⁻²⁴ · 20 / 2.
+     */
+    private static final double SCORE_TOLERANCE = 1.5e-4;
+
+    /** The same without the head and the half, of vectors that layer normalization keeps at a size of about 1. */
+    private static final float EMBEDDING_TOLERANCE = 3e-4f;
+
+    /** A row of the output. */
+    private record Judged(String sentence, double score, List<Float> embedding) {}
+
+    private final Path model;
+    private final Path text;
+    private final Map<Long, String> sentences = new TreeMap<>();
+
+    private Corpus(Path model, Path text) {
+        this.model = model;
+        this.text = text;
+    }
+
+    /** Trains a small encoder and writes a text: some sentences twice, and lines without a word between them. */
+    static Corpus create(Path folder, int lines) throws IOException {
+        Corpus corpus = new Corpus(folder.resolve("model"), folder.resolve("corpus.txt"));
+        int status = TrainEncoder.commandLine()
+                .execute(
+                        "--encoding",
+                        "sinusoidal",
+                        "--glosses",
+                        "600",
+                        "--held-out",
+                        "50",
+                        "--epochs",
+                        "1",
+                        "--out",
+                        corpus.model.toString());
+        assertThat(status).isZero();
+        List<List<String>> glosses = Glosses.read(Integer.MAX_VALUE);
+        List<String> written = new ArrayList<>();
+        for (int line = 0; line < lines; line++) {
+            if (line % 50 == 20) {
+                written.add(line % 100 == 20 ? "" : " ... ");
+            } else {
+                // every fifth is that of two lines before
+                String sentence = String.join(" ", glosses.get(line % 5 == 4 ? line - 2 : line));
+                corpus.sentences.put((long) line, sentence);
+                written.add(sentence);
+            }
+        }
+        Files.write(corpus.text, written);
+        return corpus;
+    }
+
+    Path model() {
+        return model;
+    }
+
+    Path text() {
+        return text;
+    }
+
+    int size() {
+        return sentences.size();
+    }
+
+    /** Every sentence is there once for each line that it stands on, with what one process makes of it. */
+    void requireJudged(Path output) throws Exception {
+        Map<Long, Judged> rows = rows(output);
+        assertThat(rows.keySet()).isEqualTo(sentences.keySet());
+        try (ZooModel<String, Judgement> loaded =
+                        EncoderLoader.load(model, Engine.getEngine("PyTorch"), Device.cpu(), Judgement.class);
+                Predictor<String, Judgement> predictor = loaded.newPredictor()) {
+            List<String> inOrder = List.copyOf(sentences.values());
+            List<Judged> found = List.copyOf(rows.values());
+            for (int from = 0; from < inOrder.size(); from += 128) {
+                List<String> batch = inOrder.subList(from, Math.min(inOrder.size(), from + 128));
+                List<Judgement> expected = predictor.batchPredict(batch);
+                for (int i = 0; i < batch.size(); i++) {
+                    requireSame(found.get(from + i), batch.get(i), expected.get(i));
+                }
+            }
+        }
+    }
+
+    private static void requireSame(Judged found, String sentence, Judgement expected) {
+        assertThat(found.sentence()).isEqualTo(sentence);
+        assertThat(found.score()).as(sentence).isCloseTo(expected.inOrder(), within(SCORE_TOLERANCE));
+        assertThat(found.embedding()).as(sentence).hasSameSizeAs(expected.embedding());
+        float greatest = 0;
+        for (int d = 0; d < found.embedding().size(); d++) {
+            greatest = Math.max(
+                    greatest,
+                    Math.abs(found.embedding().get(d) - expected.embedding().get(d)));
+        }
+        assertThat(greatest).as(sentence).isLessThanOrEqualTo(EMBEDDING_TOLERANCE);
+    }
+
+    /** All rows by id, of which none may come twice. */
+    private static Map<Long, Judged> rows(Path output) throws IOException {
+        Map<Long, Judged> rows = new TreeMap<>();
+        try (Stream<Path> listed = Files.list(output)) {
+            for (Path file : listed.filter(each -> each.toString().endsWith(".parquet"))
+                    .sorted()
+                    .toList()) {
+                read(file, rows);
+            }
+        }
+        return rows;
+    }
+
+    private static void read(Path file, Map<Long, Judged> rows) throws IOException {
+        try (ParquetReader<Group> reader = ParquetReader.builder(
+                        new GroupReadSupport(), new org.apache.hadoop.fs.Path(file.toUri()))
+                .withConf(new Configuration())
+                .build()) {
+            for (Group row = reader.read(); row != null; row = reader.read()) {
+                List<Float> embedding = new ArrayList<>();
+                Group list = row.getGroup("embedding", 0);
+                for (int d = 0; d < list.getFieldRepetitionCount("list"); d++) {
+                    embedding.add(list.getGroup("list", d).getFloat("element", 0));
+                }
+                Judged before = rows.put(
+                        row.getLong("id", 0),
+                        new Judged(row.getString("sentence", 0), row.getDouble("score", 0), embedding));
+                assertThat(before).as("another row of the same line").isNull();
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+package io.github.djlpositional.examples.spark;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.jar.JarFile;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.spark.launcher.JavaModuleOptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The job's jar by itself, with {@code java -jar} and no options of Java's. */
+class LocalRunIT {
+
+    private static final Path JAR = Path.of("target", "judge-corpus.jar").toAbsolutePath();
+
+    @TempDir
+    private static Path folder;
+
+    private static Corpus corpus;
+
+    @BeforeAll
+    static void create() throws IOException {
+        corpus = Corpus.create(folder, 2_000);
+    }
+
+    private static JavaProcess run(String name, String... args) throws IOException {
+        List<String> command = new ArrayList<>(List.of("-Xmx1g", "-jar", JAR.toString()));
+        command.addAll(Arrays.asList(args));
+        return JavaProcess.start(folder.resolve(name + ".log"), Map.of(), command);
+    }
+
+    private static String requireError(String name, String... args) throws Exception {
+        try (JavaProcess process = run(name, args)) {
+            assertThat(process.await()).isEqualTo(1);
+            assertThat(process.output().lines()).singleElement().asString().startsWith("error: ");
+            return process.output().strip();
+        }
+    }
+
+    @Test
+    void judgesEverySentenceWithOneModel() throws Exception {
+        Path output = folder.resolve("local");
+        try (JavaProcess process = run(
+                "run",
+                "--model",
+                corpus.model().toString(),
+                "--input",
+                corpus.text().toString(),
+                "--output",
+                output.toString(),
+                "--partitions",
+                "8")) {
+            assertThat(process.await()).as(process.output()).isZero();
+            assertThat(process.output())
+                    .startsWith(String.format("%,d sentences judged in ", corpus.size()))
+                    .contains("; model loaded once, in ")
+                    .endsWith("Saved to " + output + System.lineSeparator());
+        }
+        corpus.requireJudged(output);
+    }
+
+    @Test
+    void outputThatIsThereEndsWithOneLine() throws Exception {
+        Path there = Files.createDirectory(folder.resolve("there"));
+        assertThat(requireError("output", "--output", there.toString()))
+                .isEqualTo("error: output '" + there
+                        + "' is already there: remove it, or name another folder with --output");
+    }
+
+    @Test
+    void inputThatIsNotThereEndsWithOneLine() throws Exception {
+        Path missing = folder.resolve("missing.txt");
+        assertThat(requireError("input", "--input", missing.toString()))
+                .isEqualTo("error: input '" + missing
+                        + "' is not there: name a text file, or a folder of such, one sentence a line, with --input");
+    }
+
+    @Test
+    void modelThatIsNotThereEndsWithOneLine() throws Exception {
+        Path missing = folder.resolve("missing");
+        assertThat(requireError("model", "--model", missing.toString()))
+                .isEqualTo("error: model '" + missing
+                        + "' is not there: train a model first, or name its folder, or a zip of it, with --model");
+    }
+
+    @Test
+    void brokenZipEndsWithOneLine() throws Exception {
+        Path broken = Files.writeString(folder.resolve("broken.zip"), "PK");
+        assertThat(requireError("zip", "--model", broken.toString()))
+                .startsWith("error: model '" + broken + "' cannot be unpacked (")
+                .endsWith("): name the folder where it was saved, or a zip of it, with --model");
+    }
+
+    @Test
+    void folderWithoutAModelEndsWithOneLine() throws Exception {
+        Path foreign = Files.createDirectory(folder.resolve("foreign"));
+        Files.writeString(foreign.resolve("readme.txt"), "no model");
+        assertThat(requireError(
+                        "foreign",
+                        "--model",
+                        foreign.toString(),
+                        "--input",
+                        corpus.text().toString()))
+                .startsWith("error: the executors cannot use the model '" + foreign + "': ")
+                .contains("encoder.properties");
+    }
+
+    @Test
+    void jarOpensWhatThisVersionOfSparkOpens() throws IOException {
+        List<String> opened = new ArrayList<>();
+        Matcher option =
+                Pattern.compile("--add-opens=(\\S+)=ALL-UNNAMED").matcher(JavaModuleOptions.defaultModuleOptions());
+        while (option.find()) {
+            opened.add(option.group(1));
+        }
+        try (JarFile jar = new JarFile(JAR.toFile())) {
+            String manifest = jar.getManifest().getMainAttributes().getValue("Add-Opens");
+            assertThat(manifest.split(" ")).containsExactlyInAnyOrderElementsOf(opened);
+        }
+    }
+
+    @Test
+    void jarLeavesSparkToTheCluster() throws IOException {
+        try (JarFile jar = new JarFile(JAR.toFile())) {
+            assertThat(jar.stream().map(entry -> entry.getName()))
+                    .noneMatch(name -> name.startsWith("org/apache/spark/") || name.startsWith("org/apache/hadoop/"))
+                    .contains("io/github/djlpositional/PositionalEncodingBlock.class", "ai/djl/Model.class");
+        }
+    }
+}
