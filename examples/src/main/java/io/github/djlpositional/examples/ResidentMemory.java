@@ -46,22 +46,25 @@ final class ResidentMemory {
                 : String.format(Locale.ROOT, "%.0f MB", samples.get(samples.size() - 1).megabytes);
     }
 
-    /** How it grew over the second half of the samples: the slope of the line of least squares through them. */
+    /**
+     * How it grew over the second half of the samples: the median of the slopes between any two of them (Theil and Sen), which a
+     * few that stand out do not move.
+     */
     String growth() {
         List<Sample> half = samples.subList(samples.size() / 2, samples.size());
-        if (half.size() < 2) {
+        List<Double> slopes = new ArrayList<>();
+        for (int i = 0; i < half.size(); i++) {
+            for (int j = i + 1; j < half.size(); j++) {
+                Sample from = half.get(i);
+                Sample to = half.get(j);
+                slopes.add((to.megabytes - from.megabytes) / (to.minutes - from.minutes));
+            }
+        }
+        if (slopes.isEmpty()) {
             return "unknown";
         }
-        double meanMinutes =
-                half.stream().mapToDouble(Sample::minutes).average().orElseThrow();
-        double meanMegabytes =
-                half.stream().mapToDouble(Sample::megabytes).average().orElseThrow();
-        double covariance = half.stream()
-                .mapToDouble(each -> (each.minutes - meanMinutes) * (each.megabytes - meanMegabytes))
-                .sum();
-        double variance = half.stream()
-                .mapToDouble(each -> Math.pow(each.minutes - meanMinutes, 2))
-                .sum();
-        return String.format(Locale.ROOT, "%+.1f MB per minute", covariance / variance);
+        slopes.sort(null);
+        // the middle one, of an even number the upper
+        return String.format(Locale.ROOT, "%+.1f MB per minute", slopes.get(slopes.size() / 2));
     }
 }

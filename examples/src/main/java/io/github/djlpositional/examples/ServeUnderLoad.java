@@ -42,6 +42,7 @@ final class ServeUnderLoad implements Callable<Integer> {
     /** Enough for every length to come in every company. */
     private static final int SENTENCES = 2000;
 
+    private static final Duration SAMPLE_EVERY = Duration.ofSeconds(1);
     private static final Duration REPORT_EVERY = Duration.ofSeconds(5);
     private static final double NANOS_PER_SECOND = 1e9;
 
@@ -86,6 +87,15 @@ final class ServeUnderLoad implements Callable<Integer> {
             description = "For how long, such as 30s or 2m (default: ${DEFAULT-VALUE}).")
     private Duration duration;
 
+    @Option(
+            names = "--tolerance",
+            paramLabel = "P",
+            description = {
+                "How far a probability may be from that of one thread and one sentence at a time",
+                "(default: what rounding can do in a model of these sizes)."
+            })
+    private Double tolerance;
+
     /** Reads 30s, 2m and 1h30m. */
     static final class TimeConverter implements ITypeConverter<Duration> {
         @Override
@@ -122,7 +132,7 @@ final class ServeUnderLoad implements Callable<Integer> {
             out.printf(
                     "%d threads with a predictor each, %d clients, batches of up to %d; %s %s%n%n",
                     threads, clients, largestBatch, engine.getEngineName(), engine.getVersion());
-            return serve(model, known, tolerance(sizes), out);
+            return serve(model, known, tolerance == null ? tolerance(sizes) : tolerance, out);
         }
     }
 
@@ -163,7 +173,7 @@ final class ServeUnderLoad implements Callable<Integer> {
     }
 
     private int serve(
-            ZooModel<String, Classifications> model, List<LoadClients.Known> known, double tolerance, PrintWriter out)
+            ZooModel<String, Classifications> model, List<LoadClients.Known> known, double allowed, PrintWriter out)
             throws IOException, InterruptedException {
         LoadReport report = new LoadReport(out);
         ResidentMemory memory = new ResidentMemory();
@@ -172,23 +182,26 @@ final class ServeUnderLoad implements Callable<Integer> {
                 LoadClients started = new LoadClients(
                         clients,
                         known,
-                        tolerance,
+                        allowed,
                         sentence -> batcher.ask(sentence).thenApply(ServeUnderLoad::inOrder))) {
             asking = started;
             long start = System.nanoTime();
             long elapsed = 0;
+            long reported = 0;
             while (elapsed < duration.toNanos()) {
                 long left = Duration.ofNanos(duration.toNanos() - elapsed).toMillis();
-                Thread.sleep(Math.min(REPORT_EVERY.toMillis(), 1 + left));
-                long before = elapsed;
+                Thread.sleep(Math.min(SAMPLE_EVERY.toMillis(), 1 + left));
                 elapsed = System.nanoTime() - start;
                 memory.sample(elapsed);
-                report.addInterval(
-                        Duration.ofNanos(elapsed),
-                        (elapsed - before) / NANOS_PER_SECOND,
-                        started.newLatencies(),
-                        batcher.meanBatchSize(),
-                        memory);
+                if (elapsed - reported >= REPORT_EVERY.toNanos() || elapsed >= duration.toNanos()) {
+                    report.addInterval(
+                            Duration.ofNanos(elapsed),
+                            (elapsed - reported) / NANOS_PER_SECOND,
+                            started.newLatencies(),
+                            batcher.meanBatchSize(),
+                            memory);
+                    reported = elapsed;
+                }
             }
             report.printAll(elapsed / NANOS_PER_SECOND, batcher.meanBatchSize(), memory);
         }
@@ -197,7 +210,7 @@ final class ServeUnderLoad implements Callable<Integer> {
                 "%nWrong answers: %d; the greatest difference is %.1e, allowed is %.1e.%n",
                 asking.wrong(),
                 asking.greatestDifference(),
-                tolerance);
+                allowed);
         out.printf("Resident memory over the second half: %s.%n", memory.growth());
         out.flush();
         if (asking.wrong() > 0) {

@@ -55,6 +55,18 @@ class ServeUnderLoadTest {
     }
 
     @Test
+    void wrongAnswersEndWithAnError() {
+        SmallEncoder.saveTo(folder, "PyTorch");
+        // with no room for rounding, some are wrong
+        assertThat(serve("--tolerance", "0", "--duration", "2s")).isEqualTo(1);
+        assertThat(err.toString().lines())
+                .singleElement()
+                .asString()
+                .matches("error: \\d+ answers are not those of one thread, the first to '.+': .+ instead of .+,"
+                        + " allowed is a difference of 0\\.0");
+    }
+
+    @Test
     void folderWithoutAModelEndsWithOneLine() {
         assertThat(serve()).isEqualTo(1);
         assertThat(err.toString().lines())

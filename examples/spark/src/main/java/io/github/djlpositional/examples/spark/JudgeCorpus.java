@@ -153,6 +153,9 @@ public final class JudgeCorpus implements Callable<Integer> {
                     .write()
                     .parquet(output);
         } catch (Exception e) {
+            // what there is of it would be in the next run's way
+            org.apache.hadoop.fs.Path begun = new org.apache.hadoop.fs.Path(output);
+            begun.getFileSystem(spark.hadoopConfiguration()).delete(begun, true);
             throw told(e);
         }
         Duration time = Duration.ofNanos(System.nanoTime() - start);

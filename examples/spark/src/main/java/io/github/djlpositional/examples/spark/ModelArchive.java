@@ -39,7 +39,8 @@ final class ModelArchive {
         Path zip = Files.isDirectory(model) ? zipped(model) : model;
         try {
             spark.addArchive(zip.toUri() + "#" + NAME);
-        } catch (RuntimeException e) {
+        } catch (Exception e) {
+            // Scala's methods do not declare what they throw
             throw unreadable(model, e);
         }
     }

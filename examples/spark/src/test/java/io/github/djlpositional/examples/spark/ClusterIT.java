@@ -12,7 +12,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The job's jar on a cluster of a master and two workers. */
 class ClusterIT {
 
-    private static final int LINES = 30_000;
+    private static final int LINES = 12_000;
 
     @TempDir
     private static Path folder;
@@ -49,7 +49,7 @@ class ClusterIT {
                 "--output",
                 output.toString(),
                 "--partitions",
-                "40",
+                "24",
                 // small, so that there is a middle to die in
                 "--batch",
                 "4")) {

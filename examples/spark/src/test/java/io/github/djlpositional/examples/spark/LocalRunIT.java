@@ -109,9 +109,14 @@ class LocalRunIT {
                         "--model",
                         foreign.toString(),
                         "--input",
-                        corpus.text().toString()))
+                        corpus.text().toString(),
+                        "--output",
+                        folder.resolve("failed").toString()))
                 .startsWith("error: the executors cannot use the model '" + foreign + "': ")
                 .contains("encoder.properties");
+        assertThat(folder.resolve("failed"))
+                .as("the next run finds nothing in its way")
+                .doesNotExist();
     }
 
     @Test
