@@ -12,7 +12,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** The job's jar on a cluster of a master and two workers. */
 class ClusterIT {
 
-    private static final int LINES = 12_000;
+    private static final int LINES = 20_000;
 
     @TempDir
     private static Path folder;

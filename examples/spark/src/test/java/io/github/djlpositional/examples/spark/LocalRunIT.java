@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.jar.JarFile;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.spi.ToolProvider;
 import org.apache.spark.launcher.JavaModuleOptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -47,12 +48,24 @@ class LocalRunIT {
     }
 
     @Test
-    void judgesEverySentenceWithOneModel() throws Exception {
+    void judgesEverySentenceWithOneModelFromAZip() throws Exception {
+        Path zip = folder.resolve("model.zip");
+        int zipped = ToolProvider.findFirst("jar")
+                .orElseThrow()
+                .run(
+                        System.out,
+                        System.err,
+                        "cMf",
+                        zip.toString(),
+                        "-C",
+                        corpus.model().toString(),
+                        ".");
+        assertThat(zipped).isZero();
         Path output = folder.resolve("local");
         try (JavaProcess process = run(
                 "run",
                 "--model",
-                corpus.model().toString(),
+                zip.toString(),
                 "--input",
                 corpus.text().toString(),
                 "--output",
