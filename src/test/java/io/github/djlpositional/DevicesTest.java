@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.Device;
 import ai.djl.Model;
+import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -59,6 +60,16 @@ class DevicesTest {
                     .as(name)
                     .containsExactly(values, within(DataParallelTraining.TOLERANCE));
         });
+    }
+
+    @EngineTest
+    void trainingOnAStandInGivesWhatTheEnginesGive(Engine real) {
+        DataParallelTraining.Result expected = DataParallelTraining.run(real, Device.cpu());
+        DataParallelTraining.run(engine, ONE)
+                .parameters()
+                .forEach((name, values) -> assertThat(values)
+                        .as(name)
+                        .containsExactly(expected.parameters().get(name), within(DataParallelTraining.TOLERANCE)));
     }
 
     @Test

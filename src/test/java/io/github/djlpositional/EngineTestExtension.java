@@ -19,6 +19,9 @@ import org.junit.jupiter.api.extension.TestTemplateInvocationContextProvider;
 /** Runs a test once on each engine; see {@link EngineTest}. */
 public final class EngineTestExtension implements TestTemplateInvocationContextProvider {
 
+    /** With {@code -Pgpu} the managers that tests are given are on the first GPU. */
+    private static final boolean ON_GPU = "gpu".equals(System.getProperty("test.device"));
+
     private static final List<String> ENGINES = List.of("PyTorch", "MXNet");
 
     @Override
@@ -52,10 +55,19 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
 
         @Override
         public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
-            return hasNatives(engine)
-                    ? ConditionEvaluationResult.enabled("native library found")
-                    : ConditionEvaluationResult.disabled("no native library of " + engine + " is published for "
-                            + System.getProperty("os.name") + " " + System.getProperty("os.arch"));
+            if (!hasNatives(engine)) {
+                return ConditionEvaluationResult.disabled("no native library of " + engine + " is published for "
+                        + System.getProperty("os.name") + " " + System.getProperty("os.arch"));
+            }
+            int needed = context.getElement()
+                    .map(method -> method.getAnnotation(Gpus.class))
+                    .map(Gpus::value)
+                    .orElse(ON_GPU ? 1 : 0);
+            int found = needed == 0 ? 0 : Engine.getEngine(engine).getGpuCount();
+            return found < needed
+                    ? ConditionEvaluationResult.disabled(
+                            needed + " GPUs are needed, " + engine + " finds " + found + " here")
+                    : ConditionEvaluationResult.enabled("native library and " + found + " GPUs found");
         }
 
         @Override
@@ -71,7 +83,10 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
                 return found;
             }
             return context.getStore(Namespace.create(OnEngine.class, context.getUniqueId()))
-                    .computeIfAbsent(NDManager.class, key -> found.newBaseManager(Device.cpu()), NDManager.class);
+                    .computeIfAbsent(
+                            NDManager.class,
+                            key -> found.newBaseManager(ON_GPU ? Device.gpu() : Device.cpu()),
+                            NDManager.class);
         }
     }
 }

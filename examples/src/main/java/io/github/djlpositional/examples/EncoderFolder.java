@@ -84,12 +84,12 @@ final class EncoderFolder {
 
     /**
      * Refuses parameters that are not the ones that were saved. DJL would believe the lengths in a damaged file, whatever
-     * memory they ask for, and every number in it.
+     * memory they ask for, and every number in it. A folder without a checksum was saved before there was one.
      */
     static void requireIntact(Path folder) throws IOException, MalformedModelException {
-        String saved = required(sizes(folder), CHECKSUM);
+        String saved = sizes(folder).getProperty(CHECKSUM);
         String found = sha256(folder.resolve(PARAMETERS));
-        if (!found.equals(saved)) {
+        if (saved != null && !found.equals(saved)) {
             throw new MalformedModelException(PARAMETERS + " is damaged or of another model: its SHA-256 is " + found
                     + ", " + SIZES + " says " + saved);
         }

@@ -1,0 +1,112 @@
+package io.github.djlpositional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.Device;
+import ai.djl.Model;
+import ai.djl.engine.Engine;
+import ai.djl.inference.Predictor;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.training.ParameterStore;
+import ai.djl.translate.NoopTranslator;
+import io.github.djlpositional.math.FloatFormat;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/** What {@link DevicesTest} asks of stand-ins, asked of real GPUs. */
+class GpuTest {
+
+    @EngineTest
+    @Gpus(1)
+    void tablesAreExact(Engine engine) {
+        int length = 70_000; // more than one piece on its way to the device
+        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(64);
+        for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT16, DataType.FLOAT64}) {
+            try (NDManager manager = engine.newBaseManager(Device.gpu())) {
+                PositionalEncodingBlock block = PositionalEncodingBlock.builder()
+                        .setEmbeddingSize(64)
+                        .optMaxSequenceLength(length)
+                        .build();
+                block.initialize(manager, type, new Shape(1, 1, 64));
+                NDArray table = block.getEncodings();
+                assertThat(table.getDevice().isGpu()).isTrue();
+                ByteBuffer expected =
+                        ByteBuffer.allocate(length * 64 * type.getNumOfBytes()).order(ByteOrder.nativeOrder());
+                encoding.write(0, length, FloatFormat.valueOf(type.name()), expected);
+                assertThat(table.toByteBuffer()).isEqualTo(expected);
+            }
+        }
+    }
+
+    @EngineTest
+    @Gpus(1)
+    void everyBlockGivesWhatItGivesOnTheCpu(Engine engine) {
+        for (TestBlocks kind : TestBlocks.values()) {
+            float[] onCpu = forward(engine, Device.cpu(), kind);
+            // sums of up to 8 products of numbers about 1, in another order, and no TF32
+            assertThat(forward(engine, Device.gpu(), kind)).as("%s", kind).containsExactly(onCpu, within(1e-5f));
+        }
+    }
+
+    private static float[] forward(Engine engine, Device device, TestBlocks kind) {
+        try (NDManager manager = engine.newBaseManager(device)) {
+            Block block = kind.block();
+            block.setInitializer((owner, shape, type) -> owner.ones(shape, type).mul(0.5), parameter -> true);
+            block.initialize(manager, DataType.FLOAT32, kind.input());
+            DataType type = block instanceof InputEmbeddingBlock ? DataType.INT64 : DataType.FLOAT32;
+            NDList input = new NDList(manager.ones(kind.input(), type));
+            return block.forward(new ParameterStore(manager, false), input, false)
+                    .head()
+                    .toFloatArray();
+        }
+    }
+
+    @EngineTest
+    @Gpus(1)
+    void aPredictorMayBeOnAnotherDeviceThanItsModel(Engine engine) throws Exception {
+        try (Model model = engine.newModel("positions", Device.cpu())) {
+            Block block = PositionalEncodingBlock.builder().setEmbeddingSize(8).build();
+            model.setBlock(block);
+            block.initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 3, 8));
+            NDArray x = model.getNDManager().ones(new Shape(1, 3, 8));
+            float[] expected = Forward.infer(model.getNDManager(), block, x).toFloatArray();
+            try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator(), Device.gpu())) {
+                NDArray there = predictor
+                        .predict(new NDList(x.toDevice(Device.gpu(), true)))
+                        .head();
+                assertThat(there.getDevice().isGpu()).isTrue();
+                assertThat(there.toFloatArray()).containsExactly(expected);
+            }
+        }
+    }
+
+    @EngineTest
+    @Gpus(1)
+    void trainingGivesWhatTheCpuGives(Engine engine) {
+        requireSame(
+                DataParallelTraining.run(engine, Device.cpu()), DataParallelTraining.run(engine, Device.gpu()), 1e-4f);
+    }
+
+    @EngineTest
+    @Gpus(2)
+    void trainingOnTwoDevicesGivesWhatOneGives(Engine engine) {
+        requireSame(
+                DataParallelTraining.run(engine, Device.gpu(0)),
+                DataParallelTraining.run(engine, Device.gpu(0), Device.gpu(1)),
+                DataParallelTraining.TOLERANCE);
+    }
+
+    private static void requireSame(
+            DataParallelTraining.Result one, DataParallelTraining.Result other, float tolerance) {
+        one.parameters()
+                .forEach((name, values) ->
+                        assertThat(other.parameters().get(name)).as(name).containsExactly(values, within(tolerance)));
+    }
+}
