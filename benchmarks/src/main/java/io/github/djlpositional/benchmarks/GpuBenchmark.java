@@ -79,8 +79,9 @@ public class GpuBenchmark {
             call.get().close();
         }
         try (NDArray last = call.get();
-                NDArray one = last.get(NDIndex.sliceAxis(0, 0, 1)).get(NDIndex.sliceAxis(1, 0, 1))) {
-            one.toByteBuffer();
+                NDArray first = last.get(NDIndex.sliceAxis(0, 0, 1));
+                NDArray row = first.get(NDIndex.sliceAxis(1, 0, 1))) {
+            row.toByteBuffer();
         }
     }
 
