@@ -258,6 +258,14 @@ def marian(size, length):
     return halves, pairs
 
 
+def diffusion(size, length, scale):
+    """diffusers' get_timestep_embedding with a scale, all sines before all cosines."""
+    half = size // 2
+    exponent = -math.log(10000) * torch.arange(half, dtype=torch.float32) / half
+    angles = scale * (torch.arange(length, dtype=torch.float32)[:, None] * torch.exp(exponent)[None, :])
+    return torch.cat([torch.sin(angles), torch.cos(angles)], dim=-1)
+
+
 def worst(table, frequencies, layout):
     """How much of the tolerance of EncodingCheck a float32 table uses, against numpy in extended precision."""
     length, size = table.shape
@@ -286,6 +294,7 @@ def encodings():
     })
     np.savez(FOLDER / "encodings.npz", fortran=np.asfortranarray(short[:, 0].numpy()),
              fortran_3d=np.asfortranarray(short.numpy()))
+    np.savez_compressed(FOLDER / "diffusion.npz", scaled=diffusion(8, 400, 1000).numpy())
 
     # the tolerance holds at a usual size, too large to keep here
     size = 512

@@ -149,8 +149,9 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
      * Makes a block from the plain values that {@link #getArguments} returns.
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values; that of
-     *     {@code positionalEncoding} is a map with the block's simple class name as its {@code type}, or {@code none}, and
-     *     the block's arguments
+     *     {@code positionalEncoding} is a map with the block's simple class name as its {@code type}, and the block's
+     *     arguments, or of the type {@code none}: a {@link LambdaBlock} of the name {@code identity}, as
+     *     {@link Blocks#identityBlock()} is
      * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
@@ -174,7 +175,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     }
 
     private static Block positionsFrom(Map<?, ?> arguments) {
-        Arguments given = Arguments.of(InputEmbeddingBlock.class, arguments);
+        Arguments given = Arguments.of("positionalEncoding of InputEmbeddingBlock", arguments);
         Map<String, Object> own = given.without(BlockSettings.TYPE);
         return switch (given.getText(BlockSettings.TYPE)) {
             case "PositionalEncodingBlock" -> PositionalEncodingBlock.fromArguments(own);

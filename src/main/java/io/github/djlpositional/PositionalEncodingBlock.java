@@ -64,7 +64,7 @@ import java.util.Objects;
  * with {@code optAddToInput(false)} it is the encodings alone, (1, T, D) or (B, T, D). x is never written to. An empty
  * sequence comes back empty.
  *
- * <p>A forward without explicit positions never waits for a GPU. With them, integer ones are checked against the table only
+ * <p>A forward without explicit positions does not wait for a GPU, once the table is there: making or extending it does. With them, integer ones are checked against the table only
  * on a CPU, unless {@link Builder#optRangeChecks} says otherwise; real ones are read, and so waited for, wherever they are, as
  * are those of a block that extends itself.
  *
@@ -104,16 +104,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
     private volatile DataType dataType = DataType.FLOAT32;
 
     private PositionalEncodingBlock(Builder builder, SinusoidalEncoding encoding) {
-        super(new BlockSettings(PositionalEncodingBlock.class)
-                .withStart("embeddingSize", encoding.getEmbeddingSize())
-                .with("encoding", encoding)
-                .with("maxSequenceLength", builder.maxSequenceLength)
-                .with("addToInput", builder.addToInput)
-                .with("sequenceAxis", builder.sequenceAxis)
-                .with("learnedScale", Boolean.toString(builder.learnedScale != null), () -> builder.learnedScale)
-                .withUnsaved("autoExtend", builder.autoExtend)
-                .withUnsaved("rangeChecks", builder.rangeChecks)
-                .withUnsaved("dropoutRate", builder.dropoutRate));
+        super(settings(builder, encoding, builder.learnedScale));
         this.encoding = encoding;
         sequenceAxis = builder.sequenceAxis;
         addToInput = builder.addToInput;
@@ -124,6 +115,19 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
                 builder.maxSequenceLength,
                 builder.autoExtend ? Integer.MAX_VALUE - 1 : builder.maxSequenceLength,
                 length -> new ConstantArray(new Shape(length, encoding.getEmbeddingSize()), encoding::write));
+    }
+
+    private static BlockSettings settings(Builder builder, SinusoidalEncoding encoding, Float initialScale) {
+        return new BlockSettings(PositionalEncodingBlock.class)
+                .withStart("embeddingSize", encoding.getEmbeddingSize())
+                .with("encoding", encoding)
+                .with("maxSequenceLength", builder.maxSequenceLength)
+                .with("addToInput", builder.addToInput)
+                .with("sequenceAxis", builder.sequenceAxis)
+                .with("learnedScale", Boolean.toString(initialScale != null), () -> initialScale)
+                .withUnsaved("autoExtend", builder.autoExtend)
+                .withUnsaved("rangeChecks", builder.rangeChecks)
+                .withUnsaved("dropoutRate", builder.dropoutRate);
     }
 
     private static Parameter scaleParameter(float initial) {

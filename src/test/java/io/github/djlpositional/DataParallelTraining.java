@@ -31,6 +31,9 @@ final class DataParallelTraining {
     /** The shape of the table of the absolute positions, which nothing else in the model has. */
     static final Shape TABLE = new Shape(37, 8);
 
+    /** The shape of that of the rotary ones, cosines and sines of the four dimensions of a head. */
+    static final Shape ROTARY_TABLE = new Shape(41, 8);
+
     /** For five steps of sums in another order, of numbers about 1: some 100 roundings of 2^-24. */
     static final float TOLERANCE = 1e-5f;
 
@@ -38,7 +41,6 @@ final class DataParallelTraining {
     private static final int BATCH = 4;
     private static final int LENGTH = 6;
     private static final int VOCABULARY = 11;
-    private static final float LEARNING_RATE = 0.5f;
 
     private DataParallelTraining() {}
 
@@ -57,12 +59,17 @@ final class DataParallelTraining {
         try (Model model = engine.newModel("model", devices[0])) {
             Block block = block();
             model.setBlock(block);
-            // DJL adds up the devices' gradients, each of which is of the mean over its part of the batch
-            Tracker rate = Tracker.fixed(LEARNING_RATE / devices.length);
             DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                     .optDevices(devices)
                     .optInitializer(weights(), parameter -> true)
-                    .optOptimizer(Optimizer.sgd().setLearningRateTracker(rate).build());
+                    // DJL adds up the devices' gradients, each of which is of the mean over its part of the batch. Adam
+                    // and
+                    // momentum would differ: DJL 0.35.1 counts each device's update as a step, and starts the second
+                    // device's momentum from the first one's after its first step
+                    .optOptimizer(Optimizer.sgd()
+                            .setLearningRateTracker(Tracker.fixed(0.5f))
+                            .setRescaleGrad(1f / devices.length)
+                            .build());
             try (Trainer trainer = model.newTrainer(config)) {
                 trainer.initialize(new Shape(BATCH, LENGTH));
                 Map<String, float[]> start = values(block);
@@ -88,8 +95,10 @@ final class DataParallelTraining {
                 .add(MultiHeadAttentionBlock.builder()
                         .setEmbeddingSize(8)
                         .setHeadCount(2)
-                        .optRelativeEncoding(
-                                RotaryEmbeddingBlock.builder().setHeadSize(4).build())
+                        .optRelativeEncoding(RotaryEmbeddingBlock.builder()
+                                .setHeadSize(4)
+                                .optMaxSequenceLength((int) ROTARY_TABLE.get(0))
+                                .build())
                         .build())
                 .add(Linear.builder().setUnits(VOCABULARY).build());
     }

@@ -16,13 +16,26 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.translate.NoopTranslator;
+import io.github.djlpositional.attention.AlibiBiasBlock;
+import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.RelativePositionBiasBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.attention.ShawRelativePositionBlock;
+import io.github.djlpositional.attention.TransformerXlPositionBlock;
 import io.github.djlpositional.standin.StandInEngine;
+import io.github.djlpositional.weights.WeightFile;
+import io.github.djlpositional.weights.WeightLoader;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -74,34 +87,39 @@ class DevicesTest {
 
     @Test
     void tablesAreMadeOncePerDevice() {
-        DataParallelTraining.run(engine, TWO, () -> {
-            List<Device> devices = engine.openArrays(DataParallelTraining.TABLE)
-                    .map(NDArray::getDevice)
-                    .sorted((a, b) -> Integer.compare(a.getDeviceId(), b.getDeviceId()))
-                    .toList();
-            assertThat(devices).containsExactly(TWO);
-        });
-        assertThat(engine.openArrays(DataParallelTraining.TABLE)).isEmpty();
+        List<Shape> tables = List.of(DataParallelTraining.TABLE, DataParallelTraining.ROTARY_TABLE);
+        DataParallelTraining.run(
+                engine,
+                TWO,
+                () -> tables.forEach(
+                        table -> assertThat(engine.openArrays(table).map(NDArray::getDevice))
+                                .containsExactlyInAnyOrder(TWO)));
+        tables.forEach(table -> assertThat(engine.openArrays(table)).isEmpty());
     }
 
     @ParameterizedTest
     @EnumSource
     void aForwardDoesNotWaitForAGpu(TestBlocks kind) {
+        requireWaits(kind, false);
+        requireWaits(kind, true);
+    }
+
+    private void requireWaits(TestBlocks kind, boolean training) {
         try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
             Block block = kind.block();
             block.initialize(manager, DataType.FLOAT32, kind.input());
             ParameterStore store = new ParameterStore(manager, false);
             NDList input = input(manager, kind);
             // the first makes the tables
-            block.forward(store, input, false).close();
+            block.forward(store, input, training).close();
             engine.takeWaits();
-            NDArray output = block.forward(store, input, false).head();
+            NDArray output = block.forward(store, input, training).head();
             assertThat(engine.takeWaits()).isEqualTo(waits(kind));
             assertThat(output.getDevice()).isEqualTo(Device.gpu(0));
         }
     }
 
-    /** Token ids are read where that was asked for: for the greatest and the least. */
+    /** Token ids are read where that was asked for: a few of them all at once. */
     private static int waits(TestBlocks kind) {
         return kind == TestBlocks.EMBEDDING_OF_EVERY_SETTING ? 1 : 0;
     }
@@ -109,6 +127,62 @@ class DevicesTest {
     private static NDList input(NDManager manager, TestBlocks kind) {
         DataType type = kind.block() instanceof InputEmbeddingBlock ? DataType.INT64 : DataType.FLOAT32;
         return new NDList(manager.ones(kind.input(), type));
+    }
+
+    @Test
+    void aDecodersStepDoesNotWaitForAGpu() {
+        for (RelativeEncoding encoding : List.of(
+                RotaryEmbeddingBlock.builder().setHeadSize(4).build(),
+                AlibiBiasBlock.builder().setHeadCount(2).build(),
+                RelativePositionBiasBlock.builder().setHeadCount(2).build(),
+                ShawRelativePositionBlock.builder().setHeadSize(4).build(),
+                TransformerXlPositionBlock.builder()
+                        .setEmbeddingSize(8)
+                        .setHeadCount(2)
+                        .build())) {
+            try (NDManager manager = engine.newBaseManager(Device.gpu(0));
+                    KeyValueCache cache = new KeyValueCache(manager)) {
+                Block block = MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(8)
+                        .setHeadCount(2)
+                        .optRelativeEncoding(encoding)
+                        .optCausal(true)
+                        .build();
+                block.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8));
+                for (int step = 0; step < 40; step++) {
+                    NDList token = new NDList(manager.ones(new Shape(1, 1, 8)));
+                    block.forward(new ParameterStore(manager, false), token, false, cache.nextStep())
+                            .close();
+                    int waits = engine.takeWaits();
+                    if (step > 0) {
+                        assertThat(waits).as("%s, step %d", encoding, step).isZero();
+                    }
+                }
+            }
+        }
+    }
+
+    @Test
+    void weightsAreLoadedOntoTheirDevice(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("weights.safetensors");
+        String header = "{\"w\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]}}";
+        ByteBuffer bytes = ByteBuffer.allocate(8 + header.length() + 24).order(ByteOrder.LITTLE_ENDIAN);
+        bytes.putLong(header.length()).put(header.getBytes(StandardCharsets.US_ASCII));
+        for (int i = 0; i < 6; i++) {
+            bytes.putFloat(i);
+        }
+        Files.write(file, bytes.array());
+        try (NDManager manager = engine.newBaseManager(Device.gpu(1))) {
+            LearnedPositionalEncodingBlock block = LearnedPositionalEncodingBlock.builder()
+                    .setEmbeddingSize(3)
+                    .optMaxSequenceLength(2)
+                    .build();
+            block.initialize(manager, DataType.FLOAT32, new Shape(1, 2, 3));
+            WeightLoader.of(WeightFile.open(file)).table("w", block.getTable()).load();
+            NDArray table = block.getTable().getArray();
+            assertThat(table.getDevice()).isEqualTo(Device.gpu(1));
+            assertThat(table.toFloatArray()).containsExactly(0, 1, 2, 3, 4, 5);
+        }
     }
 
     @Test

@@ -28,6 +28,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -204,6 +205,37 @@ class FromArgumentsTest {
                         .optMaxSequenceLength(20)
                         .build()
                         .toString());
+    }
+
+    @Test
+    void aBuilderThatGoesOnChangesNoBlockThatItHasBuilt() {
+        PositionalEncodingBlock.Builder builder =
+                PositionalEncodingBlock.builder().setEmbeddingSize(8);
+        PositionalEncodingBlock first = builder.build();
+        Map<String, Object> arguments = first.getArguments();
+        builder.optLearnedScale(0.5f)
+                .optMaxSequenceLength(3)
+                .optDropoutRate(0.5f)
+                .build();
+        assertThat(first.getArguments()).isEqualTo(arguments).doesNotContainKey("learnedScale");
+    }
+
+    @Test
+    void errorsOfAMapWithinAMapSayWhichItIs() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> InputEmbeddingBlock.fromArguments(Map.of(
+                        "vocabularySize", 3, "embeddingSize", 4, "positionalEncoding", Map.of("type", "none", "x", 1))))
+                .withMessageStartingWith("positionalEncoding of InputEmbeddingBlock has no argument 'x'");
+    }
+
+    @Test
+    void factorsOfFrequenciesAreFew() {
+        Map<String, Object> many =
+                new LinkedHashMap<>(Frequencies.geometric(3, 10_000, 3).getArguments());
+        many.put("factors", Collections.nCopies(17, 1.0));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Frequencies.fromArguments(many))
+                .withMessageContaining("allowed is a list of 16 or fewer");
     }
 
     @Test

@@ -10,6 +10,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.util.PairList;
+import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -60,15 +61,27 @@ class ModelFileVersionsTest {
     }
 
     @EngineTest
-    void filesOfVersion1Load(NDManager manager) throws Exception {
-        requireLoads(manager, "v1");
+    void filesOfEveryVersionLoad(NDManager manager) throws Exception {
+        for (int version = 1; version <= versionNow(manager); version++) {
+            requireLoads(manager, "v" + version);
+        }
+    }
+
+    /** The first byte of what a block writes. */
+    private static int versionNow(NDManager manager) throws IOException {
+        Block block = TestBlocks.POSITIONS.block();
+        block.initialize(manager, DataType.FLOAT32, TestBlocks.POSITIONS.input());
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        block.saveParameters(new DataOutputStream(bytes));
+        return bytes.toByteArray()[0];
     }
 
     @Test
     @EnabledIfSystemProperty(named = "model-files.write", matches = "v[0-9]+")
     void write() throws IOException {
         Path folder = Path.of("src/test/resources/model-files", System.getProperty("model-files.write"));
-        Files.createDirectories(folder);
+        // fails where the folder is there: the files of a version that was released stay as they are
+        Files.createDirectory(folder);
         try (NDManager manager = Engine.getEngine("PyTorch").newBaseManager()) {
             for (TestBlocks kind : TestBlocks.values()) {
                 Block block = kind.block();

@@ -51,14 +51,27 @@ public final class Arguments {
      * @throws IllegalArgumentException if a key is no text or a value is null
      */
     public static Arguments of(Class<?> owner, Map<?, ?> values) {
-        Arguments arguments = new Arguments(owner.getSimpleName());
+        return of(owner.getSimpleName(), values);
+    }
+
+    /**
+     * Begins to read a map within a map.
+     *
+     * @param owner what the map describes, for messages, such as {@code positionalEncoding of InputEmbeddingBlock}
+     * @param values the map, copied here
+     * @return the reader
+     * @throws IllegalArgumentException if a key is no text or a value is null
+     */
+    public static Arguments of(String owner, Map<?, ?> values) {
+        Arguments arguments = new Arguments(owner);
         values.forEach((key, value) -> {
             if (!(key instanceof String name)) {
                 throw new IllegalArgumentException(
                         "the key " + key + " for " + arguments.owner + " is no text: give each argument by its name");
             }
             if (value == null) {
-                throw arguments.refused(name, "a value, or no key at all");
+                throw new IllegalArgumentException("argument '" + name + "' of " + arguments.owner
+                        + " is null: allowed is a value; leave the key out for none");
             }
             arguments.values.put(name, value);
         });

@@ -59,8 +59,6 @@ import java.util.Objects;
  * type, and freed with the block's manager or by {@link #clear}. With a scaling that depends on the length (dynamic NTK,
  * LongRoPE), the length is one more than the greatest position, and one further table is kept, for the latest length.
  *
- * <p>Explicit positions are checked against the table, which reads their values: on a GPU that waits for the device.
- *
  * <p>Explicit positions of an integer type are checked against the table on a CPU alone, unless {@link Builder#optRangeChecks}
  * says otherwise. Real ones are read wherever they are, and so are those of a block that extends itself or whose scaling
  * depends on the length: on a GPU that waits for the device.

@@ -167,18 +167,17 @@ public final class ConstantArray implements AutoCloseable {
             }
             int pieceHeight = Math.max(1, Math.min(height, PIECE_BYTES / rowBytes));
             ByteBuffer buffer = manager.allocateDirect(pieceHeight * rowBytes);
-            // one piece for all: to write to it again waits until the engine, which works behind, has read it. And it
-            // has
-            // memory of its own, where one made of the buffer might share it, and a view of it outlive it
-            Shape row = shape.slice(1);
-            try (NDArray piece = manager.create(new Shape(pieceHeight).addAll(row), type)) {
-                for (int first = 0; first < height; first += pieceHeight) {
-                    int count = Math.min(pieceHeight, height - first);
-                    rows.write(first, count, format, buffer.clear());
-                    piece.set(buffer);
-                    array.set(
-                            NDIndex.sliceAxis(0, first, (long) first + count),
-                            count == pieceHeight ? piece : piece.get(NDIndex.sliceAxis(0, 0, count)));
+            for (int first = 0; first < height; first += pieceHeight) {
+                int count = Math.min(pieceHeight, height - first);
+                buffer.clear();
+                rows.write(first, count, format, buffer);
+                buffer.limit(count * rowBytes);
+                // copied into memory of the engine's own: an array made of the buffer would share it with Java's heap,
+                // and a view of it would outlive it
+                try (NDArray piece = manager.create(buffer, new Shape(count).addAll(shape.slice(1)), type)) {
+                    array.set(NDIndex.sliceAxis(0, first, (long) first + count), piece);
+                    // an engine that works behind would else keep all pieces until it comes to write them
+                    HostData.awaitRow(array, first);
                 }
             }
             return array;

@@ -3,6 +3,7 @@ package io.github.djlpositional.internal;
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import java.nio.ByteBuffer;
@@ -34,9 +35,21 @@ public final class HostData {
         }
     }
 
+    /** Whether a device works in step with the program, in memory that is the program's too. Apple's GPU is no {@code isGpu()}. */
+    static boolean isHost(Device device) {
+        return Device.Type.CPU.equals(device.getDeviceType());
+    }
+
     /** Whether an array's own memory can be reached from Java: PyTorch's on the CPU. MXNet gives a copy. */
     static boolean isReachable(NDArray array) {
-        return !array.getDevice().isGpu() && InPlace.isSafe(array);
+        return isHost(array.getDevice()) && InPlace.isSafe(array);
+    }
+
+    /** Waits until what was written to a row of an array is there. */
+    static void awaitRow(NDArray array, int row) {
+        try (NDArray written = array.get(NDIndex.sliceAxis(0, row, row + 1L))) {
+            written.toByteBuffer();
+        }
     }
 
     /**

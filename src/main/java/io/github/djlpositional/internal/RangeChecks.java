@@ -33,6 +33,6 @@ public enum RangeChecks {
 
     /** Whether indices on a device are to be checked. */
     boolean readValuesOn(Device device) {
-        return this == ALWAYS || (this == ON_CPU && !device.isGpu());
+        return this == ALWAYS || (this == ON_CPU && HostData.isHost(device));
     }
 }

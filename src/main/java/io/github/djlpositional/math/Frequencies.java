@@ -32,6 +32,9 @@ public final class Frequencies implements HasArguments {
     /** More than any model has pairs; a greater count, from a file perhaps, is refused before there is room for it. */
     private static final int MOST = 1 << 20;
 
+    /** Of what is made from arguments: each factor goes over all frequencies. */
+    private static final int MOST_FACTORS = 16;
+
     private final double[] high;
     private final double[] low;
     private final Origin origin;
@@ -229,7 +232,11 @@ public final class Frequencies implements HasArguments {
                         .frequencies(given.getInt("rotarySize"), given.getDouble("base"), given.getLong("length"));
             default -> throw given.refused("kind", "geometric, timescales, given or rotary");
         };
-        for (double factor : given.optDoubles("factors").orElseGet(() -> new double[0])) {
+        double[] factors = given.optDoubles("factors").orElseGet(() -> new double[0]);
+        if (factors.length > MOST_FACTORS) {
+            throw given.refused("factors", "a list of " + MOST_FACTORS + " or fewer");
+        }
+        for (double factor : factors) {
             frequencies = frequencies.scaledBy(factor);
         }
         given.requireNoOthers();

@@ -79,6 +79,8 @@ final class EncodingCheck {
      *       ln θ, is wrong by |ln θ| · 2⁻²³, and θ relatively by as much; exp itself adds at most an ulp, 2⁻²³.
      *   <li>θ = 1 / base^(2k/d), as in the book: 2k/d is rounded, which makes θ wrong by |ln θ| · 2⁻²⁴; the power adds at most
      *       an ulp, 2⁻²³, the quotient 2⁻²⁴.
+     *   <li>Where frequencies are multiplied by a factor, as those of diffusion models, the exponent is that of θ / θ₀, θ₀ being the
+     *       first: whichever of both is greater counts.
      *   <li>p · θ is rounded: 2⁻²⁴ more. So the angle is wrong by at most p·θ · (|ln θ| · 2⁻²³ + 2⁻²²), and the sine by no more
      *       than the angle, its slope being 1 at most.
      *   <li>The sine itself adds at most an ulp, 2⁻²⁴ below 1; storing it adds half an ulp of the stored type.
@@ -88,7 +90,13 @@ final class EncodingCheck {
      */
     private double tolerance(long position, int dimension) {
         double frequency = Math.abs(encoding.frequency(dimension));
-        double angle = frequency == 0 ? 0 : position * frequency * (Math.abs(Math.log(frequency)) * 0x1p-23 + 0x1p-22);
+        double angle = frequency == 0 ? 0 : position * frequency * (exponent(frequency) * 0x1p-23 + 0x1p-22);
         return angle + 0x1p-24 + tensor.type().halfUlp();
+    }
+
+    private double exponent(double frequency) {
+        double first = Math.abs(encoding.frequency(0));
+        double unscaled = first == 0 ? 0 : Math.log(frequency / first);
+        return Math.max(Math.abs(Math.log(frequency)), Math.abs(unscaled));
     }
 }

@@ -2,7 +2,6 @@ package io.github.djlpositional.weights;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.types.Shape;
-import com.google.gson.Strictness;
 import com.google.gson.stream.JsonReader;
 import com.google.gson.stream.JsonToken;
 import com.google.gson.stream.MalformedJsonException;
@@ -39,6 +38,9 @@ final class SafetensorsFile {
     private static final int LENGTH_BYTES = Long.BYTES;
 
     private static final String METADATA = "__metadata__";
+
+    /** Of values that are passed over: the format itself needs two. */
+    private static final int DEEPEST = 64;
 
     /** More than any tensor has. */
     private static final int MOST_DIMENSIONS = 64;
@@ -87,7 +89,6 @@ final class SafetensorsFile {
                                 .onMalformedInput(CodingErrorAction.REPORT)
                                 .onUnmappableCharacter(CodingErrorAction.REPORT));
                 JsonReader json = new JsonReader(text)) {
-            json.setStrictness(Strictness.STRICT);
             header.readEntries(json);
         } catch (MalformedJsonException | CharacterCodingException | EOFException | IllegalStateException e) {
             // Gson throws an IllegalStateException for a token of another kind than the one asked for
@@ -154,7 +155,7 @@ final class SafetensorsFile {
                 }
                 case "shape" -> shape = readNumbers(json, what);
                 case "data_offsets" -> offsets = readNumbers(json, what);
-                default -> json.skipValue(); // as the reference reader does
+                default -> skip(json, what); // as the reference reader does
             }
         }
         json.endObject();
@@ -164,6 +165,35 @@ final class SafetensorsFile {
         Entry entry = new Entry(name, type, new Shape(shape), offsets[0], offsets[1]);
         requireSize(entry);
         return entry;
+    }
+
+    /** Passes over a value of any kind; Gson's own way keeps a stack as deep as the value. */
+    private void skip(JsonReader json, String what) throws IOException, MalformedModelException {
+        int depth = 0;
+        do {
+            switch (json.peek()) {
+                case BEGIN_ARRAY -> {
+                    json.beginArray();
+                    depth++;
+                }
+                case BEGIN_OBJECT -> {
+                    json.beginObject();
+                    depth++;
+                }
+                case END_ARRAY -> {
+                    json.endArray();
+                    depth--;
+                }
+                case END_OBJECT -> {
+                    json.endObject();
+                    depth--;
+                }
+                default -> json.skipValue(); // a number, text, a constant, or a name
+            }
+            if (depth > DEEPEST) {
+                throw damaged("the header of " + what + " is nested deeper than " + DEEPEST);
+            }
+        } while (depth > 0);
     }
 
     private void requireToken(JsonReader json, JsonToken token, String what)

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -45,10 +46,19 @@ public final class WeightFile {
 
     private final Path path;
     private final Map<String, StoredTensor> tensors;
+    private final State state;
 
-    private WeightFile(Path path, Map<String, StoredTensor> tensors) {
+    private WeightFile(Path path, Map<String, StoredTensor> tensors, State state) {
         this.path = path;
         this.tensors = tensors;
+        this.state = state;
+    }
+
+    /** What tells a file from one that has taken its place. */
+    private record State(long size, FileTime modified, Object key) {
+        static State of(BasicFileAttributes attributes) {
+            return new State(attributes.size(), attributes.lastModifiedTime(), attributes.fileKey());
+        }
     }
 
     /**
@@ -69,7 +79,17 @@ public final class WeightFile {
         }
         long size = attributes.size();
         byte[] start = FileRange.read(path, 0, (int) Math.min(size, START));
-        return new WeightFile(path, Collections.unmodifiableMap(read(path, start, size)));
+        WeightFile file =
+                new WeightFile(path, Collections.unmodifiableMap(read(path, start, size)), State.of(attributes));
+        file.requireUnchanged();
+        return file;
+    }
+
+    /** Refuses a file that is another than when it was opened: what was read of its header would be believed of the other. */
+    void requireUnchanged() throws IOException, MalformedModelException {
+        if (!State.of(Files.readAttributes(path, BasicFileAttributes.class)).equals(state)) {
+            throw DamagedFile.because(path, "it has changed since it was opened");
+        }
     }
 
     private static Map<String, StoredTensor> read(Path path, byte[] start, long size)

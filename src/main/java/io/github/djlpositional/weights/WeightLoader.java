@@ -106,12 +106,13 @@ public final class WeightLoader {
             throw new IllegalArgumentException("the rows to skip of tensor " + Quoted.text(name) + " are " + skippedRows
                     + ": allowed is 0 or more; give the rows before position 0, mostly 0 or 2");
         }
-        StoredTensor tensor = name(name);
-        if (!parameters.add(parameter.getId())) {
+        if (parameters.contains(parameter.getId())) {
             throw new IllegalArgumentException("parameter " + Quoted.text(parameter.getName())
-                    + " was given twice, now for " + tensor
+                    + " was given twice, now for " + file.tensor(name)
                     + ": allowed is one tensor for each parameter; name each parameter once");
         }
+        StoredTensor tensor = name(name);
+        parameters.add(parameter.getId());
         tables.add(new Table(tensor, parameter, skippedRows));
         return this;
     }
@@ -162,10 +163,13 @@ public final class WeightLoader {
         for (EncodingCheck check : encodings) {
             check.requireTable();
         }
+        file.requireUnchanged();
         for (EncodingCheck check : encodings) {
             check.requireValues();
         }
-        if (!tables.isEmpty()) {
+        if (tables.isEmpty()) {
+            file.requireUnchanged();
+        } else {
             loadTables();
         }
     }
@@ -183,6 +187,7 @@ public final class WeightLoader {
             for (StagedTable table : staged) {
                 table.read(staging);
             }
+            file.requireUnchanged();
             staged.forEach(StagedTable::write);
         }
     }

@@ -179,7 +179,7 @@ class ArgumentsTest {
                 .withMessageContaining("the key 1 for Owner is no text");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Arguments.of(Owner.class, Collections.singletonMap("key", null)))
-                .withMessageContaining("'key' of Owner is missing");
+                .withMessage("argument 'key' of Owner is null: allowed is a value; leave the key out for none");
     }
 
     @Test

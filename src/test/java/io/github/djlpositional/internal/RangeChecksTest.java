@@ -13,6 +13,8 @@ class RangeChecksTest {
         assertThat(RangeChecks.of(null).readValuesOn(Device.cpu())).isTrue();
         assertThat(RangeChecks.of(null).readValuesOn(Device.gpu())).isFalse();
         assertThat(RangeChecks.of(null).readValuesOn(Device.gpu(3))).isFalse();
+        // Apple's, which DJL does not call a GPU
+        assertThat(RangeChecks.of(null).readValuesOn(Device.of("mps", -1))).isFalse();
     }
 
     @Test

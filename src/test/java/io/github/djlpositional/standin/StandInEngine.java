@@ -38,7 +38,7 @@ public final class StandInEngine extends Engine {
     private static final Pattern READS = Pattern.compile(
             "to(Byte|Uint8|Int|UnsignedInt|UnsignedByte|Short|UnsignedShort|Long|Float|Double|Boolean|String)?Array"
                     + "|toByteBuffer|get(Long|Int|Float|Double|Boolean|Byte|Uint8|String)|contentEquals|allClose|encode"
-                    + "|toDebugString");
+                    + "|toDebugString|nonzero|booleanMask|unique|getScalar");
 
     /** Of one array to another, wherever they are. */
     private static final List<String> ACROSS_DEVICES = List.of("copyTo", "set", "equals", "toDevice");

@@ -102,6 +102,24 @@ class EncodingsTest {
                 .withMessageContaining("dimension");
     }
 
+    /** Frequencies from 1000 to 1, of exponents that were rounded before they were scaled. */
+    @Test
+    void theTableOfADiffusionModelWithAScale() throws Exception {
+        SinusoidalEncoding.Builder encoding =
+                SinusoidalEncoding.builder().setEmbeddingSize(8).optLayout(PairLayout.CONCATENATED);
+        Frequencies frequencies = Frequencies.geometric(4, 10_000, 4);
+        check(
+                "diffusion.npz",
+                "scaled",
+                encoding.optFrequencies(frequencies.scaledBy(1000)).build());
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> check(
+                        "diffusion.npz",
+                        "scaled",
+                        encoding.optFrequencies(frequencies.scaledBy(1000.1)).build()))
+                .withMessageContaining("dimension");
+    }
+
     @Test
     void tablesInFortranOrder() throws Exception {
         check("encodings.npz", "fortran", PAPER);
