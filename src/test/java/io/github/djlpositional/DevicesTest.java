@@ -35,12 +35,18 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** GPUs, and several of them, with stand-ins for them; real ones are asked the same where there are any. */
+@EnabledIf(value = "hasPyTorch", disabledReason = "the stand-ins compute with PyTorch, which is not on the class path")
 class DevicesTest {
+
+    static boolean hasPyTorch() {
+        return Engine.getAllEngines().contains("PyTorch");
+    }
 
     private static final Device[] ONE = {Device.gpu(0)};
     private static final Device[] TWO = {Device.gpu(0), Device.gpu(1)};

@@ -1,0 +1,98 @@
+package io.github.djlpositional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.Device;
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.File;
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+
+/** The library in a class loader of its own, as in an application server, which has one engine and hides the other. */
+public class ClassLoaderTest {
+
+    private static final String DONE = "the table is exact, before and after it was saved";
+
+    @EngineTest
+    void oneEngineIsEnough(Engine engine) throws Exception {
+        // a process of its own: a JVM loads a native library once, for one class loader
+        Process process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-DOPT_OUT_TRACKING=true",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        ClassLoaderTest.class.getName(),
+                        engine.getEngineName())
+                .redirectErrorStream(true)
+                .start();
+        String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor(5, TimeUnit.MINUTES)).isTrue();
+        assertThat(printed).contains(DONE);
+        assertThat(process.exitValue()).isZero();
+    }
+
+    /** What the process does: everything again, in a loader that sees Java and the chosen engine's jars alone. */
+    public static void main(String[] args) throws Exception {
+        String engine = args[0];
+        String hidden = engine.equals("PyTorch") ? "mxnet" : "pytorch";
+        URL[] seen = Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator, -1))
+                .filter(entry -> !Path.of(entry)
+                        .getFileName()
+                        .toString()
+                        .toLowerCase(Locale.ROOT)
+                        .startsWith(hidden))
+                .map(ClassLoaderTest::url)
+                .toArray(URL[]::new);
+        try (URLClassLoader loader = new URLClassLoader(seen, ClassLoader.getPlatformClassLoader())) {
+            Thread.currentThread().setContextClassLoader(loader);
+            loader.loadClass(ClassLoaderTest.class.getName())
+                    .getMethod("use", String.class)
+                    .invoke(null, engine);
+        }
+    }
+
+    private static URL url(String entry) {
+        try {
+            return Path.of(entry).toUri().toURL();
+        } catch (MalformedURLException e) {
+            throw new IllegalArgumentException(entry, e);
+        }
+    }
+
+    /** What an application does. */
+    public static void use(String engine) throws Exception {
+        assertThat(Engine.getAllEngines())
+                .contains(engine)
+                .doesNotContain(engine.equals("PyTorch") ? "MXNet" : "PyTorch");
+        float[] table = SinusoidalEncoding.vaswani(8).table(0, 5000);
+        try (NDManager manager = Engine.getEngine(engine).newBaseManager(Device.cpu())) {
+            PositionalEncodingBlock block =
+                    PositionalEncodingBlock.builder().setEmbeddingSize(8).build();
+            block.initialize(manager, DataType.FLOAT32, new Shape(1, 5000, 8));
+            NDArray zeros = manager.zeros(new Shape(1, 5000, 8));
+            assertThat(Forward.infer(manager, block, zeros).toFloatArray()).containsExactly(table);
+            ByteArrayOutputStream file = new ByteArrayOutputStream();
+            block.saveParameters(new DataOutputStream(file));
+            Block loaded = PositionalEncodingBlock.fromArguments(block.getArguments());
+            loaded.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file.toByteArray())));
+            assertThat(Forward.infer(manager, loaded, zeros).toFloatArray()).containsExactly(table);
+        }
+        System.out.println(DONE);
+    }
+}
