@@ -17,6 +17,7 @@ import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.MachineMemory;
 import io.github.djlpositional.internal.RangeChecks;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.nio.ByteBuffer;
@@ -206,6 +207,7 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
         DataTypes.requireEmbedding(dataType, toString());
         PositionRequest.requireInitial(inputShapes, embeddingSize, sequenceAxis, maxSequenceLength);
+        MachineMemory.requireRoomFor(tableShape(), dataType, manager.getDevice());
         DataTypes.initializing(
                 "learned table", manager, dataType, () -> super.initialize(manager, dataType, inputShapes));
     }
@@ -244,7 +246,7 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
             int height = Math.toIntExact(shape.get(0));
             int width = Math.toIntExact(shape.get(1));
             var format = DataTypes.formatOf(dataType);
-            ByteBuffer buffer = manager.allocateDirect(Math.toIntExact(shape.size() * format.bytes()));
+            ByteBuffer buffer = HostData.bufferFor(manager, shape, dataType);
             for (int row = 0; row < height; row++) {
                 // the ends meet, and between them position and row number are proportional
                 double at = height == 1 ? 0 : (double) row * (rows.length - 1) / (height - 1);
@@ -264,7 +266,7 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
         @Override
         public NDArray initialize(NDManager manager, Shape shape, DataType dataType) {
             var format = DataTypes.formatOf(dataType);
-            ByteBuffer buffer = manager.allocateDirect(Math.toIntExact(shape.size() * format.bytes()));
+            ByteBuffer buffer = HostData.bufferFor(manager, shape, dataType);
             encoding.write(0, Math.toIntExact(shape.get(0)), format, buffer);
             return HostData.toArray(manager, manager.getDevice(), buffer, shape, dataType);
         }

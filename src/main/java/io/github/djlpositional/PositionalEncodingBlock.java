@@ -243,13 +243,14 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
         double[][] shift = encoding.shift(offset);
         int size = getEmbeddingSize();
         FloatFormat format = DataTypes.formatOf(dataType);
-        ByteBuffer buffer = manager.allocateDirect(Math.toIntExact((long) size * size * format.bytes()));
+        Shape square = new Shape(size, size);
+        ByteBuffer buffer = HostData.bufferFor(manager, square, dataType);
         for (int row = 0; row < size; row++) {
             for (int column = 0; column < size; column++) {
                 format.put(buffer, row * size + column, shift[row][column]);
             }
         }
-        return HostData.toArray(manager, manager.getDevice(), buffer, new Shape(size, size), dataType);
+        return HostData.toArray(manager, manager.getDevice(), buffer, square, dataType);
     }
 
     /**
@@ -294,7 +295,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
         if (shape.size() == 0) {
             return manager.create(shape, type, device);
         }
-        ByteBuffer buffer = manager.allocateDirect(Math.toIntExact(shape.size() * type.getNumOfBytes()));
+        ByteBuffer buffer = HostData.bufferFor(manager, shape, type);
         encoding.write(values, DataTypes.formatOf(type), buffer);
         return HostData.toArray(manager, device, buffer, shape, type);
     }

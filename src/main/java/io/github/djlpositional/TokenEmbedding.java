@@ -15,6 +15,7 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.MachineMemory;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -71,6 +72,7 @@ final class TokenEmbedding extends Embedding<Long> {
 
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
+        MachineMemory.requireRoomFor(new Shape(vocabularySize, size), dataType, manager.getDevice());
         DataTypes.initializing(
                 "token table", manager, dataType, () -> super.initialize(manager, dataType, inputShapes));
         NDScope.unregister(embedding.getArray());

@@ -14,6 +14,7 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import io.github.djlpositional.internal.ConstantArray;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.MachineMemory;
 import io.github.djlpositional.internal.RealPositions;
 import org.junit.jupiter.api.Test;
 
@@ -55,6 +56,7 @@ class ArchitectureTest {
                 .onlyDependOnClassesThat()
                 .resideInAnyPackage(
                         "java..",
+                        "com.sun.management..",
                         "ai.djl..",
                         "io.github.djlpositional.arguments..",
                         "io.github.djlpositional.math..",
@@ -109,6 +111,18 @@ class ArchitectureTest {
                 .check(LIBRARY);
     }
 
+    /** The one thing that the library asks of the JDK beyond Java SE: how much memory there is. */
+    @Test
+    void oneClassAsksTheJdkAboutTheMachine() {
+        noClasses()
+                .that()
+                .doNotHaveFullyQualifiedName(MachineMemory.class.getName())
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("com.sun.management..")
+                .check(LIBRARY);
+    }
+
     @Test
     void libraryKnowsTheApiAndNoEngine() {
         noClasses()
@@ -119,7 +133,8 @@ class ArchitectureTest {
         classes()
                 .should()
                 .onlyDependOnClassesThat()
-                .resideInAnyPackage("java..", "ai.djl..", "com.google.gson..", "io.github.djlpositional..")
+                .resideInAnyPackage(
+                        "java..", "com.sun.management..", "ai.djl..", "com.google.gson..", "io.github.djlpositional..")
                 .check(LIBRARY);
     }
 

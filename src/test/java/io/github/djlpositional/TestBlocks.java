@@ -1,5 +1,8 @@
 package io.github.djlpositional;
 
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
@@ -161,6 +164,12 @@ public enum TestBlocks {
     /** The shape of an input: real numbers, for an embedding token ids. */
     public Shape input() {
         return input;
+    }
+
+    /** Ones of that shape, a new array. */
+    public NDArray ones(NDManager manager) {
+        boolean isIds = input.dimension() == 2;
+        return manager.ones(input, isIds ? DataType.INT64 : DataType.FLOAT32);
     }
 
     /** A new block. */

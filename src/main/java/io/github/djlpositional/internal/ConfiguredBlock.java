@@ -128,9 +128,12 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         };
     }
 
-    /** {@inheritDoc} Should it fail, the block is left as it was. */
+    /**
+     * {@inheritDoc} Parameters that were freed with their manager are made anew. Should it fail, the block is left as it was.
+     */
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... shapes) {
+        forgetFreedParameters();
         Shape[] before = inputShapes;
         Runnable undo = undo();
         boolean isDone = false;
@@ -151,6 +154,15 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     public void clear() {
         super.clear();
         getChildren().values().forEach(Block::clear);
+    }
+
+    /** DJL takes a parameter for initialized as long as it has an array, be it a closed one. */
+    private void forgetFreedParameters() {
+        for (Parameter parameter : getParameters().values()) {
+            if (parameter.isInitialized() && parameter.getArray().isReleased()) {
+                parameter.close();
+            }
+        }
     }
 
     /** A user's scope would close the parameters that were made within it. */

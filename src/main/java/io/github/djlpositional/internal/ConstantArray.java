@@ -2,6 +2,7 @@ package io.github.djlpositional.internal;
 
 import ai.djl.Device;
 import ai.djl.engine.Engine;
+import ai.djl.engine.EngineException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.NDScope;
@@ -152,14 +153,19 @@ public final class ConstantArray implements AutoCloseable {
         }
     }
 
+    /** Whether the machine has room for the array; on a GPU, as far as is known. */
+    boolean hasRoom(Device device, DataType type) {
+        return MachineMemory.hasRoomFor(shape, type, device);
+    }
+
     private NDArray array(NDManager manager, DataType type) {
         FloatFormat format = DataTypes.formatOf(type);
         int height = Math.toIntExact(shape.get(0));
-        int rowBytes = Math.toIntExact(shape.slice(1).size() * format.bytes());
+        int rowBytes = rowBytes(format);
         // an own scope: a user's would close the array, and the pieces' temporaries would pile up in it
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
-            NDArray array = manager.create(shape, type);
+            NDArray array = allocated(manager, type);
             NDScope.unregister(array);
             if (HostData.isReachable(array)) {
                 writeInto(array, height, rowBytes, format);
@@ -181,6 +187,30 @@ public final class ConstantArray implements AutoCloseable {
                 }
             }
             return array;
+        }
+    }
+
+    /** A row goes through one buffer. */
+    private int rowBytes(FloatFormat format) {
+        long bytes = shape.slice(1).size() * format.bytes();
+        if (bytes > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException("a table of shape " + shape + " has rows of " + bytes
+                    + " bytes: allowed are " + Integer.MAX_VALUE + "; encode it in parts");
+        }
+        return (int) bytes;
+    }
+
+    private NDArray allocated(NDManager manager, DataType type) {
+        MachineMemory.requireRoomFor(shape, type, manager.getDevice());
+        try {
+            return manager.create(shape, type);
+        } catch (EngineException e) {
+            throw new EngineException(
+                    "a table of shape " + shape + " in " + type + " needs " + MachineMemory.bytes(shape, type)
+                            + " bytes, which " + manager.getEngine().getEngineName() + " does not give on "
+                            + manager.getDevice() + " (" + e.getMessage()
+                            + "): ask for fewer positions or smaller sizes, or free memory there",
+                    e);
         }
     }
 

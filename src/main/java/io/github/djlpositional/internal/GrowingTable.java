@@ -77,7 +77,7 @@ public final class GrowingTable {
     }
 
     /**
-     * Begins a use of the table; it is extended, to at least twice what it was, where it is shorter than asked for.
+     * Begins a use of the table; it is extended, to at least twice what it was where there is room, if it is shorter than asked for.
      *
      * @param length the least length, up to the limit
      * @param engine where it will be used: should there be no room for a longer one, the shorter one stays
@@ -116,7 +116,16 @@ public final class GrowingTable {
             return new Rows(current.array.slice(first, count, engine, device, type), Slices.part(first, count), null);
         }
         Use use = use(first + count, engine, device, type);
-        return new Rows(use.table.array.slice(first, count, engine, device, type), Slices.part(first, count), use);
+        boolean isDone = false;
+        try {
+            Slice slice = use.table.array.slice(first, count, engine, device, type);
+            isDone = true;
+            return new Rows(slice, Slices.part(first, count), use);
+        } finally {
+            if (!isDone) {
+                use.close();
+            }
+        }
     }
 
     /** Rows in use: they are not freed before this is closed. */
@@ -150,8 +159,7 @@ public final class GrowingTable {
     private synchronized Table extend(int length, Engine engine, Device device, DataType type) {
         Table shorter = table;
         if (length > shorter.length && !isDropped) {
-            int longest = (int) Math.max(length, Math.min(2L * shorter.length, limit));
-            Table longer = new Table(longest, maker.apply(longest));
+            Table longer = longer(length, shorter, device, type);
             NDManager owner = shorter.array.owner();
             if (owner != null) {
                 longer.array.ownedBy(owner);
@@ -161,6 +169,13 @@ public final class GrowingTable {
             shorter.array.drop();
         }
         return table;
+    }
+
+    /** Twice as long where there is room for that, so that a sequence which grows step by step seldom extends it. */
+    private Table longer(int length, Table shorter, Device device, DataType type) {
+        int longest = (int) Math.max(length, Math.min(2L * shorter.length, limit));
+        ConstantArray array = maker.apply(longest);
+        return array.hasRoom(device, type) ? new Table(longest, array) : new Table(length, maker.apply(length));
     }
 
     /** Frees the table for good, now or with its last use. */

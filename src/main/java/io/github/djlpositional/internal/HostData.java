@@ -17,6 +17,27 @@ public final class HostData {
     private HostData() {}
 
     /**
+     * Makes a buffer for all values of an array.
+     *
+     * @param manager makes the buffer
+     * @param shape the array's shape
+     * @param type the array's data type
+     * @return a direct buffer
+     * @throws IllegalArgumentException if one buffer cannot hold them
+     */
+    public static ByteBuffer bufferFor(NDManager manager, Shape shape, DataType type) {
+        long bytes = MachineMemory.bytes(shape, type);
+        if (bytes > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException(
+                    "the values of an array of shape " + shape + " in " + type + " are " + bytes
+                            + " bytes: allowed are " + Integer.MAX_VALUE
+                            + " where they are computed in Java; encode positions in parts, or give whole ones as integers, or"
+                            + " build a table of fewer");
+        }
+        return manager.allocateDirect((int) bytes);
+    }
+
+    /**
      * Makes an array in memory of the engine's own. One that {@code manager.create(buffer, …)} makes shares the buffer on
      * PyTorch, which Java frees with the array, and a view of it would outlive it.
      *
