@@ -41,7 +41,11 @@ final class ComparisonFiles {
             header.add("accuracy " + length);
         }
         header.addAll(List.of("parameters", "training s", "inference ms per 1000"));
-        try (CSVPrinter csv = printer("runs.csv")) {
+        FolderUpdate.of(folder, beside -> writeRuns(beside, header, runs));
+    }
+
+    private static void writeRuns(Path folder, List<Object> header, List<ComparisonRun> runs) throws IOException {
+        try (CSVPrinter csv = printer(folder.resolve("runs.csv"))) {
             csv.printRecord(header);
             for (ComparisonRun run : runs) {
                 List<Object> row = new ArrayList<>(List.of(run.encoding(), run.seed()));
@@ -60,7 +64,18 @@ final class ComparisonFiles {
             header.addAll(List.of("mean " + length, "least " + length, "greatest " + length));
         }
         header.addAll(List.of("parameters", "training s", "inference ms per 1000"));
-        try (CSVPrinter csv = printer("comparison.csv")) {
+        FolderUpdate.of(folder, beside -> {
+            writeRows(beside, header, rows);
+            BitmapEncoder.saveBitmapWithDPI(
+                    chart(rows),
+                    beside.resolve("comparison.png").toString(),
+                    BitmapEncoder.BitmapFormat.PNG,
+                    DOTS_PER_INCH);
+        });
+    }
+
+    private static void writeRows(Path folder, List<Object> header, List<ComparisonRow> rows) throws IOException {
+        try (CSVPrinter csv = printer(folder.resolve("comparison.csv"))) {
             csv.printRecord(header);
             for (ComparisonRow row : rows) {
                 List<Object> line = new ArrayList<>(List.of(row.encoding()));
@@ -73,15 +88,10 @@ final class ComparisonFiles {
                 csv.printRecord(line);
             }
         }
-        BitmapEncoder.saveBitmapWithDPI(
-                chart(rows),
-                folder.resolve("comparison.png").toString(),
-                BitmapEncoder.BitmapFormat.PNG,
-                DOTS_PER_INCH);
     }
 
-    private CSVPrinter printer(String file) throws IOException {
-        Writer out = Files.newBufferedWriter(folder.resolve(file));
+    private static CSVPrinter printer(Path file) throws IOException {
+        Writer out = Files.newBufferedWriter(file);
         return new CSVPrinter(out, CSV);
     }
 

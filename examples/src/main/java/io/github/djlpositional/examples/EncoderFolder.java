@@ -45,8 +45,22 @@ final class EncoderFolder {
         }
     }
 
-    /** Writes everything. */
-    static void save(Path folder, Model trained, EncoderSpec spec, Vocabulary vocabulary) throws IOException {
+    /**
+     * Writes everything, in place of what was saved before; who is killed meanwhile leaves the one or the other.
+     *
+     * @param folder where it goes
+     * @param trained a model with its parameters
+     * @param spec its sizes
+     * @param vocabulary its words
+     * @param log how it was trained
+     */
+    static void save(Path folder, Model trained, EncoderSpec spec, Vocabulary vocabulary, TrainingLog log)
+            throws IOException {
+        FolderUpdate.of(folder, beside -> write(beside, trained, spec, vocabulary, log));
+    }
+
+    private static void write(Path folder, Model trained, EncoderSpec spec, Vocabulary vocabulary, TrainingLog log)
+            throws IOException {
         Properties sizes = new Properties();
         sizes.setProperty("encoding", spec.encoding().name());
         sizes.setProperty("vocabularySize", Integer.toString(spec.vocabularySize()));
@@ -66,6 +80,7 @@ final class EncoderFolder {
         trained.save(folder, MODEL);
         sizes.setProperty(CHECKSUM, sha256(folder.resolve(PARAMETERS)));
         write(sizes, folder.resolve(SIZES));
+        log.write(folder);
     }
 
     private static String sha256(Path file) throws IOException {
@@ -87,6 +102,7 @@ final class EncoderFolder {
      * memory they ask for, and every number in it. A folder without a checksum was saved before there was one.
      */
     static void requireIntact(Path folder) throws IOException, MalformedModelException {
+        FolderUpdate.finish(folder);
         String saved = sizes(folder).getProperty(CHECKSUM);
         String found = sha256(folder.resolve(PARAMETERS));
         if (saved != null && !found.equals(saved)) {

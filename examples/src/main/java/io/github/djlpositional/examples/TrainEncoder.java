@@ -235,8 +235,7 @@ public final class TrainEncoder implements Callable<Integer> {
                 .limit(500)
                 .map(words -> String.join(" ", words))
                 .toList();
-        EncoderFolder.save(folder, model, sizes, vocabulary);
-        log.write(folder);
+        EncoderFolder.save(folder, model, sizes, vocabulary, log);
         STATE.set(State.SAVED);
         List<Double> before;
         try (SavedEncoder trained = SavedEncoder.of(model, sizes, vocabulary)) {

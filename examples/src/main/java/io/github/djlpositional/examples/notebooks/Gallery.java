@@ -1,5 +1,6 @@
 package io.github.djlpositional.examples.notebooks;
 
+import io.github.djlpositional.examples.FolderUpdate;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -61,7 +62,10 @@ public final class Gallery {
             }
             sections.append("</section>\n");
         }
-        Files.writeString(folder.resolve("index.html"), html(sections.toString()), StandardCharsets.UTF_8);
+        FolderUpdate.of(
+                folder,
+                beside -> Files.writeString(
+                        beside.resolve("index.html"), html(sections.toString()), StandardCharsets.UTF_8));
         all.out().printf("%n%s%n", folder.resolve("index.html"));
     }
 

@@ -1,5 +1,6 @@
 package io.github.djlpositional.examples.spark;
 
+import io.github.djlpositional.examples.FolderUpdate;
 import io.github.djlpositional.examples.UserError;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -54,6 +55,7 @@ final class ModelArchive {
     }
 
     private static Path zipped(Path folder) throws IOException {
+        FolderUpdate.finish(folder);
         Path zip = Files.createTempFile(NAME, ".zip");
         zip.toFile().deleteOnExit();
         try (OutputStream out = Files.newOutputStream(zip);
