@@ -208,10 +208,15 @@ public final class ConstantArray implements AutoCloseable {
             throw new EngineException(
                     "a table of shape " + shape + " in " + type + " needs " + MachineMemory.bytes(shape, type)
                             + " bytes, which " + manager.getEngine().getEngineName() + " does not give on "
-                            + manager.getDevice() + " (" + e.getMessage()
+                            + manager.getDevice() + " (" + firstLine(e)
                             + "): ask for fewer positions or smaller sizes, or free memory there",
                     e);
         }
+    }
+
+    /** Engines go on with their stack. */
+    private static String firstLine(EngineException e) {
+        return String.valueOf(e.getMessage()).lines().findFirst().orElse("");
     }
 
     /** Writes all rows straight into the array's own memory, in as few pieces as a buffer can be long. */

@@ -7,6 +7,7 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import java.nio.ByteBuffer;
+import java.util.function.Function;
 
 /** Numbers that were computed in Java, on their way to an engine. */
 public final class HostData {
@@ -59,6 +60,25 @@ public final class HostData {
     /** Whether a device works in step with the program, in memory that is the program's too. Apple's GPU is no {@code isGpu()}. */
     static boolean isHost(Device device) {
         return Device.Type.CPU.equals(device.getDeviceType());
+    }
+
+    /**
+     * Reads an array's values. PyTorch's engine makes a copy of a view that is not contiguous, such as a column, and leaves it to
+     * the array's manager: here to one that is closed.
+     *
+     * @param array any array
+     * @param reader reads the values of what it is given
+     * @return what it has read
+     */
+    static <T> T read(NDArray array, Function<NDArray, T> reader) {
+        if (array.size() <= 1) {
+            return reader.apply(array);
+        }
+        try (NDManager own = array.getManager().newSubManager()) {
+            NDArray same = array.reshape(array.getShape());
+            same.attach(own);
+            return reader.apply(same);
+        }
     }
 
     /** Whether an array's own memory can be reached from Java: PyTorch's on the CPU. MXNet gives a copy. */

@@ -88,7 +88,7 @@ public final class Indices {
     private static long[] toLongArray(NDArray indices) {
         NDArray longs = indices.toType(DataType.INT64, false);
         try {
-            return longs.toLongArray();
+            return HostData.read(longs, NDArray::toLongArray);
         } finally {
             if (longs != indices) {
                 longs.close();

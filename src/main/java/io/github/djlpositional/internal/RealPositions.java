@@ -24,7 +24,7 @@ public final class RealPositions {
         double[] values;
         NDArray doubles = positions.toType(DataType.FLOAT64, false);
         try {
-            values = doubles.toDoubleArray();
+            values = HostData.read(doubles, NDArray::toDoubleArray);
         } finally {
             if (doubles != positions) {
                 doubles.close();

@@ -1,0 +1,84 @@
+package io.github.djlpositional;
+
+import ai.djl.Device;
+import ai.djl.Model;
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+
+/** A model of every block, initialized, with an input and the answer to it. */
+final class SoakModels implements AutoCloseable {
+
+    private static final List<TestBlocks> KINDS = List.of(TestBlocks.values());
+
+    private final Engine engine;
+    private final Map<TestBlocks, Model> models = new EnumMap<>(TestBlocks.class);
+    private final Map<TestBlocks, NDArray> inputs = new EnumMap<>(TestBlocks.class);
+    private final Map<TestBlocks, float[]> answers = new EnumMap<>(TestBlocks.class);
+
+    SoakModels(Engine engine) {
+        this.engine = engine;
+        for (TestBlocks kind : KINDS) {
+            Model model = newModel(kind);
+            model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, kind.input());
+            // or every save would take the next number, and a file of its own
+            model.setProperty("Epoch", "0");
+            models.put(kind, model);
+            inputs.put(kind, kind.ones(model.getNDManager()));
+            answers.put(kind, answerOf(model, kind));
+        }
+    }
+
+    /** One kind after the other. */
+    static TestBlocks inTurn(int turn) {
+        return KINDS.get(turn % KINDS.size());
+    }
+
+    /** One without parameters. */
+    Model newModel(TestBlocks kind) {
+        Model model = Model.newInstance("soak", Device.cpu(), engine.getEngineName());
+        model.setBlock(kind.block());
+        return model;
+    }
+
+    Model model(TestBlocks kind) {
+        return models.get(kind);
+    }
+
+    NDArray input(TestBlocks kind) {
+        return inputs.get(kind);
+    }
+
+    /** What the model answered at first. */
+    float[] answer(TestBlocks kind) {
+        return answers.get(kind);
+    }
+
+    /** What a model of the kind answers now. */
+    float[] answerOf(Model model, TestBlocks kind) {
+        return values(model, Forward.infer(model.getNDManager(), model.getBlock(), input(kind)));
+    }
+
+    /** Reads and closes an answer, and the copy that PyTorch's engine leaves to its manager where it is not contiguous. */
+    float[] values(Model model, NDArray answer) {
+        try (NDManager own = model.getNDManager().newSubManager()) {
+            answer.attach(own);
+            return answer.toFloatArray();
+        }
+    }
+
+    int openArrays() {
+        return models.values().stream()
+                .mapToInt(model -> model.getNDManager().getManagedArrays().size())
+                .sum();
+    }
+
+    @Override
+    public void close() {
+        models.values().forEach(Model::close);
+    }
+}
