@@ -69,8 +69,8 @@ import java.util.Objects;
  * are those of a block that extends itself.
  *
  * <p>A forward throws {@link IllegalArgumentException} for an x of another width, of rank below 2 or of another data type,
- * a sequence that is longer than the table at its start position, a negative start, and positions out of range or of
- * another shape.
+ * a sequence that is longer than the table at its start position, a negative start, positions out of range or of another
+ * shape, and a table that the machine has no memory for, which is refused before it is tried.
  *
  * <h2>Life</h2>
  *
