@@ -33,7 +33,7 @@ public final class MachineMemory {
     /** Whether there is room for a table; on a GPU, as far as is known. */
     static boolean hasRoomFor(Shape shape, DataType type, Device device) {
         long needed = bytes(shape, type);
-        return device.isGpu() || needed < WORTH_ASKING || needed <= available();
+        return !HostData.isHost(device) || needed < WORTH_ASKING || needed <= available();
     }
 
     /**
