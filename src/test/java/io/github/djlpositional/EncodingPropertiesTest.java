@@ -1,0 +1,357 @@
+package io.github.djlpositional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.math.FloatFormat;
+import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What holds of every absolute encoding, whatever its size, convention, positions and data type, on each engine. None has a
+ * tolerance where engines do not meet: an answer is one addition, which IEEE 754 defines to the last bit.
+ */
+class EncodingPropertiesTest {
+
+    private static final List<DataType> TYPES = List.of(DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64);
+    private static final List<DataType> INDICES = List.of(DataType.UINT8, DataType.INT32, DataType.INT64);
+
+    /** An encoding, and a sequence that fits its table: x is (leading…, length, size). */
+    private record Case(
+            SinusoidalEncoding encoding,
+            int maxLength,
+            int start,
+            int length,
+            Shape leading,
+            DataType type,
+            long seed) {
+
+        /** Which case it is, for a failure. */
+        @Override
+        public String toString() {
+            return encoding + ", maxLength " + maxLength + ", start " + start + ", x " + shape() + " " + type;
+        }
+
+        static Case of(SplittableRandom random, List<DataType> types) {
+            int maxLength = random.nextInt(1, 200);
+            int length = random.nextInt(1, maxLength + 1);
+            return new Case(
+                    encoding(random),
+                    maxLength,
+                    random.nextInt(0, maxLength - length + 1),
+                    length,
+                    new Shape(random.longs(random.nextInt(0, 4), 1, 4).toArray()),
+                    RandomCases.one(random, types),
+                    random.nextLong());
+        }
+
+        private static SinusoidalEncoding encoding(SplittableRandom random) {
+            int size = random.nextInt(1, 40);
+            OddSize oddSize = RandomCases.one(random, List.of(OddSize.values()));
+            SinusoidalEncoding.Builder builder = SinusoidalEncoding.builder()
+                    .setEmbeddingSize(size)
+                    .optOddSize(oddSize)
+                    .optLayout(RandomCases.one(random, List.of(PairLayout.values())))
+                    .optCosineFirst(random.nextBoolean());
+            // 0.01 to a million
+            double base = Math.pow(10, random.nextDouble(-2, 6));
+            if (random.nextBoolean()) {
+                return builder.optBase(base).build();
+            }
+            int pairs = oddSize == OddSize.ZERO_PADDED ? size / 2 : (size + 1) / 2;
+            return builder.optFrequencies(Frequencies.timescales(pairs, random.nextDouble(0.1, 10), base))
+                    .build();
+        }
+
+        PositionalEncodingBlock.Builder builder() {
+            return PositionalEncodingBlock.builder()
+                    .setEmbeddingSize(encoding.getEmbeddingSize())
+                    .optMaxSequenceLength(maxLength)
+                    .optEncoding(encoding);
+        }
+
+        /** A table of random numbers that is a function of the case alone. */
+        LearnedPositionalEncodingBlock learned(NDManager manager) {
+            int size = encoding.getEmbeddingSize();
+            float[] table = floats(new SplittableRandom(~seed), maxLength * size);
+            LearnedPositionalEncodingBlock block = LearnedPositionalEncodingBlock.builder()
+                    .setEmbeddingSize(size)
+                    .optMaxSequenceLength(maxLength)
+                    .build();
+            block.initialize(manager, DataType.FLOAT32, shape());
+            block.getTable().getArray().set(table);
+            return block;
+        }
+
+        Shape shape() {
+            return leading.add(length, encoding.getEmbeddingSize());
+        }
+
+        NDArray input(NDManager manager) {
+            return manager.create(floats(new SplittableRandom(seed), Math.toIntExact(shape().size())), shape())
+                    .toType(type, false);
+        }
+
+        FloatFormat format() {
+            return DataTypes.formatOf(type);
+        }
+    }
+
+    private static float[] floats(SplittableRandom random, int count) {
+        float[] floats = new float[count];
+        for (int i = 0; i < count; i++) {
+            floats[i] = (float) random.nextDouble(-2, 2);
+        }
+        return floats;
+    }
+
+    private static double[] doubles(NDArray array) {
+        return array.toType(DataType.FLOAT64, false).toDoubleArray();
+    }
+
+    /** Those of the rows of one array, from a row on. */
+    private static NDArray rows(NDArray x, int from, int to) {
+        return x.get(NDIndex.sliceAxis(x.getShape().dimension() - 2, from, to));
+    }
+
+    private interface Property {
+        void check(NDManager manager, SplittableRandom random) throws Exception;
+    }
+
+    private static void holds(int usual, NDManager manager, Property property) {
+        RandomCases.check(usual, random -> {
+            try (NDManager own = manager.newSubManager()) {
+                property.check(own, random);
+            }
+        });
+    }
+
+    /** {@link SinusoidalEncoding#value} itself is compared with 50-digit arithmetic in {@code SinusoidalEncodingTest}. */
+    @EngineTest
+    void aForwardAddsTheNearestNumbersToTheTrueOnes(NDManager engine) {
+        holds(150, engine, (manager, random) -> {
+            Case tested = Case.of(random, TYPES);
+            NDArray x = tested.input(manager);
+            double[] given = doubles(x);
+            double[] sums = doubles(
+                    Forward.inferFrom(manager, tested.start, tested.builder().build(), x));
+            int size = tested.encoding.getEmbeddingSize();
+            for (int i = 0; i < sums.length; i++) {
+                int position = tested.start + i / size % tested.length;
+                double row = tested.format().round(tested.encoding.value(position, i % size));
+                // the sum of two numbers of 11 or 24 bits is rounded the same from double's 53
+                assertThat(sums[i])
+                        .as("%s at %s", tested, i)
+                        .isEqualTo(tested.format().round(given[i] + row) + 0.0);
+            }
+        });
+    }
+
+    /** A block of either kind. */
+    private static Block anyBlock(NDManager manager, Case tested, SplittableRandom random) {
+        return tested.type == DataType.FLOAT32 && random.nextBoolean()
+                ? tested.learned(manager)
+                : tested.builder().build();
+    }
+
+    @EngineTest
+    void oneForwardIsAnySplitOfIt(NDManager engine) {
+        holds(100, engine, (manager, random) -> {
+            Case tested = Case.of(random, TYPES);
+            Block block = anyBlock(manager, tested, random);
+            NDArray x = tested.input(manager);
+            NDArray whole = Forward.inferFrom(manager, tested.start, block, x);
+            int from = 0;
+            while (from < tested.length) {
+                int to = random.nextInt(from + 1, tested.length + 1);
+                NDArray part = Forward.inferFrom(manager, tested.start + from, block, rows(x, from, to));
+                assertThat(doubles(part))
+                        .as("%s, %s to %s", tested, from, to)
+                        .containsExactly(doubles(rows(whole, from, to)));
+                from = to;
+            }
+        });
+    }
+
+    @EngineTest
+    void positionsCountedOutAreThoseThatAreImplied(NDManager engine) {
+        holds(100, engine, (manager, random) -> {
+            Case tested = Case.of(random, TYPES);
+            Block block = anyBlock(manager, tested, random);
+            // real positions are encoded from the definition, learned ones are not at all
+            DataType kind = block instanceof PositionalEncodingBlock && random.nextBoolean()
+                    ? RandomCases.one(random, TYPES)
+                    : RandomCases.one(random, INDICES);
+            NDArray x = tested.input(manager);
+            NDArray positions = manager.arange(tested.start, tested.start + tested.length, 1, DataType.INT32)
+                    .toType(kind, false);
+            assertThat(doubles(Forward.infer(manager, block, x, positions)))
+                    .as("%s, positions %s", tested, kind)
+                    .containsExactly(doubles(Forward.inferFrom(manager, tested.start, block, x)));
+        });
+    }
+
+    private static int[] permutation(SplittableRandom random, int length) {
+        int[] order = new int[length];
+        for (int i = 0; i < length; i++) {
+            int at = random.nextInt(i + 1);
+            order[i] = order[at];
+            order[at] = i;
+        }
+        return order;
+    }
+
+    @EngineTest
+    void permutedPositionsPermuteTheRows(NDManager engine) {
+        holds(100, engine, (manager, random) -> {
+            Case tested = Case.of(random, TYPES);
+            Block block = anyBlock(manager, tested, random);
+            int[] order = permutation(random, tested.length);
+            int size = tested.encoding.getEmbeddingSize();
+            NDArray zeros = manager.zeros(new Shape(tested.length, size)).toType(tested.type, false);
+            double[] inOrder = doubles(Forward.infer(manager, block, zeros));
+            double[] permuted = doubles(Forward.infer(manager, block, zeros, manager.create(order)));
+            for (int i = 0; i < permuted.length; i++) {
+                assertThat(permuted[i]).as("%s at %s", tested, i).isEqualTo(inOrder[order[i / size] * size + i % size]);
+            }
+        });
+    }
+
+    /** Each input of a batch at positions of its own is that input alone. */
+    @EngineTest
+    void aBatchOfPositionsIsEachOfItsSequences(NDManager engine) {
+        holds(60, engine, (manager, random) -> {
+            Case drawn = Case.of(random, TYPES);
+            int batch = random.nextInt(1, 5);
+            Case tested = new Case(
+                    drawn.encoding, drawn.maxLength, 0, drawn.length, new Shape(batch), drawn.type, drawn.seed);
+            Block block = anyBlock(manager, tested, random);
+            NDArray x = tested.input(manager);
+            int[] positions = random.ints((long) batch * tested.length, 0, tested.maxLength)
+                    .toArray();
+            NDArray given = manager.create(positions).reshape(batch, tested.length);
+            NDArray together = Forward.infer(manager, block, x, given);
+            for (int i = 0; i < batch; i++) {
+                assertThat(doubles(together.get(i)))
+                        .as("%s, sequence %s", tested, i)
+                        .containsExactly(doubles(Forward.infer(manager, block, x.get(i), given.get(i))));
+            }
+        });
+    }
+
+    @EngineTest
+    void theGradientOfTheInputIsTheAnswersOwn(Engine engine, NDManager base) {
+        // MXNet has no gradients in float16
+        List<DataType> types =
+                "MXNet".equals(engine.getEngineName()) ? List.of(DataType.FLOAT32, DataType.FLOAT64) : TYPES;
+        holds(60, base, (manager, random) -> {
+            Case tested = Case.of(random, types);
+            Block block = anyBlock(manager, tested, random);
+            NDArray x = tested.input(manager);
+            NDArray upstream = tested.input(manager).mul(3);
+            x.setRequiresGradient(true);
+            try (GradientCollector collector = engine.newGradientCollector()) {
+                NDArray y = block.forward(new ParameterStore(manager, false), new NDList(x), true)
+                        .singletonOrThrow();
+                collector.backward(y.mul(upstream).sum());
+            }
+            assertThat(doubles(x.getGradient())).as("%s", tested).containsExactly(doubles(upstream));
+        });
+    }
+
+    @EngineTest
+    void aSavedBlockGivesTheSameOnceLoaded(NDManager engine) {
+        holds(60, engine, (manager, random) -> {
+            Case tested = Case.of(random, List.of(DataType.FLOAT32));
+            boolean isLearned = random.nextBoolean();
+            float scale = (float) random.nextDouble(-1, 1);
+            boolean isScaled = random.nextBoolean();
+            Block block = isLearned ? tested.learned(manager) : scaled(tested, isScaled, scale);
+            block.initialize(manager, tested.type, tested.shape());
+            ByteArrayOutputStream file = new ByteArrayOutputStream();
+            block.saveParameters(new DataOutputStream(file));
+            Block back = isLearned
+                    ? LearnedPositionalEncodingBlock.builder()
+                            .setEmbeddingSize(tested.encoding.getEmbeddingSize())
+                            .optMaxSequenceLength(tested.maxLength)
+                            .build()
+                    : scaled(tested, isScaled, 0.5f);
+            back.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file.toByteArray())));
+            NDArray x = tested.input(manager);
+            assertThat(Forward.inferFrom(manager, tested.start, back, x).toByteBuffer())
+                    .as("%s", tested)
+                    .isEqualTo(
+                            Forward.inferFrom(manager, tested.start, block, x).toByteBuffer());
+        });
+    }
+
+    private static Block scaled(Case tested, boolean isScaled, float scale) {
+        return isScaled
+                ? tested.builder().optLearnedScale(scale).build()
+                : tested.builder().build();
+    }
+
+    /** With a learned scale an engine may fuse the product into the sum, or round between them: one ulp of either. */
+    @Test
+    void bothEnginesGiveTheSame() {
+        assumeTrue(EngineTestExtension.hasNatives("PyTorch") && EngineTestExtension.hasNatives("MXNet"));
+        try (NDManager pyTorch = Engine.getEngine("PyTorch").newBaseManager();
+                NDManager mxNet = Engine.getEngine("MXNet").newBaseManager()) {
+            RandomCases.check(100, random -> {
+                Case tested = Case.of(random, TYPES);
+                boolean isScaled = tested.type == DataType.FLOAT32 && random.nextBoolean();
+                double[] first = answer(pyTorch, tested, isScaled);
+                double[] second = answer(mxNet, tested, isScaled);
+                double[] given = doublesOf(pyTorch, tested);
+                for (int i = 0; i < first.length; i++) {
+                    // the sum may cancel: what is rounded before it is as large as the summands, at most 2 + 1
+                    double ulp = ulp(tested.format(), Math.max(Math.abs(given[i]), 1));
+                    assertThat(second[i]).as("%s at %s", tested, i).isEqualTo(first[i], within(isScaled ? ulp : 0));
+                }
+            });
+        }
+    }
+
+    private static double[] answer(NDManager manager, Case tested, boolean isScaled) {
+        try (NDManager own = manager.newSubManager()) {
+            Block block = scaled(tested, isScaled, 0.7f);
+            block.initialize(own, tested.type, tested.shape());
+            return doubles(Forward.inferFrom(own, tested.start, block, tested.input(own)));
+        }
+    }
+
+    private static double[] doublesOf(NDManager manager, Case tested) {
+        try (NDManager own = manager.newSubManager()) {
+            return doubles(tested.input(own));
+        }
+    }
+
+    private static double ulp(FloatFormat format, double value) {
+        return switch (format) {
+            case FLOAT16 -> Math.scalb(1.0, Math.getExponent(value) - 10);
+            case FLOAT32 -> Math.ulp((float) value);
+            case FLOAT64 -> Math.ulp(value);
+        };
+    }
+}
