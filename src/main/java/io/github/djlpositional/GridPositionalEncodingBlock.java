@@ -1,6 +1,5 @@
 package io.github.djlpositional;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -260,7 +259,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     }
 
     @Override
-    protected void loaded(NDManager manager) throws MalformedModelException {
+    protected void loaded(NDManager manager) {
         ownedBy(manager);
     }
 

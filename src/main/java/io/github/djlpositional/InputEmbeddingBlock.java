@@ -1,6 +1,5 @@
 package io.github.djlpositional;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -306,9 +305,13 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                 && block.addInPlace(inputs, training, params)) {
             return tokens;
         }
-        NDArray encoded = positionalEncoding
-                .forward(parameterStore, inputs, training, params)
-                .singletonOrThrow();
+        NDList answer = positionalEncoding.forward(parameterStore, inputs, training, params);
+        if (answer.size() != 1) {
+            throw new IllegalArgumentException("the positional encoding "
+                    + positionalEncoding.getClass().getSimpleName() + " answered with " + answer.size()
+                    + " arrays: allowed is one; give positions to an encoding that takes them alone");
+        }
+        NDArray encoded = answer.head();
         if (positionalEncoding instanceof ConfiguredBlock) {
             temporaries.add(encoded);
         }
@@ -423,13 +426,6 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         shapes[0] = shapes[0].add(embeddingSize);
         positionalEncoding.initialize(manager, dataType, shapes);
         tokenEmbedding.initialize(manager, dataType, inputShapes[0]);
-    }
-
-    @Override
-    protected void loaded(NDManager manager) throws MalformedModelException {
-        if (tokenEmbedding instanceof TokenEmbedding own) {
-            requireLoaded(own.table(), new Shape(vocabularySize, embeddingSize));
-        }
     }
 
     /** Returns the block's settings and those of the positional encoding. */

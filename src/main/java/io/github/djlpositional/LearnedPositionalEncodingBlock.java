@@ -1,6 +1,5 @@
 package io.github.djlpositional;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -226,11 +225,6 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
     @Override
     protected void prepare(Shape[] inputShapes) {
         table.setShape(tableShape());
-    }
-
-    @Override
-    protected void loaded(NDManager manager) throws MalformedModelException {
-        requireLoaded(table, tableShape());
     }
 
     /** Given rows, as the start of a table. */

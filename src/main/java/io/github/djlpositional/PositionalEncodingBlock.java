@@ -1,7 +1,6 @@
 package io.github.djlpositional;
 
 import ai.djl.Device;
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -446,10 +445,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
     }
 
     @Override
-    protected void loaded(NDManager manager) throws MalformedModelException {
-        if (scale != null) {
-            requireLoaded(scale, new Shape(1));
-        }
+    protected void loaded(NDManager manager) {
         table.current().ownedBy(manager);
     }
 

@@ -16,6 +16,8 @@ import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.MachineMemory;
+import io.github.djlpositional.internal.StoredParameter;
+import io.github.djlpositional.internal.StoredShape;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -24,10 +26,12 @@ import java.util.Optional;
 /** DJL's embedding, by token id, with a row for padding that starts as zeros. */
 final class TokenEmbedding extends Embedding<Long> {
 
+    /** What DJL 0.35.1 writes before an embedding. */
+    private static final byte FILE_VERSION = 6;
+
     private final int vocabularySize;
     private final int size;
     private final int paddingIndex;
-    private final SparseFormat chosenFormat;
 
     /**
      * Describes a table of token vectors.
@@ -46,7 +50,6 @@ final class TokenEmbedding extends Embedding<Long> {
         this.vocabularySize = vocabularySize;
         size = embeddingSize;
         this.paddingIndex = paddingIndex;
-        chosenFormat = sparseFormat;
     }
 
     Parameter table() {
@@ -81,14 +84,24 @@ final class TokenEmbedding extends Embedding<Long> {
     /** DJL would take the sizes and the format of the gradients from the file: they are this block's. */
     @Override
     public void loadParameters(NDManager manager, DataInputStream is) throws IOException, MalformedModelException {
-        try {
-            super.loadParameters(manager, is);
-            NDScope.unregister(embedding.getArray());
-        } finally {
-            numEmbeddings = vocabularySize;
-            embeddingSize = size;
-            sparseFormat = chosenFormat;
+        byte found = is.readByte();
+        if (found != FILE_VERSION) {
+            throw new MalformedModelException("the model file has version " + found
+                    + " of a token embedding, DJL writes version " + FILE_VERSION
+                    + ": load the file that belongs to this block, or use the library's version that saved it");
         }
+        Shape[] shapes = StoredShape.readAll(is);
+        SparseFormat.fromValue(is.readInt());
+        StoredParameter.load(embedding, new Shape(vocabularySize, size), toString(), manager, is);
+        if (inputShapes == null) {
+            inputShapes = shapes;
+        }
+        NDScope.unregister(embedding.getArray());
+    }
+
+    @Override
+    public String toString() {
+        return "TokenEmbedding(vocabularySize=" + vocabularySize + ", embeddingSize=" + size + ")";
     }
 
     @Override

@@ -1,6 +1,5 @@
 package io.github.djlpositional.attention;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
@@ -9,7 +8,6 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
@@ -120,7 +118,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     }
 
     private Linear projection(boolean bias) {
-        return Linear.builder().setUnits(embeddingSize).optBias(bias).build();
+        return new Projection(embeddingSize, bias);
     }
 
     /**
@@ -487,20 +485,6 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         }
         for (Block projection : projections()) {
             projection.initialize(manager, dataType, new Shape(-1, embeddingSize));
-        }
-    }
-
-    /** Refuses loaded projections of another shape. */
-    @Override
-    protected void loaded(NDManager manager) throws MalformedModelException {
-        for (Linear projection : projections()) {
-            for (Parameter parameter : projection.getParameters().values()) {
-                requireLoaded(
-                        parameter,
-                        parameter.getType() == Parameter.Type.BIAS
-                                ? new Shape(embeddingSize)
-                                : new Shape(embeddingSize, embeddingSize));
-            }
         }
     }
 

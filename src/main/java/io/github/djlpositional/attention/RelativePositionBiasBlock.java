@@ -1,6 +1,5 @@
 package io.github.djlpositional.attention;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
@@ -168,8 +167,7 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
     }
 
     @Override
-    protected void loaded(NDManager manager) throws MalformedModelException {
-        requireLoaded(biases, tableShape());
+    protected void loaded(NDManager manager) {
         bucketNumbers.current().ownedBy(manager);
     }
 

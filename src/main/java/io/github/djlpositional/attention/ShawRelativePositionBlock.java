@@ -1,10 +1,8 @@
 package io.github.djlpositional.attention;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
@@ -271,13 +269,6 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     @Override
     protected void prepare(Shape[] inputShapes) {
         getDirectParameters().values().forEach(vectors -> vectors.setShape(tableShape()));
-    }
-
-    @Override
-    protected void loaded(NDManager manager) throws MalformedModelException {
-        for (Parameter vectors : getDirectParameters().values()) {
-            requireLoaded(vectors, tableShape());
-        }
     }
 
     /** Builds a {@link ShawRelativePositionBlock}. */

@@ -1,6 +1,5 @@
 package io.github.djlpositional.attention;
 
-import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
@@ -281,10 +280,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     }
 
     @Override
-    protected void loaded(NDManager manager) throws MalformedModelException {
-        requireLoaded(contentBias, biasShape());
-        requireLoaded(positionBias, biasShape());
-        requireLoaded(projection, projectionShape());
+    protected void loaded(NDManager manager) {
         table.current().ownedBy(manager);
     }
 

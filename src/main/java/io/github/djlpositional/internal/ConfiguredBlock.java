@@ -9,6 +9,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
+import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.norm.Dropout;
 import io.github.djlpositional.arguments.HasArguments;
@@ -43,18 +44,8 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
      * Called once a file has been read.
      *
      * @param manager what the block was loaded with
-     * @throws MalformedModelException if what was read does not fit the block
      */
-    protected void loaded(NDManager manager) throws MalformedModelException {}
-
-    /** Refuses a loaded parameter of another shape: DJL takes any. */
-    protected final void requireLoaded(Parameter parameter, Shape expected) throws MalformedModelException {
-        Shape found = parameter.isInitialized() ? parameter.getArray().getShape() : new Shape();
-        if (!found.equals(expected)) {
-            throw new MalformedModelException("the model file has " + found + " for " + parameter.getName()
-                    + ", this block is " + this + ": load the file that belongs to it");
-        }
-    }
+    protected void loaded(NDManager manager) {}
 
     /**
      * Drops out a part of a forward's answer, in training alone.
@@ -92,7 +83,13 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         Runnable undo = undo();
         boolean isLoaded = false;
         try {
-            super.loadParameters(manager, is);
+            loadMetadata(is.readByte(), is);
+            for (Parameter parameter : getDirectParameters().values()) {
+                StoredParameter.load(parameter, parameter.getShape(), toString(), manager, is);
+            }
+            for (Block child : getChildren().values()) {
+                child.loadParameters(manager, child instanceof LambdaBlock ? checkedLambda(is) : is);
+            }
             loaded(manager);
             isLoaded = true;
         } catch (EOFException
@@ -109,6 +106,16 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
             }
         }
         keepFromScopes();
+    }
+
+    /** The part of DJL's identity block, and of its like: a version, and from the second on the shapes of its inputs. */
+    private static DataInputStream checkedLambda(DataInputStream is) throws IOException, MalformedModelException {
+        ReadAhead reader = new ReadAhead(is);
+        DataInputStream ahead = reader.ahead();
+        if (ahead.readByte() > 1) {
+            StoredShape.readAll(ahead);
+        }
+        return reader.again();
     }
 
     /**

@@ -1,0 +1,142 @@
+package io.github.djlpositional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.djlpositional.arguments.HasArguments;
+import java.lang.reflect.InvocationTargetException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+/** Configurations with values, keys and types that nobody meant, as maps and through builders. */
+class FuzzArgumentsTest {
+
+    private static final Ordeal BUILDING = new Ordeal(List.of(IllegalArgumentException.class));
+
+    /** Without those that are in range and make a table of hundreds of megabytes, which is what was asked for. */
+    private static final Object[] VALUES = {
+        null,
+        0,
+        -1,
+        1,
+        2,
+        3,
+        5,
+        8,
+        64,
+        1000,
+        Integer.MAX_VALUE,
+        Integer.MIN_VALUE,
+        1L << 40,
+        Long.MIN_VALUE,
+        0.5,
+        1.0,
+        -0.0,
+        1e-300,
+        1e300,
+        Double.NaN,
+        Double.POSITIVE_INFINITY,
+        0.1f,
+        Float.NaN,
+        true,
+        false,
+        "",
+        "8",
+        "-1",
+        "1e9",
+        "true",
+        "yes",
+        "none",
+        "INTERLEAVED",
+        "interleaved",
+        "geometric",
+        "\u0000",
+        'c',
+        List.of(),
+        List.of(1, "2"),
+        List.of(List.of(0.5)),
+        Map.of(),
+        Map.of("type", "none"),
+        Map.of("kind", "yarn"),
+        new Object(),
+        new int[] {1}
+    };
+    /** An encoding keeps its frequencies, two doubles for each of up to a thousand pairs, and writes them as text. */
+    private static final long FREQUENCIES = 1 << 24;
+
+    private static Object made(Class<?> type, Map<?, ?> arguments) throws Exception {
+        try {
+            return type.getMethod("fromArguments", Map.class).invoke(null, arguments);
+        } catch (InvocationTargetException e) {
+            if (e.getCause() instanceof Exception cause) {
+                throw cause;
+            }
+            throw e;
+        }
+    }
+
+    private static Object value(SplittableRandom random) {
+        return VALUES[random.nextInt(VALUES.length)];
+    }
+
+    /** Changes a map, or a map or a list within it, in one place. */
+    private static Map<Object, Object> changed(SplittableRandom random, Map<?, ?> arguments) {
+        Map<Object, Object> changed = new LinkedHashMap<>(arguments);
+        List<Object> keys = new ArrayList<>(changed.keySet());
+        Object key = keys.isEmpty() ? "none" : keys.get(random.nextInt(keys.size()));
+        switch (random.nextInt(8)) {
+            case 0 -> changed.remove(key);
+            case 1 -> changed.put(value(random), value(random));
+            case 2 -> changed.put(key, changed);
+            default -> changed.put(key, within(random, changed.get(key)));
+        }
+        return changed;
+    }
+
+    private static Object within(SplittableRandom random, Object value) {
+        if (value instanceof Map<?, ?> map && random.nextInt(4) > 0) {
+            return changed(random, map);
+        }
+        if (value instanceof List<?> list && !list.isEmpty() && random.nextInt(4) > 0) {
+            List<Object> others = new ArrayList<>(list);
+            others.set(random.nextInt(others.size()), value(random));
+            return others;
+        }
+        return value(random);
+    }
+
+    /** What is made of a map says so of itself. */
+    @Test
+    void everyMapMakesABlockOrIsRefused() {
+
+        RandomCases.check(20_000, random -> {
+            HasArguments block = (HasArguments)
+                    RandomCases.one(random, List.of(TestBlocks.values())).block();
+            Map<?, ?> arguments = block.getArguments();
+            for (int count = random.nextInt(1, 4); count > 0; count--) {
+                arguments = changed(random, arguments);
+            }
+            Map<?, ?> given = arguments;
+            Exception refusal = BUILDING.refusal(0, FREQUENCIES, () -> {
+                HasArguments made = (HasArguments) made(block.getClass(), given);
+                assertThat(made(block.getClass(), made.getArguments())).hasToString(made.toString());
+            });
+            requireOurs(refusal);
+        });
+    }
+
+    private static void requireOurs(Exception refusal) {
+        if (refusal != null) {
+            assertThat(Arrays.stream(refusal.getStackTrace())
+                            .map(StackTraceElement::getClassName)
+                            .findFirst())
+                    .as("%s", refusal)
+                    .hasValueSatisfying(name -> assertThat(name).startsWith("io.github.djlpositional."));
+            assertThat(refusal).message().contains(": ");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+package io.github.djlpositional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.Pair;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+
+/** Model files of every block, cut off, flipped, spliced, or random: refused as {@code loadParameters} says, or the block's. */
+class FuzzModelFilesTest {
+
+    private static final Ordeal LOADING = new Ordeal(List.of(MalformedModelException.class, IOException.class));
+    /** DJL reads each array through a buffer of its own. */
+    private static final long DJL_BUFFER = 1 << 20;
+
+    private static byte[] saved(NDManager manager, TestBlocks kind) throws IOException {
+        Block block = kind.block();
+        block.initialize(manager, DataType.FLOAT32, kind.input());
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        block.saveParameters(new DataOutputStream(bytes));
+        block.clear();
+        return bytes.toByteArray();
+    }
+
+    private static Map<TestBlocks, byte[]> files(NDManager manager) throws IOException {
+        Map<TestBlocks, byte[]> files = new EnumMap<>(TestBlocks.class);
+        for (TestBlocks kind : TestBlocks.values()) {
+            files.put(kind, saved(manager, kind));
+        }
+        return files;
+    }
+
+    /** Loads a file; returns whether it was refused. What is loaded must be a block as good as any. */
+    private static boolean isRefused(NDManager manager, TestBlocks kind, byte... file) {
+        Block block = kind.block();
+        Exception refusal = LOADING.refusal(
+                file.length,
+                block.getParameters().size() * DJL_BUFFER,
+                () -> block.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file))));
+        if (refusal == null) {
+            requireUsable(manager, kind, block);
+        } else {
+            assertThat(refusal).message().isNotBlank();
+            assertThat(block.getParameters().values()).noneMatch(Parameter::isInitialized);
+            assertThat(block.isInitialized()).isFalse();
+        }
+        block.clear();
+        return refusal != null;
+    }
+
+    private static void requireUsable(NDManager manager, TestBlocks kind, Block block) {
+        for (Pair<String, Parameter> parameter : block.getParameters()) {
+            assertThat(parameter.getValue().isInitialized())
+                    .as(parameter.getKey())
+                    .isTrue();
+        }
+        DataType type = block.getParameters().isEmpty()
+                ? DataType.FLOAT32
+                : block.getParameters().valueAt(0).getArray().getDataType();
+        if (type == DataType.FLOAT32) {
+            boolean isIds = block instanceof InputEmbeddingBlock;
+            NDArray input = manager.ones(kind.input(), isIds ? DataType.INT64 : type);
+            NDList output = block.forward(new ParameterStore(manager, false), new NDList(input), false);
+            assertThat(block.getOutputShapes(new Shape[] {kind.input()}))
+                    .contains(output.head().getShape());
+            output.close();
+            input.close();
+        }
+    }
+
+    @EngineTest
+    void everyFileThatIsCutOffIsRefused(NDManager manager) throws IOException {
+        for (Map.Entry<TestBlocks, byte[]> saved : files(manager).entrySet()) {
+            byte[] file = saved.getValue();
+            assertThat(isRefused(manager, saved.getKey(), file)).isFalse();
+            for (int length = 0; length < file.length; length++) {
+                assertThat(isRefused(manager, saved.getKey(), Arrays.copyOf(file, length)))
+                        .as("%s bytes of %s's %s", length, saved.getKey(), file.length)
+                        .isTrue();
+            }
+        }
+    }
+
+    /** A flip within a number makes another number, within an unused byte nothing: all others are refused. */
+    @EngineTest
+    void everyFlippedByteIsRefusedOrHarmless(NDManager manager) throws IOException {
+        for (Map.Entry<TestBlocks, byte[]> saved : files(manager).entrySet()) {
+            byte[] file = saved.getValue();
+            int refused = 0;
+            for (int at = 0; at < file.length; at++) {
+                // another bit in each byte, and the highest, which makes a count negative or huge
+                for (int mask : new int[] {1 << at % 7, 0x80}) {
+                    byte[] flipped = file.clone();
+                    flipped[at] ^= (byte) mask;
+                    refused += isRefused(manager, saved.getKey(), flipped) ? 1 : 0;
+                }
+            }
+            assertThat(refused).as("%s", saved.getKey()).isPositive();
+        }
+    }
+
+    @EngineTest
+    void damageIsRefusedOrHarmless(NDManager manager) throws IOException {
+        Map<TestBlocks, byte[]> files = files(manager);
+
+        RandomCases.check(3000, random -> {
+            try (NDManager own = manager.newSubManager()) {
+                TestBlocks kind = RandomCases.one(random, List.of(TestBlocks.values()));
+                isRefused(own, kind, Damage.of(random, files.get(kind)));
+            }
+        });
+    }
+}

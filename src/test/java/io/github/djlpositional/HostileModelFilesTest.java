@@ -1,0 +1,88 @@
+package io.github.djlpositional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.nn.Block;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import org.assertj.core.api.ThrowableAssertAlternative;
+
+/** Model files whose arrays claim what would end the JVM: DJL by itself would make what it is told. */
+class HostileModelFilesTest {
+
+    /** The table of {@link TestBlocks#LEARNED}: (6, 4), a letter for each axis, the byte order, and 96 bytes. */
+    private static final String TYPE = "FLOAT32";
+
+    private static byte[] saved(NDManager manager) throws IOException {
+        Block block = TestBlocks.LEARNED.block();
+        block.initialize(manager, DataType.FLOAT32, TestBlocks.LEARNED.input());
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        block.saveParameters(new DataOutputStream(bytes));
+        return bytes.toByteArray();
+    }
+
+    private static int afterType(byte... file) {
+        return new String(file, StandardCharsets.ISO_8859_1).indexOf(TYPE) + TYPE.length();
+    }
+
+    private static ThrowableAssertAlternative<MalformedModelException> refused(NDManager manager, byte... file) {
+        Block block = TestBlocks.LEARNED.block();
+        ThrowableAssertAlternative<MalformedModelException> refusal = assertThatExceptionOfType(
+                        MalformedModelException.class)
+                .isThrownBy(() -> block.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file))));
+        assertThat(block.isInitialized()).isFalse();
+        return refusal;
+    }
+
+    private static byte[] ofType(String type, byte... file) throws IOException {
+        int after = afterType(file);
+        ByteArrayOutputStream other = new ByteArrayOutputStream();
+        other.write(file, 0, after - TYPE.length() - Short.BYTES);
+        new DataOutputStream(other).writeUTF(type);
+        other.write(file, after, file.length - after);
+        return other.toByteArray();
+    }
+
+    /** PyTorch ends the JVM where an array of BFLOAT16 is made. */
+    @EngineTest
+    void arraysOfTypesThatNoParameterHasAreNotMade(NDManager manager) throws IOException {
+        byte[] file = saved(manager);
+        for (DataType type : DataType.values()) {
+            if (type != DataType.FLOAT32 && type != DataType.FLOAT64 && type != DataType.FLOAT16) {
+                refused(manager, ofType(type.name(), file))
+                        .withMessageContaining("the model file has 96 bytes of " + type.name() + " for encodings");
+            }
+        }
+        refused(manager, ofType("FLOAT8", file)).withMessageContaining("is damaged within");
+    }
+
+    @EngineTest
+    void aShapeOfMoreAxesThanThereAreIsNotMade(NDManager manager) throws IOException {
+        byte[] file = saved(manager);
+        ByteBuffer.wrap(file).putInt(afterType(file), Integer.MAX_VALUE);
+        refused(manager, file).withMessageContaining("claims 2147483647 dimensions of an array");
+    }
+
+    @EngineTest
+    void anArrayOfMoreBytesThanItsShapeIsNotMade(NDManager manager) throws IOException {
+        byte[] file = saved(manager);
+        ByteBuffer.wrap(file).putInt(file.length - 96 - Integer.BYTES, Integer.MAX_VALUE);
+        refused(manager, file).withMessageContaining("the model file has 2147483647 bytes of FLOAT32 for encodings");
+    }
+
+    @EngineTest
+    void anArrayOfAnotherShapeIsNotMade(NDManager manager) throws IOException {
+        byte[] file = saved(manager);
+        ByteBuffer.wrap(file).putLong(afterType(file) + Integer.BYTES, 1L << 40);
+        refused(manager, file).withMessageContaining("the model file has (1099511627776, 4) for encodings");
+    }
+}

@@ -1,0 +1,72 @@
+package io.github.djlpositional.weights;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.Damage;
+import io.github.djlpositional.Ordeal;
+import io.github.djlpositional.RandomCases;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Weight files that were cut off, flipped, spliced or made up at random, in more than one place at once. */
+class FuzzWeightFilesTest {
+
+    private static final List<String> FILES = List.of(
+            "gpt2.npz",
+            "roberta.npz",
+            "versions.npz",
+            "zip64.npz",
+            "streamed.npz",
+            "bert.safetensors",
+            "opt.safetensors",
+            "types.safetensors");
+
+    private static final Ordeal LOADING =
+            new Ordeal(List.of(MalformedModelException.class, IllegalArgumentException.class));
+
+    @TempDir
+    private Path folder;
+
+    /** Each of up to a thousand numbers is loaded into a parameter of its shape. */
+    private void loadAll(NDManager manager, Path path) throws Exception {
+        WeightFile file = WeightFile.open(path);
+        WeightLoader loader = WeightLoader.of(file);
+        for (Map.Entry<String, TensorInfo> tensor : file.getTensors().entrySet()) {
+            Shape shape = tensor.getValue().shape();
+            double size = 1;
+            for (long axis : shape.getShape()) {
+                size *= axis;
+            }
+            long[] bounded = size > 0 && size < 1000 ? shape.getShape() : new long[] {1};
+            loader.table(tensor.getKey(), Weights.parameter(manager, DataType.FLOAT64, bounded));
+        }
+        loader.load();
+    }
+
+    @Test
+    void damageIsRefusedOrHarmless() throws Exception {
+        Map<String, byte[]> files = new LinkedHashMap<>();
+        for (String name : FILES) {
+            files.put(name, Files.readAllBytes(Weights.path(name)));
+        }
+        RandomCases.check(3000, random -> {
+            byte[] damaged = Damage.of(random, files.get(RandomCases.one(random, FILES)));
+            Path path = Files.write(folder.resolve("model"), damaged);
+            try (NDManager manager = NDManager.newBaseManager()) {
+                Exception refusal = LOADING.refusal(damaged.length, 0, () -> loadAll(manager, path));
+                if (refusal != null) {
+                    assertThat(refusal).message().contains(": allowed ");
+                }
+            }
+        });
+    }
+}
