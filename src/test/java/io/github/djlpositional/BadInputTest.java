@@ -558,4 +558,15 @@ class BadInputTest {
                         .toFloatArray())
                 .isEqualTo(SinusoidalEncoding.vaswani(4).table(0, 10));
     }
+
+    @EngineTest
+    void positionsForABlockThatHandsThemThroughAreRefused(NDManager manager) {
+        Block block = TestBlocks.EMBEDDING_WITHOUT_POSITIONS.block();
+        block.initialize(manager, DataType.FLOAT32, new Shape(2, 3));
+        NDArray ids = manager.zeros(new Shape(2, 3), DataType.INT64);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Forward.infer(manager, block, ids, manager.arange(3)))
+                .withMessage("the positional encoding LambdaBlock answered with 2 arrays: allowed is one; give positions to an"
+                        + " encoding that takes them alone");
+    }
 }

@@ -57,6 +57,11 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
             throw new IllegalArgumentException(length + " queries and " + keys
                     + " keys: allowed is 1 or more of both; there are no scores without them");
         }
+        Shape answer = outputShape(shapes[0], length, keys);
+        if (answer.size() == 0) {
+            // an empty batch: MXNet does not slice what is empty
+            return new NDList(queries.getManager().create(answer, queries.getDataType(), queries.getDevice()));
+        }
         AttentionCall call = new AttentionCall(
                 parameterStore, training, start, Math.toIntExact(length), Math.toIntExact(keys), false, 1, null);
         return new NDList(scoreTerm(call, queries));

@@ -114,7 +114,6 @@ public final class RotaryScaling implements HasArguments {
      * @throws IllegalArgumentException if an argument is outside its range
      */
     public static RotaryScaling yarn(double factor, int originalLength) {
-        requireFactor(factor);
         return yarn(factor, originalLength, 32, 1, true, 0.1 * StrictMath.log(factor) + 1);
     }
 

@@ -13,7 +13,9 @@ import ai.djl.nn.transformer.ScaledDotProductAttentionBlock;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.Goldens;
+import io.github.djlpositional.TestBlocks;
 import java.math.BigDecimal;
+import java.util.List;
 import java.util.Random;
 
 /** ALiBi's and T5's biases: the numbers, and their use as a mask. */
@@ -175,6 +177,16 @@ class BiasBlocksTest {
             copyWeights(own.getResultProjection(), without.getResultProjection());
             assertThat(Forward.infer(manager, without, x, mask).toFloatArray())
                     .containsExactly(expected, within(1e-6f));
+        }
+    }
+
+    @EngineTest
+    void anEmptyBatchHasAnEmptyTerm(NDManager manager) {
+        for (TestBlocks kind : List.of(TestBlocks.SHAW, TestBlocks.TRANSFORMER_XL)) {
+            Block block = kind.block();
+            block.initialize(manager, DataType.FLOAT32, kind.input());
+            NDArray none = manager.create(Shape.update(kind.input(), 0, 0), DataType.FLOAT32);
+            assertThat(Forward.infer(manager, block, none).getShape()).isEqualTo(new Shape(0, 2, 3, 3));
         }
     }
 }

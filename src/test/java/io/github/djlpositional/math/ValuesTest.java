@@ -1,0 +1,79 @@
+package io.github.djlpositional.math;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+
+/** What is equal, and how it is written: the description is what model files are compared by. */
+class ValuesTest {
+
+    /** Made anew at each call; no two of a list are equal. */
+    private static final List<List<Supplier<Object>>> KINDS = List.of(
+            List.of(() -> AlibiSlopes.of(4), () -> AlibiSlopes.of(5)),
+            List.of(
+                    () -> RelativeBuckets.of(true, 32, 128),
+                    () -> RelativeBuckets.of(false, 32, 128),
+                    () -> RelativeBuckets.of(true, 30, 128),
+                    () -> RelativeBuckets.of(true, 32, 127)),
+            List.of(
+                    RotaryScaling::none,
+                    () -> RotaryScaling.linear(2),
+                    () -> RotaryScaling.linear(3),
+                    () -> RotaryScaling.yarn(2, 10)),
+            List.of(
+                    () -> Frequencies.of(1, 2),
+                    () -> Frequencies.of(1, 3),
+                    () -> Frequencies.of(1),
+                    () -> Frequencies.of(1, 2).scaledBy(3)),
+            List.of(
+                    () -> SinusoidalEncoding.vaswani(4),
+                    () -> SinusoidalEncoding.vaswani(5),
+                    () -> SinusoidalEncoding.vaswani(4, 500),
+                    () -> SinusoidalEncoding.xTransformers(4)));
+
+    @Test
+    void whatIsMadeTheSameIsEqual() {
+        for (List<Supplier<Object>> kind : KINDS) {
+            for (Supplier<Object> value : kind) {
+                assertThat(value.get()).isEqualTo(value.get()).hasSameHashCodeAs(value.get());
+                assertThat(value.get()).hasToString(value.get().toString()).isNotEqualTo("another type");
+            }
+        }
+    }
+
+    @Test
+    void whatIsMadeOtherwiseIsAnother() {
+        for (List<Supplier<Object>> kind : KINDS) {
+            assertThat(kind.stream().map(Supplier::get)).doesNotHaveDuplicates();
+            assertThat(kind.stream().map(value -> value.get().toString())).doesNotHaveDuplicates();
+            // no rule, but true of these: a constant hash would make maps slow
+            assertThat(kind.stream().map(value -> value.get().hashCode())).doesNotHaveDuplicates();
+        }
+    }
+
+    @Test
+    void descriptionsNameEverySetting() {
+        assertThat(RelativeBuckets.of(true, 32, 128))
+                .hasToString("RelativeBuckets(32, maxDistance=128, two directions)");
+        assertThat(RelativeBuckets.of(false, 32, 128))
+                .hasToString("RelativeBuckets(32, maxDistance=128, one direction)");
+        // 2^-4 and 2^-8, as published for two heads
+        assertThat(AlibiSlopes.of(2)).hasToString("AlibiSlopes[0.0625, 0.00390625]");
+        assertThat(Frequencies.of(1, 0.5).scaledBy(3).scaledBy(0.25)).hasToString("of(1, 0.5) · 3 · 0.25");
+    }
+
+    @Test
+    void numbersAreWrittenInFullWhereThatIsShort() {
+        assertThat(ExactText.of(10_000)).isEqualTo("10000");
+        assertThat(ExactText.of(0.25)).isEqualTo("0.25");
+        assertThat(ExactText.of(12_345_678_901_234.25))
+                .isEqualTo("12345678901234.25")
+                .hasSize(17);
+        assertThat(ExactText.of(12_345_678_901_234.125)).isEqualTo(Double.toHexString(12_345_678_901_234.125));
+        assertThat(ExactText.of(0.1)).isEqualTo("0x1.999999999999ap-4");
+        assertThat(ExactText.of(Double.NaN)).isEqualTo("NaN");
+        assertThat(ExactText.of(Double.NEGATIVE_INFINITY)).isEqualTo("-Infinity");
+    }
+}
