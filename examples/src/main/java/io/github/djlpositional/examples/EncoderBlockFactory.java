@@ -27,14 +27,16 @@ public final class EncoderBlockFactory implements BlockFactory {
      * @param modelPath where {@code train-encoder} saved an encoder
      * @param arguments {@value #EMBEDDING}, if the embedding is wanted; the sizes are in {@code encoder.properties}
      * @return a new encoder without weights
-     * @throws IOException if the folder does not say its sizes, or its parameters are not those that were saved
+     * @throws IOException if the folder does not say its sizes, or its parameters are not those that were saved,
+     *     or are not the only ones there
      */
     @Override
     public Block newBlock(Model model, Path modelPath, Map<String, ?> arguments) throws IOException {
         try {
-            EncoderFolder.requireIntact(modelPath);
+            // DJL loads the parameters after this, and serving.properties may tell it which
+            EncoderFolder.requireNoOtherParameters(modelPath);
             return new TransformerEncoder(
-                    EncoderFolder.readSpec(modelPath), ArgumentsUtil.booleanValue(arguments, EMBEDDING));
+                    EncoderFolder.readIntact(modelPath), ArgumentsUtil.booleanValue(arguments, EMBEDDING));
         } catch (MalformedModelException e) {
             throw new IOException("model folder '" + modelPath + "' cannot be read: " + e.getMessage(), e);
         }

@@ -5,17 +5,17 @@ import ai.djl.Model;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.Writer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 
 /**
- * The folder that keeps a trained encoder: {@code encoder-0000.params} as DJL writes it, the sizes and the parameters' checksum
- * in {@code encoder.properties}, {@code vocabulary.txt} with one word a line, and {@code serving.properties}, which tells DJL's
+ * The folder that keeps a trained encoder: {@code encoder-0000.params} as DJL writes it, the sizes and checksums in
+ * {@code encoder.properties}, {@code vocabulary.txt} with one word a line, and {@code serving.properties}, which tells DJL's
  * {@link ai.djl.repository.zoo.Criteria} which classes make a working model of them.
  */
 final class EncoderFolder {
@@ -25,12 +25,11 @@ final class EncoderFolder {
 
     private static final String PARAMETERS = MODEL + "-0000.params";
     private static final String SIZES = "encoder.properties";
-    private static final String CHECKSUM = "parametersSha256";
     private static final String WORDS = "vocabulary.txt";
     private static final String SERVING = "serving.properties";
 
-    /** Of any size: an encoder of a million anything is no file of this program's. */
-    private static final int GREATEST = 1_000_000;
+    /** For DJL, which would else take the highest number before {@code .params} that is in the folder. */
+    private static final Map<String, String> SAVED_EPOCH = Map.of("epoch", "0");
 
     private EncoderFolder() {}
 
@@ -78,17 +77,9 @@ final class EncoderFolder {
         Files.write(folder.resolve(WORDS), vocabulary.words());
         trained.setProperty("Epoch", "0");
         trained.save(folder, MODEL);
-        sizes.setProperty(CHECKSUM, sha256(folder.resolve(PARAMETERS)));
+        EncoderChecksums.addTo(sizes, folder.resolve(PARAMETERS), folder.resolve(WORDS));
         write(sizes, folder.resolve(SIZES));
         log.write(folder);
-    }
-
-    private static String sha256(Path file) throws IOException {
-        try {
-            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(file)));
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java platform has SHA-256", e);
-        }
     }
 
     private static void write(Properties properties, Path file) throws IOException {
@@ -98,17 +89,45 @@ final class EncoderFolder {
     }
 
     /**
-     * Refuses parameters that are not the ones that were saved. DJL would believe the lengths in a damaged file, whatever
-     * memory they ask for, and every number in it. A folder without a checksum was saved before there was one.
+     * Reads the sizes, and refuses parameters that are not the ones that were saved. DJL would believe the lengths in a
+     * damaged file, whatever memory they ask for, and every number in it; and sizes that are not those of the file would be
+     * built first, whatever memory that takes.
      */
-    static void requireIntact(Path folder) throws IOException, MalformedModelException {
+    static EncoderSpec readIntact(Path folder) throws IOException, MalformedModelException {
         FolderUpdate.finish(folder);
-        String saved = sizes(folder).getProperty(CHECKSUM);
-        String found = sha256(folder.resolve(PARAMETERS));
-        if (saved != null && !found.equals(saved)) {
-            throw new MalformedModelException(PARAMETERS + " is damaged or of another model: its SHA-256 is " + found
-                    + ", " + SIZES + " says " + saved);
+        EncoderSpec spec = readSpec(folder);
+        Path parameters = folder.resolve(PARAMETERS);
+        long bytes = Files.size(parameters);
+        long least = spec.leastWeights() * Float.BYTES;
+        if (bytes < least) {
+            throw new MalformedModelException(PARAMETERS + " is cut off or of another model: it has " + bytes
+                    + " bytes, the sizes in " + SIZES + " ask for " + least + " or more");
         }
+        EncoderChecksums.requireParameters(sizes(folder), parameters);
+        return spec;
+    }
+
+    /** Refuses a folder in which DJL, when it is not told the epoch or the name, could find other parameters than those checked. */
+    static void requireNoOtherParameters(Path folder) throws IOException, MalformedModelException {
+        try (DirectoryStream<Path> found = Files.newDirectoryStream(folder, "*.params")) {
+            for (Path each : found) {
+                if (!each.getFileName().toString().equals(PARAMETERS)) {
+                    throw new MalformedModelException(each.getFileName()
+                            + " is there too, which DJL could take instead of " + PARAMETERS + ": remove it");
+                }
+            }
+        }
+    }
+
+    /** Gives a model that has its block the parameters. */
+    static void loadParameters(Path folder, Model model) throws IOException, MalformedModelException {
+        model.load(folder, MODEL, SAVED_EPOCH);
+    }
+
+    /** What has to be there to load the encoder, once all of it is known to be what was saved. */
+    static List<Path> intactFiles(Path folder) throws IOException, MalformedModelException {
+        readVocabulary(folder, readIntact(folder));
+        return List.of(folder.resolve(SIZES), folder.resolve(PARAMETERS), folder.resolve(WORDS));
     }
 
     /** What the user is told of a folder that does not load. */
@@ -143,24 +162,33 @@ final class EncoderFolder {
         Properties sizes = new Properties();
         try (Reader in = Files.newBufferedReader(folder.resolve(SIZES))) {
             sizes.load(in);
+        } catch (CharacterCodingException e) {
+            throw notText(SIZES, e);
         } catch (IllegalArgumentException e) {
             throw new MalformedModelException(SIZES + " is no file of properties: " + e.getMessage(), e);
         }
         return sizes;
     }
 
+    private static MalformedModelException notText(String file, CharacterCodingException e) {
+        return new MalformedModelException(file + " is no text in UTF-8: " + e.getMessage(), e);
+    }
+
     /** The sizes of the encoder in a folder. */
     static EncoderSpec readSpec(Path folder) throws IOException, MalformedModelException {
         Properties sizes = sizes(folder);
-        return new EncoderSpec(
+        EncoderSpec spec = new EncoderSpec(
                 encoding(sizes),
-                number(sizes, "vocabularySize"),
-                number(sizes, "maxWords"),
-                number(sizes, "embeddingSize"),
-                number(sizes, "layers"),
-                number(sizes, "heads"),
-                number(sizes, "feedForwardSize"),
+                number(sizes, "vocabularySize", EncoderSpec.MOST_TOKENS),
+                number(sizes, "maxWords", EncoderSpec.MOST_WORDS),
+                number(sizes, "embeddingSize", EncoderSpec.WIDEST),
+                number(sizes, "layers", EncoderSpec.MOST_LAYERS),
+                number(sizes, "heads", EncoderSpec.MOST_HEADS),
+                number(sizes, "feedForwardSize", EncoderSpec.WIDEST),
                 rate(sizes));
+        // after the entries, of which the message is more exact
+        EncoderChecksums.requireSizes(sizes, SIZES);
+        return spec;
     }
 
     private static Encoding encoding(Properties sizes) throws MalformedModelException {
@@ -173,21 +201,18 @@ final class EncoderFolder {
         }
     }
 
-    private static int number(Properties sizes, String key) throws MalformedModelException {
+    private static int number(Properties sizes, String key, int greatest) throws MalformedModelException {
         String value = required(sizes, key);
+        String refusal = SIZES + " has " + key + " '" + value + "': allowed are whole numbers from 1 to " + greatest;
         try {
             int number = Integer.parseInt(value);
-            if (number > 0 && number <= GREATEST) {
+            if (number > 0 && number <= greatest) {
                 return number;
             }
         } catch (NumberFormatException e) {
-            throw new MalformedModelException(notANumber(key, value), e);
+            throw new MalformedModelException(refusal, e);
         }
-        throw new MalformedModelException(notANumber(key, value));
-    }
-
-    private static String notANumber(String key, String value) {
-        return SIZES + " has " + key + " '" + value + "': allowed are whole numbers from 1 to " + GREATEST;
+        throw new MalformedModelException(refusal);
     }
 
     private static float rate(Properties sizes) throws MalformedModelException {
@@ -209,12 +234,21 @@ final class EncoderFolder {
 
     /** Its vocabulary. */
     static Vocabulary readVocabulary(Path folder, EncoderSpec spec) throws IOException, MalformedModelException {
-        List<String> words = Files.readAllLines(folder.resolve(WORDS));
-        Vocabulary vocabulary = Vocabulary.of(words);
+        Path file = folder.resolve(WORDS);
+        EncoderChecksums.requireVocabulary(sizes(folder), file);
+        Vocabulary vocabulary = Vocabulary.of(lines(file));
         if (vocabulary.size() != spec.vocabularySize()) {
             throw new MalformedModelException(
                     WORDS + " has " + vocabulary.size() + " ids, " + SIZES + " says " + spec.vocabularySize());
         }
         return vocabulary;
+    }
+
+    private static List<String> lines(Path file) throws IOException, MalformedModelException {
+        try {
+            return Files.readAllLines(file);
+        } catch (CharacterCodingException e) {
+            throw notText(WORDS, e);
+        }
     }
 }

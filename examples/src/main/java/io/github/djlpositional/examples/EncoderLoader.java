@@ -2,12 +2,16 @@ package io.github.djlpositional.examples;
 
 import ai.djl.Device;
 import ai.djl.MalformedModelException;
+import ai.djl.Model;
 import ai.djl.engine.Engine;
-import ai.djl.repository.zoo.Criteria;
-import ai.djl.repository.zoo.ModelNotFoundException;
 import ai.djl.repository.zoo.ZooModel;
+import ai.djl.translate.TranslateException;
+import ai.djl.translate.Translator;
+import ai.djl.util.Utils;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
 
 /** Loads a saved encoder as one model for many threads, each of which makes a predictor of its own from it. */
 public final class EncoderLoader {
@@ -30,7 +34,7 @@ public final class EncoderLoader {
      * Loads an encoder.
      *
      * @param <O> what it answers
-     * @param folder where {@code train-encoder} saved it
+     * @param folder where {@code train-encoder} saved it, or a folder with nothing but that folder in it, as of a zip
      * @param engine what computes
      * @param device where
      * @param answers {@code Classifications} or {@link Judgement}
@@ -39,20 +43,35 @@ public final class EncoderLoader {
      */
     public static <O> ZooModel<String, O> load(Path folder, Engine engine, Device device, Class<O> answers) {
         EncoderFolder.requireThere(folder);
-        // what serving.properties says too: named here, since a folder of somebody else's could name any class
-        Criteria<String, O> criteria = Criteria.builder()
-                .setTypes(String.class, answers)
-                .optModelPath(folder)
-                .optModelName(EncoderFolder.MODEL)
-                .optArgument("blockFactory", new EncoderBlockFactory())
-                .optArgument(EncoderBlockFactory.EMBEDDING, answers == Judgement.class)
-                .optTranslatorFactory(new WordOrderTranslatorFactory())
-                .optEngine(engine.getEngineName())
-                .optDevice(device)
-                .build();
+        // not with DJL's Criteria: it would split a path at its commas, and do what a stranger's serving.properties
+        // says
+        Model model = SavedEncoder.newModel(engine, device);
         try {
-            return criteria.loadModel();
-        } catch (IOException | ModelNotFoundException | MalformedModelException | RuntimeException e) {
+            Path files = Utils.getNestedModelDir(folder);
+            boolean embeds = answers == Judgement.class;
+            model.setBlock(new TransformerEncoder(EncoderFolder.readIntact(files), embeds));
+            EncoderFolder.loadParameters(files, model);
+            Translator<String, O> translator = new WordOrderTranslatorFactory()
+                    .newInstance(String.class, answers, model, Map.of(EncoderBlockFactory.EMBEDDING, embeds));
+            return new ZooModel<>(model, translator);
+        } catch (IOException | MalformedModelException | TranslateException | RuntimeException e) {
+            model.close();
+            throw EncoderFolder.unreadable(folder, e);
+        }
+    }
+
+    /**
+     * Checks a saved encoder as far as that goes without an engine: its sizes, and all checksums.
+     *
+     * @param folder where {@code train-encoder} saved it
+     * @return the files that {@link #load} reads
+     * @throws UserError if the folder is not there or something in it is not what was saved
+     */
+    public static List<Path> intactFiles(Path folder) {
+        EncoderFolder.requireThere(folder);
+        try {
+            return EncoderFolder.intactFiles(Utils.getNestedModelDir(folder));
+        } catch (IOException | MalformedModelException e) {
             throw EncoderFolder.unreadable(folder, e);
         }
     }

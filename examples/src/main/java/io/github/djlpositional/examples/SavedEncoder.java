@@ -43,16 +43,12 @@ final class SavedEncoder implements AutoCloseable {
 
     /** Loads a folder that {@link EncoderFolder#save} wrote, into new objects. */
     static SavedEncoder load(Path folder, Engine engine, Device device) {
-        EncoderFolder.requireThere(folder);
-        Model model = newModel(engine, device);
+        Model model = EncoderLoader.load(folder, engine, device, Classifications.class);
         try {
-            EncoderFolder.requireIntact(folder);
-            EncoderSpec spec = EncoderFolder.readSpec(folder);
-            Vocabulary vocabulary = EncoderFolder.readVocabulary(folder, spec);
-            model.setBlock(new TransformerEncoder(spec));
-            model.load(folder, EncoderFolder.MODEL);
-            return new SavedEncoder(model, vocabulary, spec.maxWords());
-        } catch (IOException | MalformedModelException | RuntimeException e) {
+            Path files = model.getModelPath();
+            EncoderSpec spec = EncoderFolder.readSpec(files);
+            return new SavedEncoder(model, EncoderFolder.readVocabulary(files, spec), spec.maxWords());
+        } catch (IOException | MalformedModelException e) {
             model.close();
             throw EncoderFolder.unreadable(folder, e);
         }

@@ -256,5 +256,6 @@ public final class TrainEncoder implements Callable<Integer> {
         trainingOptions.requireAtLeast("--glosses", glosses, 1);
         trainingOptions.requireAtLeast("--held-out", heldOut, 1);
         trainingOptions.requireAtLeast("--max-words", maxWords, 2);
+        trainingOptions.requireAtMost("--max-words", maxWords, EncoderSpec.MOST_WORDS);
     }
 }

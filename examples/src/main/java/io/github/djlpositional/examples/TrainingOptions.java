@@ -135,6 +135,11 @@ final class TrainingOptions {
         requireAtLeast("--heads", heads, 1);
         requireAtLeast("--feed-forward", feedForwardSize, 1);
         requireAtLeast("--batch", batchSize, 1);
+        requireAtMost("--vocabulary", vocabularySize, EncoderSpec.MOST_TOKENS);
+        requireAtMost("--size", size, EncoderSpec.WIDEST);
+        requireAtMost("--layers", layers, EncoderSpec.MOST_LAYERS);
+        requireAtMost("--heads", heads, EncoderSpec.MOST_HEADS);
+        requireAtMost("--feed-forward", feedForwardSize, EncoderSpec.WIDEST);
         require(size % heads == 0, "--size " + size + " is not divisible by --heads " + heads);
         require(dropoutRate >= 0 && dropoutRate < 1, "--dropout " + dropoutRate + " is outside [0, 1)");
         require(learningRate > 0 && learningRate <= 1, "--learning-rate " + learningRate + " is outside (0, 1]");
@@ -143,6 +148,11 @@ final class TrainingOptions {
     /** Refuses an option that is too small. */
     void requireAtLeast(String option, int value, int least) {
         require(value >= least, option + " " + value + " is too small: give " + least + " or more");
+    }
+
+    /** Refuses an option that is too great: what is trained must load again. */
+    void requireAtMost(String option, int value, int most) {
+        require(value <= most, option + " " + value + " is too great: give " + most + " or less");
     }
 
     private void require(boolean holds, String message) {

@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class TransformerEncoderTest {
@@ -64,6 +65,20 @@ class TransformerEncoderTest {
             TransformerEncoder encoder = encoder(manager, Encoding.SINUSOIDAL);
             float[] scores = scores(manager, encoder, new int[] {2, 3, 4, 5}, new int[] {5, 3, 2, 4});
             assertThat(Math.abs(scores[2] - scores[0])).isGreaterThan(1e-3f);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void hasTheWeightsThatItsSizesPromise(Encoding encoding) {
+        try (NDManager manager = Engines.newManager("PyTorch")) {
+            EncoderSpec sizes = new EncoderSpec(encoding, 20, 8, 16, 2, 4, 32, 0);
+            TransformerEncoder encoder = new TransformerEncoder(sizes);
+            encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
+            long weights = encoder.getParameters().values().stream()
+                    .mapToLong(parameter -> parameter.getArray().size())
+                    .sum();
+            assertThat(weights).isBetween(sizes.leastWeights(), 2 * sizes.leastWeights());
         }
     }
 
