@@ -9,6 +9,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
@@ -32,28 +33,42 @@ final class DynamicBatcher<I, O> implements AutoCloseable {
         }
     }
 
-    private final ZooModel<I, O> model;
     private final int largestBatch;
     private final BlockingQueue<Question<I, O>> waiting = new LinkedBlockingQueue<>();
     private final List<Thread> threads = new ArrayList<>();
     private final LongAdder batches = new LongAdder();
     private final LongAdder asked = new LongAdder();
+    private final AtomicInteger serving;
     private volatile boolean isClosed;
 
     /**
-     * Starts its threads.
+     * Makes the predictors and starts their threads.
      *
      * @param model made by the caller and closed by the caller, after this
      * @param threads how many threads predict
      * @param largestBatch how many inputs go through a predictor together, at most
      */
     DynamicBatcher(ZooModel<I, O> model, int threads, int largestBatch) {
-        this.model = model;
         this.largestBatch = largestBatch;
-        for (int i = 0; i < threads; i++) {
-            Thread thread = new Thread(this::serve, "predictor-" + i);
+        serving = new AtomicInteger(threads);
+        // all of them before the first thread, so that a model that has none to give is the caller's to know
+        for (Predictor<I, O> predictor : predictors(model, threads)) {
+            Thread thread = new Thread(() -> serve(predictor), "predictor-" + this.threads.size());
             thread.start();
             this.threads.add(thread);
+        }
+    }
+
+    private static <I, O> List<Predictor<I, O>> predictors(ZooModel<I, O> model, int count) {
+        List<Predictor<I, O>> predictors = new ArrayList<>();
+        try {
+            while (predictors.size() < count) {
+                predictors.add(model.newPredictor());
+            }
+            return predictors;
+        } catch (RuntimeException | Error e) {
+            predictors.forEach(Predictor::close);
+            throw e;
         }
     }
 
@@ -61,7 +76,7 @@ final class DynamicBatcher<I, O> implements AutoCloseable {
      * Asks.
      *
      * @param input one input
-     * @return its answer, or what the predictor threw at this input
+     * @return its answer, or what the predictor threw at this input; completed in any case
      */
     CompletableFuture<O> ask(I input) {
         if (isClosed) {
@@ -69,17 +84,19 @@ final class DynamicBatcher<I, O> implements AutoCloseable {
         }
         Question<I, O> question = new Question<>(input);
         waiting.add(question);
+        if (serving.get() == 0) {
+            refuseWaiting();
+        }
         return question.answer;
     }
 
-    /** The mean number of inputs in a batch until now, or 0 before the first. */
-    double meanBatchSize() {
-        long count = batches.sum();
-        return count == 0 ? 0 : (double) asked.sum() / count;
+    /** What was predicted until now. */
+    BatchCount count() {
+        return new BatchCount(batches.sum(), asked.sum());
     }
 
-    private void serve() {
-        try (Predictor<I, O> predictor = model.newPredictor()) {
+    private void serve(Predictor<I, O> predictor) {
+        try (predictor) {
             List<Question<I, O>> batch = new ArrayList<>(largestBatch);
             while (!(isClosed && waiting.isEmpty())) {
                 Question<I, O> first = waiting.poll(CLOSED_IS_SEEN_AFTER_MILLIS, TimeUnit.MILLISECONDS);
@@ -94,23 +111,47 @@ final class DynamicBatcher<I, O> implements AutoCloseable {
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        } finally {
+            if (serving.decrementAndGet() == 0) {
+                refuseWaiting();
+            }
         }
     }
 
     private void answer(Predictor<I, O> predictor, List<Question<I, O>> batch) {
         try {
-            List<O> answers = predictor.batchPredict(
-                    batch.stream().map(question -> question.input).toList());
-            for (int i = 0; i < answers.size(); i++) {
-                batch.get(i).answer.complete(answers.get(i));
-            }
-        } catch (TranslateException | RuntimeException e) {
-            if (batch.size() == 1) {
-                batch.get(0).answer.completeExceptionally(e);
-            } else {
+            try {
+                answerTogether(predictor, batch);
+            } catch (TranslateException | RuntimeException e) {
+                if (batch.size() == 1) {
+                    throw e;
+                }
                 // one input that is refused must not take the others with it
                 batch.forEach(question -> answer(predictor, List.of(question)));
             }
+        } catch (Throwable e) {
+            // errors too, such as of memory: whoever waits must be told. What is answered stays so.
+            batch.forEach(question -> question.answer.completeExceptionally(e));
+        }
+    }
+
+    private void answerTogether(Predictor<I, O> predictor, List<Question<I, O>> batch) throws TranslateException {
+        List<O> answers = predictor.batchPredict(
+                batch.stream().map(question -> question.input).toList());
+        if (answers.size() != batch.size()) {
+            throw new IllegalStateException(answers.size() + " answers to a batch of " + batch.size()
+                    + ": allowed is one to each; mend the model's translator");
+        }
+        for (int i = 0; i < answers.size(); i++) {
+            batch.get(i).answer.complete(answers.get(i));
+        }
+    }
+
+    /** Tells those who wait for a thread when there is none left. */
+    private void refuseWaiting() {
+        for (Question<I, O> question = waiting.poll(); question != null; question = waiting.poll()) {
+            question.answer.completeExceptionally(
+                    new IllegalStateException("no thread is left that predicts: make a new batcher"));
         }
     }
 

@@ -12,6 +12,7 @@ final class LoadReport {
 
     private final PrintWriter out;
     private final Histogram all = new Histogram(LoadClients.DIGITS);
+    private BatchCount reported = new BatchCount(0, 0);
 
     LoadReport(PrintWriter out) {
         this.out = out;
@@ -21,20 +22,27 @@ final class LoadReport {
         out.flush();
     }
 
-    /** Prints what an interval gave. */
-    void addInterval(
-            Duration elapsed, double seconds, Histogram latencies, double meanBatchSize, ResidentMemory memory) {
+    /**
+     * Prints what an interval gave.
+     *
+     * @param elapsed since the start
+     * @param seconds the length of the interval
+     * @param latencies of the interval
+     * @param batches since the start
+     * @param memory until now
+     */
+    void addInterval(Duration elapsed, double seconds, Histogram latencies, BatchCount batches, ResidentMemory memory) {
         all.add(latencies);
-        printRow(TrainingProgress.shown(elapsed), seconds, latencies, meanBatchSize, memory);
+        printRow(TrainingProgress.shown(elapsed), seconds, latencies, batches.since(reported), memory);
+        reported = batches;
     }
 
     /** Prints what all gave, and ends the table. */
-    void printAll(double seconds, double meanBatchSize, ResidentMemory memory) {
-        printRow("all", seconds, all, meanBatchSize, memory);
+    void printAll(double seconds, ResidentMemory memory) {
+        printRow("all", seconds, all, reported, memory);
     }
 
-    private void printRow(
-            String name, double seconds, Histogram latencies, double meanBatchSize, ResidentMemory memory) {
+    private void printRow(String name, double seconds, Histogram latencies, BatchCount batches, ResidentMemory memory) {
         out.printf(
                 Locale.ROOT,
                 "%-6s %,10d %,8.0f %8.2f %8.2f %8.2f %8.2f %8.2f %6.1f %9s%n",
@@ -46,7 +54,7 @@ final class LoadReport {
                 latencies.getValueAtPercentile(99) / NANOS_PER_MILLI,
                 latencies.getValueAtPercentile(99.9) / NANOS_PER_MILLI,
                 latencies.getMaxValue() / NANOS_PER_MILLI,
-                meanBatchSize,
+                batches.meanSize(),
                 memory.latest());
         out.flush();
     }

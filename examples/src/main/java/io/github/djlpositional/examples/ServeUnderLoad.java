@@ -198,12 +198,12 @@ final class ServeUnderLoad implements Callable<Integer> {
                             Duration.ofNanos(elapsed),
                             (elapsed - reported) / NANOS_PER_SECOND,
                             started.newLatencies(),
-                            batcher.meanBatchSize(),
+                            batcher.count(),
                             memory);
                     reported = elapsed;
                 }
             }
-            report.printAll(elapsed / NANOS_PER_SECOND, batcher.meanBatchSize(), memory);
+            report.printAll(elapsed / NANOS_PER_SECOND, memory);
         }
         out.printf(
                 Locale.ROOT,

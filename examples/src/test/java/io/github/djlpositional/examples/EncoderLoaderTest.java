@@ -140,7 +140,7 @@ class EncoderLoaderTest {
                 }
             }
             assertThat(answers).allMatch(CompletableFuture::isDone);
-            assertThat(batcher.meanBatchSize()).isBetween(1.0, 4.0);
+            assertThat(batcher.count().meanSize()).isBetween(1.0, 4.0);
             assertThatThrownBy(() -> batcher.ask("a b")).hasMessage("the batcher is closed: ask before");
         }
     }
