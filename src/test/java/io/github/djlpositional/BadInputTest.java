@@ -566,7 +566,8 @@ class BadInputTest {
         NDArray ids = manager.zeros(new Shape(2, 3), DataType.INT64);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Forward.infer(manager, block, ids, manager.arange(3)))
-                .withMessage("the positional encoding LambdaBlock answered with 2 arrays: allowed is one; give positions to an"
-                        + " encoding that takes them alone");
+                .withMessage(
+                        "the positional encoding LambdaBlock answered with 2 arrays: allowed is one; give positions to an"
+                                + " encoding that takes them alone");
     }
 }
