@@ -85,7 +85,7 @@ class ServeUnderLoadTest {
         assertThat(err.toString().lines())
                 .singleElement()
                 .asString()
-                .contains("encoder-0000.params is cut off or of another model: it has 26 bytes, the sizes in");
+                .contains("encoder-0000.params is cut off or of another model: it has 27 bytes, the sizes in");
     }
 
     @ParameterizedTest
