@@ -22,12 +22,16 @@ class HostileModelFilesTest {
     /** The table of {@link TestBlocks#LEARNED}: (6, 4), a letter for each axis, the byte order, and 96 bytes. */
     private static final String TYPE = "FLOAT32";
 
-    private static byte[] saved(NDManager manager) throws IOException {
-        Block block = TestBlocks.LEARNED.block();
-        block.initialize(manager, DataType.FLOAT32, TestBlocks.LEARNED.input());
+    private static byte[] saved(NDManager manager, TestBlocks kind) throws IOException {
+        Block block = kind.block();
+        block.initialize(manager, DataType.FLOAT32, kind.input());
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         block.saveParameters(new DataOutputStream(bytes));
         return bytes.toByteArray();
+    }
+
+    private static byte[] saved(NDManager manager) throws IOException {
+        return saved(manager, TestBlocks.LEARNED);
     }
 
     private static int afterType(byte... file) {
@@ -35,7 +39,12 @@ class HostileModelFilesTest {
     }
 
     private static ThrowableAssertAlternative<MalformedModelException> refused(NDManager manager, byte... file) {
-        Block block = TestBlocks.LEARNED.block();
+        return refused(manager, TestBlocks.LEARNED, file);
+    }
+
+    private static ThrowableAssertAlternative<MalformedModelException> refused(
+            NDManager manager, TestBlocks kind, byte... file) {
+        Block block = kind.block();
         ThrowableAssertAlternative<MalformedModelException> refusal = assertThatExceptionOfType(
                         MalformedModelException.class)
                 .isThrownBy(() -> block.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file))));
@@ -63,6 +72,21 @@ class HostileModelFilesTest {
             }
         }
         refused(manager, ofType("FLOAT8", file)).withMessageContaining("is damaged within");
+    }
+
+    /** DJL's identity block, and the token table behind it, read the shapes of their inputs. */
+    @EngineTest
+    void moreInputsThanThereAreAreNotMade(NDManager manager) throws IOException {
+        byte[] file = saved(manager, TestBlocks.EMBEDDING_WITHOUT_POSITIONS);
+        // a version, one shape, its number of axes
+        for (byte[] part : new byte[][] {{2, 0, 0, 0, 1, 0, 0, 0, 3}, {6, 0, 0, 0, 1, 0, 0, 0, 2}}) {
+            byte[] hostile = file.clone();
+            int at = new String(file, StandardCharsets.ISO_8859_1)
+                    .indexOf(new String(part, StandardCharsets.ISO_8859_1));
+            ByteBuffer.wrap(hostile).putInt(at + 1, Integer.MAX_VALUE);
+            refused(manager, TestBlocks.EMBEDDING_WITHOUT_POSITIONS, hostile)
+                    .withMessageContaining("claims 2147483647 shapes of an array");
+        }
     }
 
     @EngineTest

@@ -71,7 +71,8 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     }
 
     /**
-     * {@inheritDoc}
+     * {@inheritDoc} Whatever the file claims, no array is made of another shape than this block's, or of a data type that no
+     * embedding has. A block of the user's own within this one reads its part by itself.
      *
      * @throws MalformedModelException if the file was saved with other settings, by another version, or is damaged; a block
      *     that was not initialized before is not after

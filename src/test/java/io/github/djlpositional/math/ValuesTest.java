@@ -1,8 +1,12 @@
 package io.github.djlpositional.math;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
@@ -75,5 +79,28 @@ class ValuesTest {
         assertThat(ExactText.of(0.1)).isEqualTo("0x1.999999999999ap-4");
         assertThat(ExactText.of(Double.NaN)).isEqualTo("NaN");
         assertThat(ExactText.of(Double.NEGATIVE_INFINITY)).isEqualTo("-Infinity");
+    }
+
+    @Test
+    void mapsWithUnknownKeysMakeNothing() {
+        Map<Function<Map<?, ?>, Object>, Map<String, Object>> makers = Map.of(
+                Frequencies::fromArguments, Frequencies.of(1, 2).getArguments(),
+                SinusoidalEncoding::fromArguments, SinusoidalEncoding.vaswani(4).getArguments(),
+                GridEncoding::fromArguments, GridEncoding.multidim(2, 4).getArguments(),
+                RotaryScaling::fromArguments, RotaryScaling.linear(2).getArguments());
+        makers.forEach((maker, arguments) -> {
+            Map<String, Object> more = new HashMap<>(arguments);
+            assertThat(maker.apply(more)).isNotNull();
+            more.put("unknown", 1);
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> maker.apply(more))
+                    .withMessageContaining("has no argument 'unknown'");
+        });
+    }
+
+    @Test
+    void aMapMayNameTheBaseAlone() {
+        assertThat(SinusoidalEncoding.fromArguments(Map.of("embeddingSize", 4, "base", 500)))
+                .isEqualTo(SinusoidalEncoding.vaswani(4, 500));
     }
 }

@@ -1,0 +1,105 @@
+package io.github.djlpositional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.nn.Block;
+import io.github.djlpositional.arguments.HasArguments;
+import io.github.djlpositional.math.GridEncoding;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.RotaryScaling;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+/** Builders with some of their settings, in any order, each of any value of its type. */
+class FuzzBuildersTest {
+
+    private static final Ordeal BUILDING = new Ordeal(List.of(IllegalArgumentException.class));
+
+    /** T5's buckets are computed in whole numbers of thousands of bits, which are garbage at once: for 1000 of them a gigabyte. */
+    private static final long GARBAGE = 1L << 32;
+
+    private static final List<Boolean> FLAGS = List.of(true, false);
+
+    /** What a setter may be given; setters of other types are those of the user's own blocks and arrays. */
+    private static final Map<Class<?>, List<?>> VALUES = Map.of(
+            int.class,
+            List.of(0, -1, 1, 2, 3, 4, 6, 8, 64, 1000, Integer.MAX_VALUE, Integer.MIN_VALUE, -2, -3),
+            float.class,
+            List.of(0f, -0f, 0.5f, 1f, -1f, Float.NaN, Float.POSITIVE_INFINITY, Float.MIN_VALUE),
+            double.class,
+            List.of(0.0, 1.0, -1.0, 0.5, 1e300, 1e-300, 10_000.0, Double.NaN, Double.NEGATIVE_INFINITY),
+            boolean.class,
+            FLAGS,
+            Boolean.class,
+            FLAGS,
+            PairLayout.class,
+            List.of(PairLayout.values()),
+            SinusoidalEncoding.class,
+            List.of(SinusoidalEncoding.vaswani(4), SinusoidalEncoding.fairseq(5), SinusoidalEncoding.vaswani(8)),
+            GridEncoding.class,
+            List.of(GridEncoding.multidim(3, 4), GridEncoding.visionTransformer(8)),
+            RotaryScaling.class,
+            List.of(
+                    RotaryScaling.none(),
+                    RotaryScaling.dynamicNtk(2, 16),
+                    RotaryScaling.longRope(new double[] {1}, new double[] {2}, 4, 8)));
+
+    /** In the same order on every JVM: a seed is to give the same cases. */
+    private static List<Method> settersOf(Class<?> builder) {
+        return Arrays.stream(builder.getDeclaredMethods())
+                .filter(method ->
+                        method.getName().startsWith("set") || method.getName().startsWith("opt"))
+                .filter(method -> VALUES.containsKey(method.getParameterTypes()[0]))
+                .sorted(Comparator.comparing(Method::getName))
+                .toList();
+    }
+
+    private static Object called(Method method, Object on, Object... arguments) throws Exception {
+        try {
+            return method.invoke(on, arguments);
+        } catch (InvocationTargetException e) {
+            if (e.getCause() instanceof Exception cause) {
+                throw cause;
+            }
+            throw e;
+        }
+    }
+
+    private static Object built(SplittableRandom random, Class<?> type) throws Exception {
+        Object builder = type.getMethod("builder").invoke(null);
+        List<Method> setters = settersOf(builder.getClass());
+        for (int count = random.nextInt(2, 3 + setters.size()); count > 0; count--) {
+            Method setter = RandomCases.one(random, setters);
+            called(setter, builder, RandomCases.one(random, VALUES.get(setter.getParameterTypes()[0])));
+        }
+        return called(builder.getClass().getMethod("build"), builder);
+    }
+
+    /** What is built describes itself, and is made again of that description. */
+    @Test
+    void everyBuilderMakesABlockOrRefuses() {
+        RandomCases.check(20_000, random -> {
+            Class<? extends Block> type = RandomCases.one(random, List.of(TestBlocks.values()))
+                    .block()
+                    .getClass();
+            Exception refusal = BUILDING.refusal(0, GARBAGE, () -> {
+                HasArguments block = (HasArguments) built(random, type);
+                assertThat(called(type.getMethod("fromArguments", Map.class), null, block.getArguments()))
+                        .hasToString(block.toString());
+            });
+            if (refusal != null) {
+                assertThat(refusal.getStackTrace()[0].getClassName())
+                        .as("%s", refusal)
+                        .startsWith("io.github.djlpositional.");
+                assertThat(refusal).message().contains(": ");
+            }
+        });
+    }
+}
