@@ -7,6 +7,7 @@ import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -14,6 +15,8 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
 import org.assertj.core.api.ThrowableAssertAlternative;
 
 /** Model files whose arrays claim what would end the JVM: DJL by itself would make what it is told. */
@@ -49,6 +52,7 @@ class HostileModelFilesTest {
                         MalformedModelException.class)
                 .isThrownBy(() -> block.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file))));
         assertThat(block.isInitialized()).isFalse();
+        assertThat(block.getParameters().values()).noneMatch(Parameter::isInitialized);
         return refusal;
     }
 
@@ -72,6 +76,14 @@ class HostileModelFilesTest {
             }
         }
         refused(manager, ofType("FLOAT8", file)).withMessageContaining("is damaged within");
+    }
+
+    @EngineTest
+    void whatWasReadBeforeTheEndIsForgotten(NDManager manager) throws IOException {
+        for (TestBlocks kind : List.of(TestBlocks.TRANSFORMER_XL, TestBlocks.ATTENTION)) {
+            byte[] file = saved(manager, kind);
+            refused(manager, kind, Arrays.copyOf(file, file.length - 1)).withMessageContaining("ends or is damaged within");
+        }
     }
 
     /** DJL's identity block, and the token table behind it, read the shapes of their inputs. */
