@@ -53,7 +53,7 @@ class ClusterIT {
                 // small, so that there is a middle to die in
                 "--batch",
                 "4")) {
-            StandaloneCluster.awaitUntil("the worker has judged a part", () -> {
+            cluster.awaitUntil("the worker has judged a part", () -> {
                 assertThat(job.isAlive()).as("the job runs: %s", job.output()).isTrue();
                 String log = cluster.executorLog(1);
                 int loaded = log.indexOf("Loaded the encoder");
@@ -61,7 +61,7 @@ class ClusterIT {
             });
             cluster.kill(1);
             assertThat(output.resolve("_SUCCESS")).as("the job is not done yet").doesNotExist();
-            assertThat(job.await()).as(job.output()).isZero();
+            assertThat(job.await()).as(() -> job.output() + cluster.logs()).isZero();
             assertThat(job.output()).contains("Lost executor");
         }
         corpus.requireJudged(output);
@@ -91,7 +91,7 @@ class ClusterIT {
                 corpus.text().toString(),
                 "--output",
                 folder.resolve("none").toString())) {
-            assertThat(job.await()).isEqualTo(1);
+            assertThat(job.await()).as(() -> job.output() + cluster.logs()).isEqualTo(1);
             assertThat(job.output().lines().filter(line -> line.startsWith("error: ")))
                     .singleElement()
                     .asString()

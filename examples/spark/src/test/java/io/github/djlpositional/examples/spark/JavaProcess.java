@@ -7,42 +7,62 @@ import java.io.UncheckedIOException;
 import java.nio.charset.Charset;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
-/** Another JVM, which prints into a file, and ends with the test at the latest. */
+/**
+ * Another JVM for Spark, which prints into a file, keeps what it writes beside that file, and ends with the test at the latest:
+ * also if the JVM of the test is told to end.
+ */
 final class JavaProcess implements AutoCloseable {
 
-    private static final long PATIENCE_SECONDS = 120;
+    /** For a slow machine: nothing here takes a minute on a usual one. */
+    static final Duration PATIENCE = Duration.ofMinutes(5);
 
     private final Process process;
     private final Path log;
+    private final Thread hook = new Thread(this::end);
 
     private JavaProcess(Process process, Path log) {
         this.process = process;
         this.log = log;
+        Runtime.getRuntime().addShutdownHook(hook);
     }
 
     /** Starts {@code java} with the given arguments. */
     static JavaProcess start(Path log, Map<String, String> environment, List<String> args) throws IOException {
+        Path temporary = Files.createDirectories(log.resolveSibling("tmp"));
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.add("-Djava.io.tmpdir=" + temporary);
         command.addAll(args);
         ProcessBuilder builder = new ProcessBuilder(command)
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
                 // where Spark would put its warehouse
                 .directory(log.getParent().toFile());
-        builder.environment().putAll(environment);
+        Map<String, String> inherited = builder.environment();
+        inherited.keySet().removeIf(JavaProcess::changesSparkOrJava);
+        inherited.put("SPARK_LOCAL_IP", "127.0.0.1");
+        // where Spark would leave what it had no time to remove
+        inherited.put("SPARK_LOCAL_DIRS", temporary.toString());
+        inherited.putAll(environment);
         return new JavaProcess(builder.start(), log);
+    }
+
+    private static boolean changesSparkOrJava(String variable) {
+        return Stream.of("SPARK_", "HADOOP_", "YARN_", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+                .anyMatch(variable::startsWith);
     }
 
     /** Waits for its end and returns its status. */
     int await() throws InterruptedException {
-        assertThat(process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS))
-                .as("ends in time; it has printed: %s", output())
+        assertThat(process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                .as(() -> "ends in time; it has printed: " + output())
                 .isTrue();
         return process.exitValue();
     }
@@ -60,18 +80,18 @@ final class JavaProcess implements AutoCloseable {
         }
     }
 
-    /** Ends it and all that it has started, at once, as a machine does that loses its power. */
-    void kill() throws InterruptedException {
+    /** Ends it and all that it has started, at once, as a machine does that loses its power, and waits until they are gone. */
+    private void end() {
         List<ProcessHandle> started = process.descendants().toList();
         process.destroyForcibly();
         started.forEach(ProcessHandle::destroyForcibly);
-        assertThat(process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)).isTrue();
+        process.onExit().join();
+        started.forEach(each -> each.onExit().join());
     }
 
     @Override
     public void close() {
-        List<ProcessHandle> started = process.descendants().toList();
-        process.destroyForcibly();
-        started.forEach(ProcessHandle::destroyForcibly);
+        end();
+        Runtime.getRuntime().removeShutdownHook(hook);
     }
 }

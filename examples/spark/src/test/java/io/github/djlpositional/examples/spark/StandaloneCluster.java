@@ -22,13 +22,12 @@ import org.apache.spark.launcher.JavaModuleOptions;
 final class StandaloneCluster implements AutoCloseable {
 
     private static final Pattern MASTER = Pattern.compile("Starting Spark master at (spark://\\S+)");
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private final Path folder;
     private final Path sparkHome;
-    private final JavaProcess master;
+    private final int workerCount;
+    private final List<JavaProcess> processes = new ArrayList<>();
     private final String url;
-    private final List<JavaProcess> workers = new ArrayList<>();
 
     /**
      * Starts a cluster.
@@ -38,8 +37,26 @@ final class StandaloneCluster implements AutoCloseable {
      */
     StandaloneCluster(Path folder, int workerCount) throws IOException {
         this.folder = folder;
+        this.workerCount = workerCount;
         sparkHome = Path.of("target", "spark").toAbsolutePath();
-        master = start(
+        try {
+            url = startMaster();
+            for (int i = 0; i < workerCount; i++) {
+                startWorker(i);
+            }
+            awaitUntil(
+                    "the workers are registered",
+                    () -> processes.stream()
+                            .skip(1)
+                            .allMatch(worker -> worker.output().contains("Successfully registered with master")));
+        } catch (IOException | RuntimeException | Error e) {
+            close();
+            throw e;
+        }
+    }
+
+    private String startMaster() throws IOException {
+        JavaProcess master = start(
                 "master",
                 "org.apache.spark.deploy.master.Master",
                 "--host",
@@ -48,31 +65,29 @@ final class StandaloneCluster implements AutoCloseable {
                 "0",
                 "--webui-port",
                 "0");
+        processes.add(master);
         awaitUntil(
                 "the master has started", () -> MASTER.matcher(master.output()).find());
         Matcher started = MASTER.matcher(master.output());
         assertThat(started.find()).isTrue();
-        url = started.group(1);
-        for (int i = 0; i < workerCount; i++) {
-            workers.add(start(
-                    "worker-" + i,
-                    "org.apache.spark.deploy.worker.Worker",
-                    "--host",
-                    "127.0.0.1",
-                    "--webui-port",
-                    "0",
-                    "--cores",
-                    "1",
-                    "--memory",
-                    "1g",
-                    "--work-dir",
-                    workOf(i).toString(),
-                    url));
-        }
-        for (JavaProcess worker : workers) {
-            awaitUntil(
-                    "the worker is registered", () -> worker.output().contains("Successfully registered with master"));
-        }
+        return started.group(1);
+    }
+
+    private void startWorker(int number) throws IOException {
+        processes.add(start(
+                "worker-" + number,
+                "org.apache.spark.deploy.worker.Worker",
+                "--host",
+                "127.0.0.1",
+                "--webui-port",
+                "0",
+                "--cores",
+                "1",
+                "--memory",
+                "1g",
+                "--work-dir",
+                workOf(number).toString(),
+                url));
     }
 
     private JavaProcess start(String name, String... args) throws IOException {
@@ -86,10 +101,7 @@ final class StandaloneCluster implements AutoCloseable {
                         sparkHome.toString(),
                         // what the scripts of a download set
                         "SPARK_SCALA_VERSION",
-                        "2.13",
-                        // where web pages are served
-                        "SPARK_LOCAL_IP",
-                        "127.0.0.1"),
+                        "2.13"),
                 command);
     }
 
@@ -105,6 +117,8 @@ final class StandaloneCluster implements AutoCloseable {
                 "spark.ui.enabled=false",
                 "--conf",
                 "spark.executor.memory=512m",
+                "--conf",
+                "spark.executor.extraJavaOptions=-Djava.io.tmpdir=" + folder.resolve("tmp"),
                 jar.toString()));
         command.addAll(Arrays.asList(args));
         return start(name, command.toArray(String[]::new));
@@ -131,23 +145,37 @@ final class StandaloneCluster implements AutoCloseable {
         }
     }
 
+    /** What the master, the workers and their executors have printed until now. */
+    String logs() {
+        StringBuilder logs = new StringBuilder();
+        processes.forEach(each -> logs.append(each.output()).append('\n'));
+        for (int i = 0; i < workerCount; i++) {
+            logs.append(executorLog(i)).append('\n');
+        }
+        return logs.toString();
+    }
+
     /** Ends a worker and its executors, without a word to anyone. */
-    void kill(int worker) throws InterruptedException {
-        workers.get(worker).kill();
+    void kill(int worker) {
+        processes.get(1 + worker).close();
     }
 
     /** Looks again and again until something is so; fails if it is not in time. */
-    static void awaitUntil(String what, BooleanSupplier isSo) {
-        long end = System.nanoTime() + PATIENCE.toNanos();
+    void awaitUntil(String what, BooleanSupplier isSo) {
+        long end = System.nanoTime() + JavaProcess.PATIENCE.toNanos();
         while (!isSo.getAsBoolean()) {
-            assertThat(System.nanoTime()).as("in time: %s", what).isLessThan(end);
+            assertThat(System.nanoTime())
+                    .as(() -> "in time: " + what + "; the cluster has printed: " + logs())
+                    .isLessThan(end);
             LockSupport.parkNanos(Duration.ofMillis(20).toNanos());
         }
     }
 
     @Override
     public void close() {
-        workers.forEach(JavaProcess::close);
-        master.close();
+        // the master last: a worker that misses it would look for it
+        for (int i = processes.size() - 1; i >= 0; i--) {
+            processes.get(i).close();
+        }
     }
 }
