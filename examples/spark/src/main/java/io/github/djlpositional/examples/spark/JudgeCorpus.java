@@ -49,7 +49,10 @@ public final class JudgeCorpus implements Callable<Integer> {
             names = "--model",
             paramLabel = "FOLDER",
             defaultValue = "model",
-            description = "Where the model was saved, or a zip of it (default: ${DEFAULT-VALUE}).")
+            description = {
+                "Where the model was saved, or a zip of it, on the machine of the driver: that which submits the job,",
+                "but with --deploy-mode cluster (default: ${DEFAULT-VALUE})."
+            })
     private Path model;
 
     @Option(
@@ -93,7 +96,11 @@ public final class JudgeCorpus implements Callable<Integer> {
      * @param args its options; {@code --help} lists them
      */
     public static void main(String[] args) {
-        System.exit(commandLine().execute(args));
+        int status = commandLine().execute(args);
+        // not after success: in YARN's cluster mode, a driver that exits by itself has failed, whatever its status
+        if (status != 0) {
+            System.exit(status);
+        }
     }
 
     /**
@@ -138,7 +145,7 @@ public final class JudgeCorpus implements Callable<Integer> {
 
     private void judge(SparkSession session) throws IOException {
         SparkContext spark = session.sparkContext();
-        requireNew(output, spark.hadoopConfiguration());
+        NewOutput target = NewOutput.at(output, spark.hadoopConfiguration());
         inputs.forEach(input -> requireThere(input, spark.hadoopConfiguration()));
         ModelArchive.send(model, spark);
         LongAccumulator loads = spark.longAccumulator("model loads");
@@ -151,13 +158,13 @@ public final class JudgeCorpus implements Callable<Integer> {
                                     new JudgePartition(batchSize, ModelArchive.NAME, loads, loadMillis)),
                             JudgedRows.SCHEMA)
                     .write()
-                    .parquet(output);
+                    .parquet(target.begun());
         } catch (Exception e) {
-            // what there is of it would be in the next run's way
-            org.apache.hadoop.fs.Path begun = new org.apache.hadoop.fs.Path(output);
-            begun.getFileSystem(spark.hadoopConfiguration()).delete(begun, true);
-            throw told(e);
+            RuntimeException told = told(e);
+            target.discard(told);
+            throw told;
         }
+        target.publish();
         Duration time = Duration.ofNanos(System.nanoTime() - start);
         long written = session.read().parquet(output).count();
         print(written, time, loads.value(), loadMillis.value());
@@ -176,18 +183,6 @@ public final class JudgeCorpus implements Callable<Integer> {
         return lines.zipWithIndex()
                 .map(line -> new NumberedSentence(line._2(), line._1()))
                 .filter(line -> !Words.of(line.sentence()).isEmpty());
-    }
-
-    private static void requireNew(String output, Configuration hadoop) {
-        org.apache.hadoop.fs.Path path = new org.apache.hadoop.fs.Path(output);
-        try {
-            if (path.getFileSystem(hadoop).exists(path)) {
-                throw new UserError(
-                        "output '" + output + "' is already there: remove it, or name another folder with --output");
-            }
-        } catch (IOException e) {
-            throw new UserError("output '" + output + "' cannot be reached (" + e + "): name another with --output", e);
-        }
     }
 
     private static void requireThere(String input, Configuration hadoop) {
@@ -218,7 +213,8 @@ public final class JudgeCorpus implements Callable<Integer> {
         double seconds = time.toMillis() / 1000.0;
         out.printf(
                 Locale.ROOT,
-                "%,d sentences judged in %.1f s, %,.0f a second; model loaded %s, in %.1f s on average%nSaved to %s%n",
+                "%,d sentences judged in %.1f s, %,.0f a second; model loaded %s, in %.1f s on average"
+                        + " (as told by tasks that finished)%nSaved to %s%n",
                 written,
                 seconds,
                 written / seconds,

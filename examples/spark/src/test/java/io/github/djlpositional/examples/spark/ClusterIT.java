@@ -2,8 +2,12 @@ package io.github.djlpositional.examples.spark;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -72,16 +76,21 @@ class ClusterIT {
 
     @Test
     void executorsSayWhatIsWrongWithTheModel() throws Exception {
-        Path damaged = Files.createDirectory(folder.resolve("damaged"));
-        try (var files = Files.list(corpus.model())) {
+        // a folder would be checked before it is sent
+        Path damaged = folder.resolve("damaged.zip");
+        try (OutputStream out = Files.newOutputStream(damaged);
+                ZipOutputStream zip = new ZipOutputStream(out);
+                Stream<Path> files = Files.list(corpus.model())) {
             for (Path file : files.toList()) {
-                Files.copy(file, damaged.resolve(file.getFileName()));
+                byte[] bytes = Files.readAllBytes(file);
+                if (file.endsWith("encoder-0000.params")) {
+                    bytes[bytes.length / 2]++;
+                }
+                zip.putNextEntry(new ZipEntry(file.getFileName().toString()));
+                zip.write(bytes);
+                zip.closeEntry();
             }
         }
-        Path parameters = damaged.resolve("encoder-0000.params");
-        byte[] bytes = Files.readAllBytes(parameters);
-        bytes[bytes.length / 2]++;
-        Files.write(parameters, bytes);
         try (JavaProcess job = cluster.submit(
                 "damaged",
                 jar,

@@ -3,16 +3,22 @@ package io.github.djlpositional.examples.spark;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 import java.util.jar.JarFile;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.spi.ToolProvider;
+import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
 import org.apache.spark.launcher.JavaModuleOptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -41,7 +47,7 @@ class LocalRunIT {
 
     private static String requireError(String name, String... args) throws Exception {
         try (JavaProcess process = run(name, args)) {
-            assertThat(process.await()).isEqualTo(1);
+            assertThat(process.await()).as(process::output).isEqualTo(1);
             assertThat(process.output().lines()).singleElement().asString().startsWith("error: ");
             return process.output().strip();
         }
@@ -72,7 +78,7 @@ class LocalRunIT {
                 output.toString(),
                 "--partitions",
                 "8")) {
-            assertThat(process.await()).as(process.output()).isZero();
+            assertThat(process.await()).as(process::output).isZero();
             assertThat(process.output())
                     .startsWith(String.format("%,d sentences judged in ", corpus.size()))
                     .contains("; model loaded once, in ")
@@ -117,19 +123,70 @@ class LocalRunIT {
     void folderWithoutAModelEndsWithOneLine() throws Exception {
         Path foreign = Files.createDirectory(folder.resolve("foreign"));
         Files.writeString(foreign.resolve("readme.txt"), "no model");
+        assertThat(requireError("foreign", "--model", foreign.toString()))
+                .startsWith("error: model folder '" + foreign + "' cannot be read (")
+                .contains("encoder.properties");
+    }
+
+    @Test
+    void failedJobLeavesNothingBehind() throws Exception {
+        Path zip = folder.resolve("foreign.zip");
+        try (OutputStream out = Files.newOutputStream(zip);
+                ZipOutputStream entries = new ZipOutputStream(out)) {
+            entries.putNextEntry(new ZipEntry("readme.txt"));
+            entries.closeEntry();
+        }
+        Path outputs = Files.createDirectory(folder.resolve("failed"));
         assertThat(requireError(
-                        "foreign",
+                        "executors",
                         "--model",
-                        foreign.toString(),
+                        zip.toString(),
                         "--input",
                         corpus.text().toString(),
                         "--output",
-                        folder.resolve("failed").toString()))
-                .startsWith("error: the executors cannot use the model '" + foreign + "': ")
+                        outputs.resolve("judged").toString()))
+                .startsWith("error: the executors cannot use the model '" + zip + "': ")
                 .contains("encoder.properties");
-        assertThat(folder.resolve("failed"))
-                .as("the next run finds nothing in its way")
-                .doesNotExist();
+        assertThat(outputs).as("the next run finds nothing in its way").isEmptyDirectory();
+    }
+
+    @Test
+    void outputOfAnotherRunThatAppearsMeanwhileIsLeftAsItIs() throws Exception {
+        Path outputs = Files.createDirectory(folder.resolve("race"));
+        Path output = outputs.resolve("judged");
+        try (JavaProcess process = run(
+                "race",
+                "--model",
+                corpus.model().toString(),
+                "--input",
+                corpus.text().toString(),
+                "--output",
+                output.toString())) {
+            long end = System.nanoTime() + JavaProcess.PATIENCE.toNanos();
+            while (list(outputs).isEmpty()) {
+                assertThat(System.nanoTime()).as(process::output).isLessThan(end);
+                LockSupport.parkNanos(Duration.ofMillis(5).toNanos());
+            }
+            Files.writeString(Files.createDirectory(output).resolve("part-0.parquet"), "of another run");
+            assertThat(process.await()).as(process::output).isEqualTo(1);
+            assertThat(process.output().lines())
+                    .singleElement()
+                    .asString()
+                    .startsWith(
+                            "error: output '" + output + "' has come to be there since this job began, and is left");
+        }
+        assertThat(list(output)).hasSize(1);
+        Path own = list(outputs).stream()
+                .filter(each -> !each.equals(output))
+                .findFirst()
+                .orElseThrow();
+        corpus.requireJudged(own);
+    }
+
+    private static List<Path> list(Path of) throws IOException {
+        try (Stream<Path> files = Files.list(of)) {
+            return files.toList();
+        }
     }
 
     @Test
