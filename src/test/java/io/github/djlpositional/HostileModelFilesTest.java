@@ -82,7 +82,8 @@ class HostileModelFilesTest {
     void whatWasReadBeforeTheEndIsForgotten(NDManager manager) throws IOException {
         for (TestBlocks kind : List.of(TestBlocks.TRANSFORMER_XL, TestBlocks.ATTENTION)) {
             byte[] file = saved(manager, kind);
-            refused(manager, kind, Arrays.copyOf(file, file.length - 1)).withMessageContaining("ends or is damaged within");
+            refused(manager, kind, Arrays.copyOf(file, file.length - 1))
+                    .withMessageContaining("ends or is damaged within");
         }
     }
 
