@@ -2,12 +2,10 @@ package io.github.djlpositional.examples;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.atomic.DoubleAccumulator;
 import java.util.function.Function;
 import org.HdrHistogram.Histogram;
 import org.HdrHistogram.Recorder;
@@ -25,21 +23,22 @@ final class LoadClients implements AutoCloseable {
     static final int DIGITS = 3;
 
     /**
-     * A sentence and the probability that its words are in order.
+     * A sentence and its judgement.
      *
      * @param sentence what is asked
-     * @param inOrder what must be answered
+     * @param judgement what must be answered
      */
-    record Known(String sentence, double inOrder) {}
+    record Known(String sentence, Judgement judgement) {}
 
     private final List<Known> known;
-    private final double tolerance;
-    private final Function<String, CompletableFuture<Double>> server;
+    private final JudgementDifference allowed;
+    private final Function<String, CompletableFuture<Judgement>> server;
     private final List<Thread> threads = new ArrayList<>();
     private final Recorder latencies = new Recorder(DIGITS);
     private final AtomicLong wrong = new AtomicLong();
     private final AtomicReference<String> firstWrong = new AtomicReference<>();
-    private final DoubleAccumulator greatestDifference = new DoubleAccumulator(Math::max, 0);
+    private final AtomicReference<JudgementDifference> greatestDifference =
+            new AtomicReference<>(JudgementDifference.NONE);
     private volatile boolean isClosed;
 
     /**
@@ -47,12 +46,16 @@ final class LoadClients implements AutoCloseable {
      *
      * @param clients how many
      * @param known what they ask, all of it, each client from another place on
-     * @param tolerance how far an answer may be from the one known
+     * @param allowed how far an answer may be from the one known
      * @param server what they ask
      */
-    LoadClients(int clients, List<Known> known, double tolerance, Function<String, CompletableFuture<Double>> server) {
+    LoadClients(
+            int clients,
+            List<Known> known,
+            JudgementDifference allowed,
+            Function<String, CompletableFuture<Judgement>> server) {
         this.known = known;
-        this.tolerance = tolerance;
+        this.allowed = allowed;
         this.server = server;
         for (int i = 0; i < clients; i++) {
             int from = (int) ((long) i * known.size() / clients);
@@ -71,32 +74,26 @@ final class LoadClients implements AutoCloseable {
     private void ask(Known question) {
         long start = System.nanoTime();
         try {
-            double answer = server.apply(question.sentence)
+            Judgement answer = server.apply(question.sentence)
                     .orTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS)
                     .join();
             latencies.recordValue(System.nanoTime() - start);
-            double difference = Math.abs(answer - question.inOrder);
-            greatestDifference.accumulate(difference);
-            // not "difference > tolerance": NaN is wrong too
-            if (!(difference <= tolerance)) {
-                countWrong(question, Double.toString(answer));
+            JudgementDifference difference = JudgementDifference.between(answer, question.judgement);
+            greatestDifference.accumulateAndGet(difference, JudgementDifference::max);
+            if (!difference.isWithin(allowed)) {
+                countWrong(
+                        question,
+                        "a probability of " + answer.inOrder() + " instead of " + question.judgement.inOrder()
+                                + ", differences of " + difference + "; allowed are " + allowed);
             }
         } catch (RuntimeException e) {
             countWrong(question, e.toString());
         }
     }
 
-    private void countWrong(Known question, String answer) {
+    private void countWrong(Known question, String what) {
         wrong.incrementAndGet();
-        firstWrong.compareAndSet(
-                null,
-                String.format(
-                        Locale.ROOT,
-                        "'%s': %s instead of %s, allowed is a difference of %s",
-                        question.sentence,
-                        answer,
-                        question.inOrder,
-                        tolerance));
+        firstWrong.compareAndSet(null, "'" + question.sentence + "': " + what);
     }
 
     /** The latencies in nanoseconds since the last call. */
@@ -115,7 +112,7 @@ final class LoadClients implements AutoCloseable {
     }
 
     /** The greatest difference between an answer and the one known. */
-    double greatestDifference() {
+    JudgementDifference greatestDifference() {
         return greatestDifference.get();
     }
 

@@ -3,8 +3,7 @@ package io.github.djlpositional.examples;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Arrays;
 import java.util.Locale;
 
 /**
@@ -17,9 +16,15 @@ final class ResidentMemory {
     private static final String RESIDENT = "VmRSS:";
     private static final double MEGABYTE = 1024 * 1024;
 
-    private record Sample(double minutes, double megabytes) {}
+    /** Enough for a slope, and few enough for the slopes between any two of their half. Even. */
+    private static final int MOST = 512;
 
-    private final List<Sample> samples = new ArrayList<>();
+    private final double[] minutes = new double[MOST];
+    private final double[] megabytes = new double[MOST];
+    private int kept;
+    private long keptEvery = 1;
+    private long added;
+    private double latest = Double.NaN;
 
     /** Takes a sample, if the system tells. */
     void sample(long nanosSinceStart) throws IOException {
@@ -34,37 +39,62 @@ final class ResidentMemory {
         }
     }
 
-    /** Adds a sample that was taken. */
-    void add(double minutes, double megabytes) {
-        samples.add(new Sample(minutes, megabytes));
+    /** Adds a sample that was taken, in equal distances of time. Over a long run fewer and fewer of them are kept. */
+    void add(double minute, double megabyte) {
+        latest = megabyte;
+        if (added % keptEvery == 0) {
+            if (kept == MOST) {
+                keepEveryOther();
+            }
+            minutes[kept] = minute;
+            megabytes[kept] = megabyte;
+            kept++;
+        }
+        added++;
+    }
+
+    private void keepEveryOther() {
+        kept = MOST / 2;
+        for (int i = 0; i < kept; i++) {
+            minutes[i] = minutes[2 * i];
+            megabytes[i] = megabytes[2 * i];
+        }
+        keptEvery *= 2;
     }
 
     /** The latest sample, in MB. */
     String latest() {
-        return samples.isEmpty()
-                ? "unknown"
-                : String.format(Locale.ROOT, "%.0f MB", samples.get(samples.size() - 1).megabytes);
+        return Double.isNaN(latest) ? "unknown" : String.format(Locale.ROOT, "%.0f MB", latest);
     }
 
     /**
-     * How it grew over the second half of the samples: the median of the slopes between any two of them (Theil and Sen), which a
-     * few that stand out do not move.
+     * How it grew over the second half of the samples, in MB per minute, or NaN if there are too few: the median of the slopes
+     * between any two of them (Theil and Sen), which a few that stand out do not move.
      */
-    String growth() {
-        List<Sample> half = samples.subList(samples.size() / 2, samples.size());
-        List<Double> slopes = new ArrayList<>();
-        for (int i = 0; i < half.size(); i++) {
-            for (int j = i + 1; j < half.size(); j++) {
-                Sample from = half.get(i);
-                Sample to = half.get(j);
-                slopes.add((to.megabytes - from.megabytes) / (to.minutes - from.minutes));
+    double growthPerMinute() {
+        int from = kept / 2;
+        int count = kept - from;
+        double[] slopes = new double[count * (count - 1) / 2];
+        int next = 0;
+        for (int i = from; i < kept; i++) {
+            for (int j = i + 1; j < kept; j++) {
+                slopes[next++] = (megabytes[j] - megabytes[i]) / (minutes[j] - minutes[i]);
             }
         }
-        if (slopes.isEmpty()) {
-            return "unknown";
-        }
-        slopes.sort(null);
+        Arrays.sort(slopes);
         // the middle one, of an even number the upper
-        return String.format(Locale.ROOT, "%+.1f MB per minute", slopes.get(slopes.size() / 2));
+        return slopes.length == 0 ? Double.NaN : slopes[slopes.length / 2];
+    }
+
+    /** That growth, and beside it what a median does not show: the last sample of that half minus the first. */
+    String growth() {
+        double perMinute = growthPerMinute();
+        return Double.isNaN(perMinute)
+                ? "unknown"
+                : String.format(
+                        Locale.ROOT,
+                        "%+.1f MB per minute; from first to last %+.0f MB",
+                        perMinute,
+                        megabytes[kept - 1] - megabytes[kept / 2]);
     }
 }

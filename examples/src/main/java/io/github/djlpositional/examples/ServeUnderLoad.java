@@ -3,7 +3,6 @@ package io.github.djlpositional.examples;
 import ai.djl.MalformedModelException;
 import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
-import ai.djl.modality.Classifications;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.translate.TranslateException;
 import java.io.IOException;
@@ -35,7 +34,9 @@ import picocli.CommandLine.TypeConversionException;
         sortOptions = false,
         description = {
             "Serve a saved model to many clients at once, and measure throughput, latency and memory;",
-            "every answer is compared with that of one thread and one sentence at a time."
+            "every answer, probability and embedding, is compared with that of one thread and one sentence",
+            "at a time. Each client waits for its answer before it asks again (a closed loop): the latencies",
+            "are those at full load, and while the server stands still nobody new comes to wait."
         })
 final class ServeUnderLoad implements Callable<Integer> {
 
@@ -92,9 +93,18 @@ final class ServeUnderLoad implements Callable<Integer> {
             paramLabel = "P",
             description = {
                 "How far a probability may be from that of one thread and one sentence at a time",
-                "(default: what rounding can do in a model of these sizes)."
+                "(default: what rounding can do in a model of these sizes). Embeddings may be twice as far."
             })
     private Double tolerance;
+
+    @Option(
+            names = "--max-growth",
+            paramLabel = "MB",
+            description = {
+                "End with an error if resident memory grows by more MB per minute over the second half",
+                "(default: no limit; a run needs minutes and a heap of fixed size for it to mean much)."
+            })
+    private Double maxGrowth;
 
     /** Reads 30s, 2m and 1h30m. */
     static final class TimeConverter implements ITypeConverter<Duration> {
@@ -125,14 +135,22 @@ final class ServeUnderLoad implements Callable<Integer> {
         EncoderLoader.useOneThreadForEachForward();
         Engine engine = engineOptions.startEngine();
         PrintWriter out = spec.commandLine().getOut();
-        try (ZooModel<String, Classifications> model =
-                EncoderLoader.load(folder, engine, engineOptions.deviceOf(engine), Classifications.class)) {
-            EncoderSpec sizes = EncoderFolder.readSpec(folder);
+        try (ZooModel<String, Judgement> model =
+                EncoderLoader.load(folder, engine, engineOptions.deviceOf(engine), Judgement.class)) {
+            EncoderSpec sizes = EncoderFolder.readSpec(model.getModelPath());
+            JudgementDifference allowed = allowed(tolerance == null ? tolerance(sizes) : tolerance);
             List<LoadClients.Known> known = answeredOneByOne(model, sizes.maxWords());
             out.printf(
-                    "%d threads with a predictor each, %d clients, batches of up to %d; %s %s%n%n",
-                    threads, clients, largestBatch, engine.getEngineName(), engine.getVersion());
-            return serve(model, known, tolerance == null ? tolerance(sizes) : tolerance, out);
+                    Locale.ROOT,
+                    "%d threads with a predictor each, %d clients in a closed loop, batches of up to %d; %s %s%n"
+                            + "%.2f %% of all pairs of sentences have answers that cannot stand for one another%n%n",
+                    threads,
+                    clients,
+                    largestBatch,
+                    engine.getEngineName(),
+                    engine.getVersion(),
+                    100 * toldApart(known, allowed));
+            return serve(model, known, allowed, out);
         }
     }
 
@@ -150,6 +168,24 @@ final class ServeUnderLoad implements Callable<Integer> {
         return longestSum * Math.pow(2, -24) * sums / 2;
     }
 
+    /** The embedding has neither the head nor that half, which leaves twice as much, of numbers of a size of about 1. */
+    private static JudgementDifference allowed(double tolerance) {
+        return new JudgementDifference(tolerance, 2 * tolerance);
+    }
+
+    /** The share of pairs of sentences of which one got the other's answer would be found out. */
+    private static double toldApart(List<LoadClients.Known> known, JudgementDifference allowed) {
+        long apart = 0;
+        for (int i = 0; i < known.size(); i++) {
+            Judgement one = known.get(i).judgement();
+            apart += known.subList(0, i).stream()
+                    .filter(other ->
+                            !JudgementDifference.between(one, other.judgement()).isWithin(allowed))
+                    .count();
+        }
+        return apart / (known.size() * (known.size() - 1) / 2.0);
+    }
+
     private void requireAtLeastOne(String option, int value) {
         if (value < 1) {
             throw new ParameterException(spec.commandLine(), option + " " + value + " is too small: give 1 or more");
@@ -157,33 +193,28 @@ final class ServeUnderLoad implements Callable<Integer> {
     }
 
     /** What must be answered: what one thread answers to one sentence at a time. */
-    private static List<LoadClients.Known> answeredOneByOne(ZooModel<String, Classifications> model, int maxWords)
+    private static List<LoadClients.Known> answeredOneByOne(ZooModel<String, Judgement> model, int maxWords)
             throws IOException, TranslateException {
         List<LoadClients.Known> known = new ArrayList<>();
-        try (Predictor<String, Classifications> predictor = model.newPredictor()) {
+        try (Predictor<String, Judgement> predictor = model.newPredictor()) {
             for (String sentence : MixedSentences.of(SENTENCES, maxWords, 1)) {
-                known.add(new LoadClients.Known(sentence, inOrder(predictor.predict(sentence))));
+                known.add(new LoadClients.Known(sentence, predictor.predict(sentence)));
             }
         }
         return known;
     }
 
-    private static double inOrder(Classifications judged) {
-        return judged.get(WordOrderTranslator.IN_ORDER).getProbability();
-    }
-
     private int serve(
-            ZooModel<String, Classifications> model, List<LoadClients.Known> known, double allowed, PrintWriter out)
+            ZooModel<String, Judgement> model,
+            List<LoadClients.Known> known,
+            JudgementDifference allowed,
+            PrintWriter out)
             throws IOException, InterruptedException {
         LoadReport report = new LoadReport(out);
         ResidentMemory memory = new ResidentMemory();
         LoadClients asking;
-        try (DynamicBatcher<String, Classifications> batcher = new DynamicBatcher<>(model, threads, largestBatch);
-                LoadClients started = new LoadClients(
-                        clients,
-                        known,
-                        allowed,
-                        sentence -> batcher.ask(sentence).thenApply(ServeUnderLoad::inOrder))) {
+        try (DynamicBatcher<String, Judgement> batcher = new DynamicBatcher<>(model, threads, largestBatch);
+                LoadClients started = new LoadClients(clients, known, allowed, batcher::ask)) {
             asking = started;
             long start = System.nanoTime();
             long elapsed = 0;
@@ -206,20 +237,23 @@ final class ServeUnderLoad implements Callable<Integer> {
             report.printAll(elapsed / NANOS_PER_SECOND, memory);
         }
         out.printf(
-                Locale.ROOT,
-                "%nWrong answers: %d; the greatest difference is %.1e, allowed is %.1e.%n",
-                asking.wrong(),
-                asking.greatestDifference(),
-                allowed);
+                "%nWrong answers: %d; the greatest differences are %s, allowed are %s.%n",
+                asking.wrong(), asking.greatestDifference(), allowed);
         out.printf("Resident memory over the second half: %s.%n", memory.growth());
         out.flush();
         if (asking.wrong() > 0) {
-            spec.commandLine()
-                    .getErr()
-                    .println("error: " + asking.wrong() + " answers are not those of one thread, the first to "
-                            + asking.firstWrong());
-            return CommandLine.ExitCode.SOFTWARE;
+            return fails(asking.wrong() + " answers are not those of one thread, the first to " + asking.firstWrong());
+        }
+        // not "growth > maxGrowth": what is unknown is not known to be less
+        if (maxGrowth != null && !(memory.growthPerMinute() <= maxGrowth)) {
+            return fails("resident memory over the second half: " + memory.growth() + "; allowed are " + maxGrowth
+                    + " MB per minute: close what is left open, or allow more with --max-growth");
         }
         return CommandLine.ExitCode.OK;
+    }
+
+    private int fails(String why) {
+        spec.commandLine().getErr().println("error: " + why);
+        return CommandLine.ExitCode.SOFTWARE;
     }
 }

@@ -13,12 +13,20 @@ import org.junit.jupiter.api.Timeout;
 class LoadClientsTest {
 
     private static final List<LoadClients.Known> KNOWN =
-            List.of(new LoadClients.Known("a b", 0.25), new LoadClients.Known("b a", 0.75));
+            List.of(new LoadClients.Known("a b", judgement(0.25)), new LoadClients.Known("b a", judgement(0.75)));
+
+    private static final JudgementDifference ALLOWED = new JudgementDifference(0.01, 0.02);
+
+    /** Its embedding is its probability and that of the other class. */
+    private static Judgement judgement(double inOrder) {
+        return new Judgement(inOrder, List.of((float) inOrder, (float) (1 - inOrder)));
+    }
 
     /** Two clients that have asked at least ten times, and are done. */
-    private static LoadClients asked(Function<String, CompletableFuture<Double>> server) throws InterruptedException {
+    private static LoadClients asked(Function<String, CompletableFuture<Judgement>> server)
+            throws InterruptedException {
         CountDownLatch questions = new CountDownLatch(10);
-        LoadClients clients = new LoadClients(2, KNOWN, 0.01, sentence -> {
+        LoadClients clients = new LoadClients(2, KNOWN, ALLOWED, sentence -> {
             questions.countDown();
             return server.apply(sentence);
         });
@@ -30,25 +38,38 @@ class LoadClientsTest {
 
     @Test
     void takeAnswersWithinTheTolerance() throws Exception {
-        LoadClients clients =
-                asked(sentence -> CompletableFuture.completedFuture(sentence.equals("a b") ? 0.2501 : 0.7502));
+        LoadClients clients = asked(
+                sentence -> CompletableFuture.completedFuture(judgement(sentence.equals("a b") ? 0.2501 : 0.7502)));
         assertThat(clients.wrong()).isZero();
         assertThat(clients.firstWrong()).isNull();
-        assertThat(clients.greatestDifference()).isBetween(0.00019, 0.00021);
+        assertThat(clients.greatestDifference().inOrder()).isBetween(0.00019, 0.00021);
+        assertThat(clients.greatestDifference().embedding()).isBetween(0.00019, 0.00021);
         assertThat(clients.newLatencies().getTotalCount()).isGreaterThanOrEqualTo(10);
     }
 
     @Test
     void countTheAnswerToAnotherSentence() throws Exception {
         LoadClients clients =
-                asked(sentence -> CompletableFuture.completedFuture(sentence.equals("a b") ? 0.75 : 0.25));
+                asked(sentence -> CompletableFuture.completedFuture(judgement(sentence.equals("a b") ? 0.75 : 0.25)));
         assertThat(clients.wrong()).isGreaterThanOrEqualTo(10);
-        assertThat(clients.firstWrong()).matches("'(a b|b a)': 0\\.[27]5 instead of 0\\.[27]5, allowed is .* 0\\.01");
+        assertThat(clients.firstWrong())
+                .matches("'(a b|b a)': a probability of 0\\.[27]5 instead of 0\\.[27]5, differences of"
+                        + " 5\\.0e-01 \\(probability\\) and 5\\.0e-01 \\(embedding\\); allowed are"
+                        + " 1\\.0e-02 \\(probability\\) and 2\\.0e-02 \\(embedding\\)");
+    }
+
+    @Test
+    void countTheEmbeddingOfAnotherSentenceOfTheSameProbability() throws Exception {
+        LoadClients clients = asked(sentence -> CompletableFuture.completedFuture(
+                sentence.equals("a b")
+                        ? new Judgement(0.25, List.of(0.25f, 0.7f))
+                        : new Judgement(0.75, List.of(0.75f))));
+        assertThat(clients.wrong()).isGreaterThanOrEqualTo(10);
     }
 
     @Test
     void countWhatIsNoNumber() throws Exception {
-        assertThat(asked(sentence -> CompletableFuture.completedFuture(Double.NaN))
+        assertThat(asked(sentence -> CompletableFuture.completedFuture(judgement(Double.NaN)))
                         .wrong())
                 .isGreaterThanOrEqualTo(10);
     }

@@ -6,7 +6,10 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -39,7 +42,9 @@ class ServeUnderLoadTest {
         assertThat(err.toString()).isEmpty();
         assertThat(status).isZero();
         assertThat(out.toString())
-                .contains("3 threads with a predictor each, 12 clients, batches of up to 5; " + engine)
+                .contains("3 threads with a predictor each, 12 clients in a closed loop, batches of up to 5; " + engine)
+                .containsPattern(
+                        "\n(99\\.\\d\\d|100\\.00) % of all pairs of sentences have answers that cannot stand for")
                 .containsPattern("all +[\\d,]+ ")
                 .contains("Wrong answers: 0; ")
                 .contains("Resident memory over the second half: ");
@@ -62,8 +67,58 @@ class ServeUnderLoadTest {
         assertThat(err.toString().lines())
                 .singleElement()
                 .asString()
-                .matches("error: \\d+ answers are not those of one thread, the first to '.+': .+ instead of .+,"
-                        + " allowed is a difference of 0\\.0");
+                .matches("error: \\d+ answers are not those of one thread, the first to '.+': .+ instead of .+;"
+                        + " allowed are 0\\.0e\\+00 \\(probability\\) and 0\\.0e\\+00 \\(embedding\\)");
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void moreGrowthThanAllowedEndsWithAnError() {
+        SmallEncoder.saveTo(folder, "PyTorch");
+        // no memory shrinks so fast
+        assertThat(serve("--max-growth=-1000000", "--duration", "4s")).isEqualTo(1);
+        assertThat(err.toString().lines())
+                .singleElement()
+                .asString()
+                .matches(
+                        "error: resident memory over the second half: [+-].+ MB per minute; from first to last .+ MB;"
+                                + " allowed are -1000000.0 MB per minute: close what is left open, or allow more with --max-growth");
+    }
+
+    /**
+     * In a JVM of its own, whose heap is all there from the start, so that what grows is native memory. 100 bytes that each of
+     * 10,000 answers a second leaves behind would be 57 MB per minute; an array of the least size is more than that. The first
+     * seconds, when code is compiled, are not in the second half.
+     */
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void memoryIsFlat() throws Exception {
+        SmallEncoder.saveTo(folder, "PyTorch");
+        Path log = folder.resolve("serve.log");
+        Process process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-Xms256m",
+                        "-Xmx256m",
+                        "-XX:+AlwaysPreTouch",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        TrainEncoder.class.getName(),
+                        "serve",
+                        "--model",
+                        folder.toString(),
+                        "--duration",
+                        "30s",
+                        "--max-growth",
+                        "100")
+                .redirectErrorStream(true)
+                .redirectOutput(log.toFile())
+                .start();
+        try {
+            assertThat(process.waitFor(5, TimeUnit.MINUTES)).as("ends in time").isTrue();
+            assertThat(process.exitValue()).as(Files.readString(log)).isZero();
+        } finally {
+            process.destroyForcibly();
+        }
     }
 
     @Test
@@ -89,7 +144,15 @@ class ServeUnderLoadTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"--threads=0", "--clients=0", "--batch=0", "--duration=0s", "--duration=long"})
+    @ValueSource(
+            strings = {
+                "--threads=0",
+                "--clients=0",
+                "--batch=0",
+                "--duration=0s",
+                "--duration=long",
+                "--max-growth=much"
+            })
     void badOptionsEndWithOneLine(String option) {
         assertThat(serve(option)).isEqualTo(2);
         assertThat(err.toString().lines())
