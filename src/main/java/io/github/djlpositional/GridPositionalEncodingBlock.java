@@ -39,8 +39,8 @@ import java.util.Objects;
  * <p>The block keeps one table for each of the last {@value #TABLES} grid sizes, on each device and in each data type that
  * asked for it. They are no parameters, and live as {@link PositionalEncodingBlock}'s table does.
  *
- * <p>A forward throws {@link IllegalArgumentException} for an input of too low a rank, of another number of channels, or of a
- * type that is not real.
+ * <p>A forward throws {@link IllegalArgumentException} for more than one input, an input of too low a rank, of another number of
+ * channels or of another data type, a grid of more than 2³¹ - 1 values, and a table that the machine has no memory for.
  */
 public final class GridPositionalEncodingBlock extends ConfiguredBlock {
 
@@ -218,8 +218,8 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
      *
      * @param dataType FLOAT16, FLOAT32 or FLOAT64
      * @param inputShapes one, of the input; a size may be -1 for unknown
-     * @throws IllegalArgumentException if the data type is another, or the shape cannot be encoded; the block is then left as
-     *     it was
+     * @throws IllegalArgumentException if the data type is another, the shape cannot be encoded, or the machine has no memory
+     *     for the table; the block is then left as it was
      */
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
@@ -229,15 +229,15 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
                     inputShapes.length + " input shapes were given: allowed is one; give the shape of x");
         }
         Shape grid = requireGrid(inputShapes[0]);
-        ownedBy(manager);
         if (Arrays.stream(grid.getShape()).allMatch(size -> size > 0)) {
             ConstantArray table = retained(grid);
             try {
-                table.on(manager.getEngine(), manager.getDevice(), dataType);
+                table.moveTo(manager, dataType);
             } finally {
                 table.release();
             }
         }
+        ownedBy(manager);
         super.initialize(manager, dataType, inputShapes);
     }
 
@@ -278,6 +278,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
          *
          * @param encoding the encoding
          * @return this builder
+         * @throws NullPointerException if it is null
          */
         public Builder setEncoding(GridEncoding encoding) {
             this.encoding = Objects.requireNonNull(encoding, "encoding");

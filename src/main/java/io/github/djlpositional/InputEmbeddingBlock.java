@@ -43,7 +43,7 @@ import java.util.Objects;
  * B batch, T sequence length, D embedding size, V vocabulary size.
  *
  * <ul>
- *   <li>{@code [ids]}: (B, T), any integer type, each 0 … V - 1; (T, B) where the positional encoding is time-major
+ *   <li>{@code [ids]}: (B, T), INT8, UINT8, INT32 or INT64, each 0 … V - 1; (T, B) where the positional encoding is time-major
  *       ({@code optSequenceAxis(0)}), and then the output is (T, B, D).
  *   <li>{@code [ids, positions]}: positions as the positional encoding takes them, for {@link PositionalEncodingBlock} (T)
  *       or (B, T).
@@ -53,13 +53,20 @@ import java.util.Objects;
  * the caller's to close. Forward parameters, such as {@link PositionalEncodingBlock#START_POSITION}, go on to the
  * positional encoding. An empty sequence comes back empty.
  *
- * <p>A forward throws {@link IllegalArgumentException} for ids of another rank, of a type that is no integer, or out of
- * range, and for what the positional encoding refuses. The range is checked on a CPU alone, unless
- * {@link Builder#optRangeChecks} says otherwise: the check reads the ids, and would wait for a GPU.
+ * <p>A forward throws {@link IllegalArgumentException} for another number of inputs than one or two, ids of another rank, of
+ * a type that is no integer, or out of range, positions or a start position beside
+ * {@link Builder#optPositionsFromPadding}, a given block that answers in another shape, sparse gradients on MXNet, and
+ * whatever the positional encoding refuses; {@link ai.djl.nn.UninitializedParameterException} in inference where the block was
+ * neither initialized nor loaded. The range is checked on a CPU alone, unless {@link Builder#optRangeChecks} says otherwise:
+ * the check reads the ids, and would wait for a GPU.
+ *
+ * <p>The token table starts as DJL's weights do, from N(0, 2 / D), unless {@link #setInitializer} says otherwise. DJL cannot save a
+ * table of 2 GiB or more, V · D times the bytes of a number: keep it below, or train in FLOAT16.
  *
  * <h2>Padding</h2>
  *
- * With {@link Builder#optPaddingIndex} the padding token's row starts as zeros, its vectors are zero whatever finite numbers
+ * With {@link Builder#optPaddingIndex} the padding token's row starts as zeros (a given token embedding's starts as that block
+ * makes it), its vectors are zero whatever finite numbers
  * the row holds, and no gradient reaches the row through this block: it stays zero through training, unless an output layer
  * that shares the table trains it. Positions are added to padding as to any token, but for
  * {@link Builder#optPositionsFromPadding}.
@@ -77,9 +84,10 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
 
     private static final int NO_PADDING = -1;
 
-    /** What DJL calls {@link ai.djl.nn.Blocks#identityBlock()}, and what stands for it in a map of arguments. */
+    /** What DJL calls {@link Blocks#identityBlock()}. */
     private static final String IDENTITY = "identity";
 
+    /** The type that stands for {@link Blocks#identityBlock()} in a map of arguments. */
     private static final String NO_POSITIONS = "none";
 
     /** Positions do not depend on padding. */
@@ -128,7 +136,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         if (builder.tokenEmbedding == null) {
             settings.with("tokenEmbedding", TokenEmbedding.class.getSimpleName(), () -> null);
         } else {
-            settings.withChild("tokenEmbedding", builder.tokenEmbedding);
+            settings.withForeignChild("tokenEmbedding", builder.tokenEmbedding);
         }
         return settings.withUnsaved("sparseGradients", builder.sparseGradients)
                 .withUnsaved("rangeChecks", builder.rangeChecks)
@@ -374,7 +382,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                     ids,
                     vocabularySize,
                     "token id",
-                    "give ids below the vocabulary size, or build the block with a greater setVocabularySize(int)");
+                    id ->
+                            "give ids below the vocabulary size, or build the block with a greater setVocabularySize(int)");
         }
     }
 
@@ -403,8 +412,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
      *
      * @param dataType the data type of the token vectors: FLOAT16, FLOAT32 or FLOAT64
      * @param inputShapes (B, T), and where positions are given their shape; a size may be -1 for unknown
-     * @throws IllegalArgumentException if the data type is another, the first shape is not of rank 2, or the positional
-     *     encoding refuses it; no array is then made
+     * @throws IllegalArgumentException if the data type is another, the first shape is not of rank 2, the positional encoding
+     *     refuses it, or the machine has no memory for the token table; no array is then made
      * @throws UnsupportedOperationException if the engine cannot make the token table in the data type: MXNet in FLOAT16
      */
     @Override
@@ -474,7 +483,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         }
 
         /**
-         * Sets the length of the longest sequence for the default positional encoding; 5000 without it.
+         * Sets one more than the greatest position of the default positional encoding; 5000 without it. Not together with
+         * {@link #optPositionalEncoding}.
          *
          * @param maxSequenceLength at least 1
          * @return this builder
@@ -490,6 +500,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          *
          * @param positionalEncoding the block, which becomes a child of this one
          * @return this builder
+         * @throws NullPointerException if it is null
          */
         public Builder optPositionalEncoding(Block positionalEncoding) {
             this.positionalEncoding = Objects.requireNonNull(positionalEncoding, "positionalEncoding");
@@ -501,6 +512,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          *
          * @param tokenEmbedding the block, which becomes a child of this one
          * @return this builder
+         * @throws NullPointerException if it is null
          */
         public Builder optTokenEmbedding(Block tokenEmbedding) {
             this.tokenEmbedding = Objects.requireNonNull(tokenEmbedding, "tokenEmbedding");
@@ -558,9 +570,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         }
 
         /**
-         * Sets whether token ids are checked before they are looked up, so that one out of range is refused by name. The
-         * check reads them, and so waits for a GPU that holds them. Without it they are checked on a CPU, and not on a GPU,
-         * where the engine does with one out of range what it does: PyTorch fails, MXNet reads another row.
+         * Sets whether token ids are checked before they are looked up; without it on a CPU alone. See
+         * {@link PositionalEncodingBlock.Builder#optRangeChecks}.
          *
          * @param rangeChecks true to check on every device, false on none
          * @return this builder

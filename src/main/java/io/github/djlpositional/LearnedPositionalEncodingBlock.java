@@ -35,7 +35,10 @@ import java.util.Objects;
  * }</pre>
  *
  * <p>Inputs, output and errors are those of {@link PositionalEncodingBlock}, with two differences: positions are integers
- * alone, and x has the data type of the table. Gradients reach the rows that were used, and no others.
+ * alone, and x has the data type of the table. Gradients reach the rows that were used, and no others. A forward throws
+ * {@link ai.djl.nn.UninitializedParameterException} in inference where the block was neither initialized nor loaded.
+ *
+ * <p>DJL cannot save a table of 2 GiB or more, maxSequenceLength · D times the bytes of a number.
  *
  * <p>B batch, T sequence length, D embedding size.
  */
@@ -44,7 +47,7 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
     /** The maximum sequence length where none is set: BERT's. */
     private static final int DEFAULT_MAX_SEQUENCE_LENGTH = 512;
 
-    /** The standard deviation that BERT and GPT-2 start with. */
+    /** BERT's standard deviation, its {@code initializer_range}; GPT-2's code has 0.01 for positions. */
     private static final float STANDARD_DEVIATION = 0.02f;
 
     private final int embeddingSize;
@@ -55,17 +58,17 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
     private final RangeChecks checks;
     private final Parameter table;
 
-    private LearnedPositionalEncodingBlock(Builder builder) {
+    private LearnedPositionalEncodingBlock(Builder builder, int maxSequenceLength) {
         super(new BlockSettings(LearnedPositionalEncodingBlock.class)
                 .with("embeddingSize", builder.embeddingSize)
-                .with("maxSequenceLength", builder.maxSequenceLength)
+                .with("maxSequenceLength", maxSequenceLength)
                 .with("addToInput", builder.addToInput)
                 .with("sequenceAxis", builder.sequenceAxis)
                 .withStart("encoding", builder.encoding)
                 .withUnsaved("rangeChecks", builder.rangeChecks)
                 .withUnsaved("dropoutRate", builder.dropoutRate));
         embeddingSize = builder.embeddingSize;
-        maxSequenceLength = builder.maxSequenceLength;
+        this.maxSequenceLength = maxSequenceLength;
         sequenceAxis = builder.sequenceAxis;
         addToInput = builder.addToInput;
         dropoutRate = builder.dropoutRate;
@@ -177,7 +180,7 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
                     + ": a learned table has integer positions alone; convert them with toType(DataType.INT64, false)");
         }
         if (checks.readValuesOf(positions)) {
-            Indices.requireBelow(positions, maxSequenceLength, "position", Indices.POSITION_REMEDY);
+            Indices.requirePositions(positions, maxSequenceLength);
         }
         return Indices.lookUp(positions, rows, input.getManager());
     }
@@ -198,15 +201,16 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
      *
      * @param dataType the data type of the table: FLOAT16, FLOAT32 or FLOAT64
      * @param inputShapes (…, T, D), and where positions are given (T) or (B, T); a size may be -1 for unknown
-     * @throws IllegalArgumentException if the data type is another, or the first shape is of rank below 2, of another width
-     *     or longer than the table; the block is then left as it was
+     * @throws IllegalArgumentException if the data type is another, the first shape is of rank below 2, of another width or
+     *     longer than the table, the machine has no memory for the table, or one of 2 GiB or more is to start from given
+     *     vectors or sinusoids; the block is then left as it was
      * @throws UnsupportedOperationException if the engine cannot make the table in the data type: MXNet in FLOAT16
      */
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
         DataTypes.requireEmbedding(dataType, toString());
         PositionRequest.requireInitial(inputShapes, embeddingSize, sequenceAxis, maxSequenceLength);
-        MachineMemory.requireRoomFor(tableShape(), dataType, manager.getDevice());
+        MachineMemory.requireRoomFor(table, tableShape(), dataType, manager.getDevice());
         DataTypes.initializing(
                 "learned table", manager, dataType, () -> super.initialize(manager, dataType, inputShapes));
     }
@@ -219,12 +223,6 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
     @Override
     public int getSequenceAxis() {
         return sequenceAxis;
-    }
-
-    /** Gives the table its shape again, which a file that was refused may have changed. */
-    @Override
-    protected void prepare(Shape[] inputShapes) {
-        table.setShape(tableShape());
     }
 
     /** Given rows, as the start of a table. */
@@ -318,6 +316,7 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
          *
          * @param encoding an encoding of the same embedding size
          * @return this builder
+         * @throws NullPointerException if it is null
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
             this.encoding = Objects.requireNonNull(encoding, "encoding");
@@ -326,9 +325,10 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
 
         /**
          * Makes the table start from given vectors, such as another model's. Where another maximum sequence length is set
-         * than there are of them, they are resized to it by linear interpolation, the first and the last kept.
+         * than there are of them, they are resized to it by linear interpolation, the first and the last kept, as PyTorch's
+         * {@code interpolate} does with the mode linear and {@code align_corners}.
          *
-         * @param encodings (n, D) or (1, n, D), n at least 1, any real type; the caller's, copied here
+         * @param encodings (n, D) or (1, n, D), n at least 1, FLOAT16, FLOAT32 or FLOAT64; the caller's, copied here
          * @return this builder
          * @throws IllegalArgumentException if the array is of another rank or type, or empty
          */
@@ -337,17 +337,14 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
             boolean batched = shape.dimension() == 3 && shape.get(0) == 1;
             if ((shape.dimension() != 2 && !batched)
                     || shape.size() == 0
-                    || !DataTypes.isReal(encodings.getDataType())) {
-                throw new IllegalArgumentException("initial encodings of shape " + shape + " and data type "
-                        + encodings.getDataType()
-                        + ": allowed is (n, D) or (1, n, D) of a real type; give one vector for each position");
+                    || !DataTypes.isEmbedding(encodings.getDataType())) {
+                throw new IllegalArgumentException(
+                        "initial encodings of shape " + shape + " and data type "
+                                + encodings.getDataType()
+                                + ": allowed is (n, D) or (1, n, D) of float16, float32 or float64; give one vector for each position");
             }
             int width = Math.toIntExact(shape.get(shape.dimension() - 1));
-            NDArray doubles = encodings.toType(DataType.FLOAT64, false);
-            double[] values = doubles.toDoubleArray();
-            if (doubles != encodings) {
-                doubles.close();
-            }
+            double[] values = HostData.doubles(encodings);
             initialEncodings = new double[values.length / width][width];
             for (int i = 0; i < values.length; i++) {
                 initialEncodings[i / width][i % width] = values[i];
@@ -367,9 +364,8 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
         }
 
         /**
-         * Sets whether explicit positions are checked before they are looked up, so that one out of range is refused by name. The
-         * check reads them, and so waits for a GPU that holds them. Without it they are checked on a CPU, and not on a GPU,
-         * where the engine does with one out of range what it does: PyTorch fails, MXNet reads another row.
+         * Sets whether explicit positions are checked before they are looked up; without it on a CPU alone. See
+         * {@link PositionalEncodingBlock.Builder#optRangeChecks}.
          *
          * @param rangeChecks true to check on every device, false on none
          * @return this builder
@@ -390,6 +386,13 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
             return this;
         }
 
+        private int length() {
+            if (maxSequenceLength != null) {
+                return maxSequenceLength;
+            }
+            return initialEncodings != null ? initialEncodings.length : DEFAULT_MAX_SEQUENCE_LENGTH;
+        }
+
         private Initializer initializer() {
             if (encoding != null) {
                 return new SinusoidalRows(encoding);
@@ -408,10 +411,8 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
          */
         public LearnedPositionalEncodingBlock build() {
             BlockSettings.requirePositive("embedding size", embeddingSize, "setEmbeddingSize(int)");
-            if (maxSequenceLength == null) {
-                maxSequenceLength = initialEncodings != null ? initialEncodings.length : DEFAULT_MAX_SEQUENCE_LENGTH;
-            }
-            BlockSettings.requirePositive("maximum sequence length", maxSequenceLength, "optMaxSequenceLength(int)");
+            int length = length();
+            BlockSettings.requirePositive("maximum sequence length", length, "optMaxSequenceLength(int)");
             BlockSettings.requireDropoutRate(dropoutRate);
             BlockSettings.requireSequenceAxis(sequenceAxis);
             if (encoding != null && initialEncodings != null) {
@@ -426,7 +427,7 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
                         "the table is to start from vectors of size " + startSize + ", the block's is " + embeddingSize
                                 + ": give both the same, setEmbeddingSize(" + startSize + ")");
             }
-            return new LearnedPositionalEncodingBlock(this);
+            return new LearnedPositionalEncodingBlock(this, length);
         }
     }
 }

@@ -9,6 +9,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.StartPosition;
 import java.util.Arrays;
+import java.util.function.UnaryOperator;
 
 /**
  * What one forward asks of a positional encoding: an input, and which position each of its steps has. Checked when made,
@@ -179,9 +180,9 @@ record PositionRequest(NDArray input, int axis, NDArray positions, int start) {
         if (length() > 0) {
             return null;
         }
-        long width = shape.get(shape.dimension() - 1);
-        return input.getManager()
-                .create(isTimeMajor() ? new Shape(0, 1, width) : new Shape(1, 0, width), dataType(), input.getDevice());
+        Shape[] shapes = positions == null ? new Shape[] {shape} : new Shape[] {shape, positions.getShape()};
+        int width = Math.toIntExact(shape.get(shape.dimension() - 1));
+        return input.getManager().create(outputShape(shapes, width, axis, addToInput), dataType(), input.getDevice());
     }
 
     /**
@@ -209,27 +210,23 @@ record PositionRequest(NDArray input, int axis, NDArray positions, int start) {
      * @return a new array of the input's shape
      */
     NDArray addTo(NDArray rows) {
-        NDArray broadcastable = broadcastable(rows);
-        NDArray sum = input.add(broadcastable);
-        if (broadcastable != rows) {
-            broadcastable.close();
-        }
-        return sum;
+        return with(rows, input::add);
     }
 
     /**
      * Adds encodings to the input itself, of which the caller knows that nobody else holds it.
      *
      * @param rows as for {@link #addTo}
-     * @return the input
      */
-    NDArray addInPlace(NDArray rows) {
+    void addInPlace(NDArray rows) {
+        with(rows, input::addi);
+    }
+
+    private NDArray with(NDArray rows, UnaryOperator<NDArray> addition) {
         NDArray broadcastable = broadcastable(rows);
-        input.addi(broadcastable);
-        if (broadcastable != rows) {
-            broadcastable.close();
+        try (NDArray own = broadcastable == rows ? null : broadcastable) {
+            return addition.apply(own == null ? rows : own);
         }
-        return input;
     }
 
     /** The rows of the consecutive positions in a table of all positions, (n, D): a new array on the input's manager. */

@@ -55,27 +55,32 @@ import java.util.Objects;
  * params.add(PositionalEncodingBlock.START_POSITION, 7);
  * block.forward(parameterStore, new NDList(x), false, params);
  * }</pre>
- *   <li>{@code [x, positions]}: positions is (T), or (B, T) where x is (B, …, T, D); of any integer or real type. Real ones
- *       are encoded on the host, exactly.
+ *   <li>{@code [x, positions]}: positions is (T), or (B, T) where x is (B, …, T, D); INT8, UINT8, INT32 or INT64,
+ *       or FLOAT16, FLOAT32 or FLOAT64. Real ones are encoded on the host, exactly.
  * </ul>
  *
  * The output has the shape, device and data type of x, is attached to the manager of x and is the caller's to close;
  * with {@code optAddToInput(false)} it is the encodings alone, (1, T, D) or (B, T, D). x is never written to. An empty
  * sequence comes back empty.
  *
- * <p>A forward without explicit positions does not wait for a GPU, once the table is there: making or extending it does. With them, integer ones are checked against the table only
- * on a CPU, unless {@link Builder#optRangeChecks} says otherwise; real ones are read, and so waited for, wherever they are, as
- * are those of a block that extends itself.
+ * <p>A forward without explicit positions waits for a GPU only while the table is made or extended. Explicit integer positions
+ * are checked against the table on a CPU, and elsewhere as {@link Builder#optRangeChecks} says; real positions, and all
+ * positions of a block that extends itself, are read, and so waited for, on every device.
  *
- * <p>A forward throws {@link IllegalArgumentException} for an x of another width, of rank below 2 or of another data type,
- * a sequence that is longer than the table at its start position, a negative start, positions out of range or of another
- * shape, and a table that the machine has no memory for, which is refused before it is tried.
+ * <p>A forward throws {@link IllegalArgumentException} for another number of inputs than one or two, an x of another width, of
+ * rank below 2, without the sequence axis or of another data type than these (with a learned scale: than the scale's), a
+ * sequence that is longer than the table at its start position, a start that is negative or no Integer or Long, both positions
+ * and a start, positions out of range or of another shape, real positions whose encodings are more than 2 GiB, and a table
+ * that the machine has no memory for, which is refused before it is tried. It throws {@link ai.djl.engine.EngineException} where a
+ * GPU has no memory for the table, and {@link ai.djl.nn.UninitializedParameterException} in inference where a learned scale was neither
+ * initialized nor loaded.
  *
  * <h2>Life</h2>
  *
  * The table is made when the block is initialized, or at the first forward on a further device or in a further data type.
  * It lives with the manager that the block was initialized or loaded with, usually the model's, and is freed with it or by
- * {@link #clear}. Forwards may run in several threads at once; initializing, loading and clearing may not run beside them.
+ * {@link #clear}. Where there is no such manager, or it is closed, the table lives until {@link #clear}, or until the block is
+ * garbage. Forwards may run in several threads at once; initializing, loading and clearing may not run beside them.
  */
 public final class PositionalEncodingBlock extends ConfiguredBlock implements SequenceEncoding {
 
@@ -209,9 +214,9 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
     }
 
     /**
-     * Returns the table itself, without the learned scale where there is one, (1, maxSequenceLength, D), on the device and in the
-     * data type that the block was initialized with; after loading from a file, on the device of the model and FLOAT32. On
-     * MXNet it is a copy, as large again, which the block keeps from then on.
+     * Returns the table itself, without the learned scale where there is one, (1, maxSequenceLength, D), on the device of the manager
+     * that the block was initialized or loaded with last, in the data type that it was initialized with, FLOAT32 where it was
+     * only loaded. On MXNet it is a copy, as large again, which the block keeps from then on.
      *
      * @return the block's own array: neither write to it nor close it; where the block extends itself, it may be closed once
      *     there is a longer one
@@ -261,8 +266,9 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
      *     block extends itself, any that are not negative
      * @return a new array of the shape of the positions + (D), on their device and manager, in the data type that the block
      *     was initialized with (FLOAT32 before); the caller's to close
-     * @throws IllegalArgumentException if a position is out of range or not a number, or the array is neither integer nor
-     *     real
+     * @throws IllegalArgumentException if a position is out of range (integer ones where they are checked: see
+     *     {@link Builder#optRangeChecks}) or not a number, the array is neither integer nor real, or there is no memory for
+     *     the table or the result
      */
     public NDArray encode(NDArray positions) {
         return encode(positions, positions.getManager(), positions.getDevice(), dataType);
@@ -281,7 +287,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
             return manager.create(shape, type, device);
         }
         int length = checks.readValuesOf(positions)
-                ? Indices.requireBelow(positions, table.limit(), "position", Indices.POSITION_REMEDY) + 1
+                ? Indices.requirePositions(positions, table.limit()) + 1
                 : table.length();
         try (GrowingTable.Use use = table.use(length, manager.getEngine(), device, type)) {
             return Indices.lookUp(positions, use.on(manager.getEngine(), device, type), manager);
@@ -308,6 +314,10 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
     }
 
     private NDArray scaled(PositionRequest request, ParameterStore parameterStore, boolean training) {
+        NDArray empty = request.emptyAnswer(addToInput);
+        if (empty != null) {
+            return empty;
+        }
         NDArray x = request.input();
         NDArray factor = parameterStore.getValue(scale, x.getDevice(), training);
         DataTypes.requireSame(x, factor, "learned scale");
@@ -405,16 +415,14 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
      * @param manager what the table lives with from now on
      * @param dataType FLOAT16, FLOAT32 or FLOAT64
      * @param inputShapes (…, T, D), and where positions are given (T) or (B, T); a size may be -1 for unknown
-     * @throws IllegalArgumentException if the data type is another, or the first shape is of rank below 2, of another width
-     *     or longer than the table; the block is then left as it was
+     * @throws IllegalArgumentException if the data type is another, the first shape is of rank below 2, of another width or
+     *     longer than the table, or the machine has no memory for the table; the block is then left as it was
      */
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
         DataTypes.requireEmbedding(dataType, toString());
         PositionRequest.requireInitial(inputShapes, getEmbeddingSize(), sequenceAxis, table.limit());
-        ConstantArray array = table.current();
-        array.ownedBy(manager);
-        array.on(manager.getEngine(), manager.getDevice(), dataType);
+        table.current().moveTo(manager, dataType);
         this.dataType = dataType;
         super.initialize(manager, dataType, inputShapes);
     }
@@ -434,14 +442,6 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
     @Override
     public int getSequenceAxis() {
         return sequenceAxis;
-    }
-
-    /** Gives the scale its shape again, which a file that was refused may have changed. */
-    @Override
-    protected void prepare(Shape[] inputShapes) {
-        if (scale != null) {
-            scale.setShape(new Shape(1));
-        }
     }
 
     @Override
@@ -487,8 +487,8 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
         }
 
         /**
-         * Sets whether a longer sequence or a greater position extends the table, to at least twice its length each time,
-         * instead of being refused; false without it. The rows that were there keep their values. Safe under threads. Any
+         * Sets whether a longer sequence or a greater position extends the table, to at least twice its length where there is
+         * room for that, else to what was asked for, instead of being refused; false without it. The rows that were there keep their values. Safe under threads. Any
          * position is believed: one of a billion makes a table of a billion rows, or fails where there is no room for it.
          *
          * @param autoExtend true to extend
@@ -529,6 +529,7 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
          *
          * @param encoding an encoding of the same embedding size
          * @return this builder
+         * @throws NullPointerException if it is null
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
             this.encoding = Objects.requireNonNull(encoding, "encoding");
@@ -547,9 +548,11 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
         }
 
         /**
-         * Sets whether explicit positions of an integer type are checked before they are looked up, so that one out of range is refused by name. The
-         * check reads them, and so waits for a GPU that holds them. Without it they are checked on a CPU, and not on a GPU,
-         * where the engine does with one out of range what it does: PyTorch fails, MXNet reads another row.
+         * Sets whether explicit positions of an integer type are checked before they are looked up, so that one out of range
+         * is refused by name. The check reads them, and so waits for a GPU that holds them. Without it they are checked on a
+         * CPU, and not on a GPU, where the engine does with one out of range what it does: PyTorch fails, and on a CUDA GPU the
+         * process can then do no more on that GPU; MXNet reads another row. A block that extends itself checks on every
+         * device, whatever is set here.
          *
          * @param rangeChecks true to check on every device, false on none
          * @return this builder

@@ -75,7 +75,7 @@ final class TokenEmbedding extends Embedding<Long> {
 
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
-        MachineMemory.requireRoomFor(new Shape(vocabularySize, size), dataType, manager.getDevice());
+        MachineMemory.requireRoomFor(embedding, new Shape(vocabularySize, size), dataType, manager.getDevice());
         DataTypes.initializing(
                 "token table", manager, dataType, () -> super.initialize(manager, dataType, inputShapes));
         NDScope.unregister(embedding.getArray());
@@ -143,7 +143,10 @@ final class TokenEmbedding extends Embedding<Long> {
         @Override
         public NDArray initialize(NDManager manager, Shape shape, DataType dataType) {
             NDArray array = others.initialize(manager, shape, dataType);
-            array.set(NDIndex.sliceAxis(0, row, row + 1L), 0);
+            // not set(index, 0): DJL would leave the number open, as an array of the manager's
+            try (NDArray zeros = manager.zeros(new Shape(1, shape.get(1)), dataType)) {
+                array.set(NDIndex.sliceAxis(0, row, row + 1L), zeros);
+            }
             return array;
         }
     }

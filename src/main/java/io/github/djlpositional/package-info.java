@@ -1,6 +1,7 @@
 /**
  * Positional encodings as blocks for Deep Java Library models.
  *
- * <p>The letters in shapes are the same everywhere: B batch, T sequence length, D embedding size.
+ * <p>The letters in shapes: B batch, T sequence length, D embedding size; those of grids are
+ * {@link io.github.djlpositional.GridPositionalEncodingBlock}'s own.
  */
 package io.github.djlpositional;

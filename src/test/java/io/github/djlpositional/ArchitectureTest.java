@@ -19,9 +19,9 @@ import io.github.djlpositional.internal.RealPositions;
 import org.junit.jupiter.api.Test;
 
 /** Who may know whom: attention → blocks → internal → math → arguments, weights → internal, and of DJL the API alone. */
-class ArchitectureTest {
+public class ArchitectureTest {
 
-    private static final JavaClasses LIBRARY = new ClassFileImporter()
+    public static final JavaClasses LIBRARY = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())
             .importPackages("io.github.djlpositional");
 

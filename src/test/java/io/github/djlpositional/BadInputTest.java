@@ -14,6 +14,8 @@ import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.core.Linear;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
 import org.assertj.core.api.ThrowableAssertAlternative;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -159,7 +161,7 @@ class BadInputTest {
                 .build();
         block.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 4));
         refused(manager, block, manager.zeros(new Shape(1, 3, 4), DataType.FLOAT64))
-                .withMessageContaining("data type float64: allowed is float32, the learned scale's");
+                .withMessageContaining("data type float64: allowed is float32, that of the learned scale;");
     }
 
     @EngineTest
@@ -438,7 +440,7 @@ class BadInputTest {
         refused(manager, block, manager.zeros(new Shape(1, 11, 4))).withMessageContaining("sequence length 11");
         refused(manager, block, manager.zeros(new Shape(1, 3, 5))).withMessageContaining("width 5");
         refused(manager, block, manager.zeros(new Shape(1, 3, 4), DataType.FLOAT64))
-                .withMessageContaining("allowed is float32, the learned table's");
+                .withMessageContaining("allowed is float32, that of the learned table;");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Forward.inferFrom(manager, -1, block, x))
                 .withMessageContaining("startPosition -1");
@@ -459,7 +461,7 @@ class BadInputTest {
         }) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> builder.optInitialEncodings(start))
-                    .withMessageContaining("allowed is (n, D) or (1, n, D) of a real type");
+                    .withMessageContaining("allowed is (n, D) or (1, n, D) of float16, float32 or float64");
         }
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> LearnedPositionalEncodingBlock.builder()
@@ -569,5 +571,37 @@ class BadInputTest {
                 .withMessage(
                         "the positional encoding LambdaBlock answered with 2 arrays: allowed is one; give positions to an"
                                 + " encoding that takes them alone");
+    }
+
+    @EngineTest
+    void whatToDoFitsABlockThatExtendsItself(NDManager manager) {
+        PositionalEncodingBlock block = PositionalEncodingBlock.builder()
+                .setEmbeddingSize(4)
+                .optAutoExtend(true)
+                .build();
+        NDArray x = manager.zeros(new Shape(1, 3, 4));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Forward.inferFrom(manager, 1L << 40, block, x))
+                .withMessage("startPosition 1099511627776 is outside 0 to 2147483646: count positions from 0");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Forward.inferFrom(manager, Integer.MAX_VALUE - 1, block, x))
+                .withMessage("sequence length 3 at start position 2147483646 exceeds the maximum 2147483646:"
+                        + " split the sequence");
+        NDArray positions = manager.create(new long[] {0, -1, 2});
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Forward.infer(manager, block, x, positions))
+                .withMessage("position -1 at index 1 of (3) is outside 0 to 2147483645: count positions from 0");
+    }
+
+    @EngineTest
+    void aBlockThatNobodyInitializedHasNothingToSave(NDManager manager) {
+        PositionalEncodingBlock block =
+                PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
+        Forward.infer(manager, block, manager.zeros(new Shape(1, 3, 4)));
+        assertThatIllegalStateException()
+                .isThrownBy(() -> block.saveParameters(new DataOutputStream(new ByteArrayOutputStream())))
+                .withMessageStartingWith("the block PositionalEncodingBlock(")
+                .withMessageEndingWith(" has no input shapes to save: allowed is one that was initialized or loaded;"
+                        + " call initialize(manager, dataType, shapes) before it is saved");
     }
 }

@@ -268,6 +268,37 @@ class FromArgumentsTest {
                 .withMessageContaining("ai.djl.nn.core.Linear");
     }
 
+    /** A user's block that has arguments, which nothing of this library can make again. */
+    private static final class Described extends LambdaBlock implements HasArguments {
+        Described() {
+            super(list -> list, "mine");
+        }
+
+        @Override
+        public Map<String, Object> getArguments() {
+            return Map.of("own", 1);
+        }
+    }
+
+    @Test
+    void aUsersOwnBlockIsRefusedEvenIfItHasArguments() {
+        HasArguments positions = InputEmbeddingBlock.builder()
+                .setVocabularySize(3)
+                .setEmbeddingSize(4)
+                .optPositionalEncoding(new Described())
+                .build();
+        HasArguments tokens = InputEmbeddingBlock.builder()
+                .setVocabularySize(3)
+                .setEmbeddingSize(4)
+                .optTokenEmbedding(new Described())
+                .build();
+        for (HasArguments outer : List.of(positions, tokens)) {
+            assertThatExceptionOfType(UnsupportedOperationException.class)
+                    .isThrownBy(outer::getArguments)
+                    .withMessageContaining("Described within InputEmbeddingBlock has no arguments");
+        }
+    }
+
     @Test
     void whatIsNoTypeOfBlockOrKindOfEncodingIsRefused() {
         Map<String, Object> embedding = Map.of("vocabularySize", 3, "embeddingSize", 4);

@@ -72,10 +72,11 @@ class HostileModelFilesTest {
         for (DataType type : DataType.values()) {
             if (type != DataType.FLOAT32 && type != DataType.FLOAT64 && type != DataType.FLOAT16) {
                 refused(manager, ofType(type.name(), file))
-                        .withMessageContaining("the model file has 96 bytes of " + type.name() + " for encodings");
+                        .withMessageContaining("the model file has data type " + type.name()
+                                + " for encodings: allowed are FLOAT16, FLOAT32 and FLOAT64;");
             }
         }
-        refused(manager, ofType("FLOAT8", file)).withMessageContaining("is damaged within");
+        refused(manager, ofType("FLOAT8", file)).withMessageContaining("has data type FLOAT8 for encodings");
     }
 
     @EngineTest
@@ -98,7 +99,7 @@ class HostileModelFilesTest {
                     .indexOf(new String(part, StandardCharsets.ISO_8859_1));
             ByteBuffer.wrap(hostile).putInt(at + 1, Integer.MAX_VALUE);
             refused(manager, TestBlocks.EMBEDDING_WITHOUT_POSITIONS, hostile)
-                    .withMessageContaining("claims 2147483647 shapes of an array");
+                    .withMessageContaining("claims 2147483647 shapes, which no file");
         }
     }
 
@@ -106,7 +107,7 @@ class HostileModelFilesTest {
     void aShapeOfMoreAxesThanThereAreIsNotMade(NDManager manager) throws IOException {
         byte[] file = saved(manager);
         ByteBuffer.wrap(file).putInt(afterType(file), Integer.MAX_VALUE);
-        refused(manager, file).withMessageContaining("claims 2147483647 dimensions of an array");
+        refused(manager, file).withMessageContaining("claims 2147483647 dimensions, which no file");
     }
 
     @EngineTest
@@ -120,6 +121,22 @@ class HostileModelFilesTest {
     void anArrayOfAnotherShapeIsNotMade(NDManager manager) throws IOException {
         byte[] file = saved(manager);
         ByteBuffer.wrap(file).putLong(afterType(file) + Integer.BYTES, 1L << 40);
-        refused(manager, file).withMessageContaining("the model file has (1099511627776, 4) for encodings");
+        refused(manager, file)
+                .withMessageContaining("the model file has (1099511627776, 4) for encodings: allowed is (6, 4) of")
+                .withMessageContaining("; load the file that belongs to it");
+    }
+
+    @EngineTest
+    void anAxisOfASizeThatNoneHasIsRefused(NDManager manager) throws IOException {
+        byte[] file = saved(manager);
+        ByteBuffer.wrap(file).putLong(afterType(file) + Integer.BYTES, -2);
+        refused(manager, file).withMessageContaining("an axis of size -2, which no array has");
+    }
+
+    @EngineTest
+    void axesOfUnknownKindsAreRefused(NDManager manager) throws IOException {
+        byte[] file = saved(manager);
+        ByteBuffer.wrap(file).putChar(afterType(file) + 2 * Integer.BYTES + 2 * Long.BYTES, '!');
+        refused(manager, file).withMessageContaining("the axes '!");
     }
 }

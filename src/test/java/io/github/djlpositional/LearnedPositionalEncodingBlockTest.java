@@ -193,4 +193,28 @@ class LearnedPositionalEncodingBlockTest {
                 .hasToString("LearnedPositionalEncodingBlock(embeddingSize=4, maxSequenceLength=10, addToInput=true,"
                         + " sequenceAxis=-2, dropoutRate=0.0)");
     }
+
+    @EngineTest
+    void leavesNoArrayOfAGivenView(NDManager manager) {
+        NDArray wide = manager.arange(24f).reshape(6, 4).toType(DataType.FLOAT64, true);
+        NDArray columns = wide.get(":, 1:3");
+        int before = manager.getManagedArrays().size();
+        LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(2)
+                .optInitialEncodings(columns)
+                .build();
+        assertThat(manager.getManagedArrays()).hasSize(before);
+    }
+
+    @EngineTest
+    void aBuilderBuildsWhatItWasGivenLast(NDManager manager) {
+        LearnedPositionalEncodingBlock.Builder builder =
+                LearnedPositionalEncodingBlock.builder().setEmbeddingSize(2);
+        for (int length : new int[] {3, 5}) {
+            assertThat(builder.optInitialEncodings(manager.ones(new Shape(length, 2)))
+                            .build()
+                            .getMaxSequenceLength())
+                    .isEqualTo(length);
+        }
+    }
 }

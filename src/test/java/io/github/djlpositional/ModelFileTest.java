@@ -259,7 +259,7 @@ class ModelFileTest {
         Arrays.fill(inputs, file.length - 32, file.length - 28, (byte) 0x7f);
         assertThatExceptionOfType(MalformedModelException.class)
                 .isThrownBy(() -> load(manager, positions().build(), inputs))
-                .withMessageContaining("2139062143 inputs");
+                .withMessageContaining("2139062143 shapes");
         byte[] dimensions = file.clone();
         Arrays.fill(dimensions, file.length - 28, file.length - 24, (byte) 0xff);
         assertThatExceptionOfType(MalformedModelException.class)
@@ -269,7 +269,7 @@ class ModelFileTest {
         size[file.length - 8] = (byte) 0x80;
         assertThatExceptionOfType(MalformedModelException.class)
                 .isThrownBy(() -> load(manager, positions().build(), size))
-                .withMessageContaining("a dimension of size");
+                .withMessageContaining("an axis of size");
     }
 
     @EngineTest

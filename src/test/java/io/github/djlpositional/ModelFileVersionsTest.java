@@ -23,7 +23,9 @@ import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
  * Files of every version that was ever written, kept in the folder {@code model-files}, still load. A new version gets a new
- * folder, written with {@code mvn test -Dtest=ModelFileVersionsTest -Dmodel-files.write=v2}; the old ones stay as they are.
+ * folder, a new constant of {@link TestBlocks} a new file in the newest one: both are written with
+ * {@code mvn test -Dtest=ModelFileVersionsTest#write -Dmodel-files.write=v1}, or {@code v2} and so on. What is there stays as it
+ * is.
  */
 class ModelFileVersionsTest {
 
@@ -41,7 +43,12 @@ class ModelFileVersionsTest {
             Block block = kind.block();
             String file = "/model-files/" + version + "/" + kind + ".params";
             try (InputStream in = ModelFileVersionsTest.class.getResourceAsStream(file)) {
-                assertThat(in).as("%s", file).isNotNull();
+                assertThat(in)
+                        .as(
+                                "%s: a new block's file is written with mvn test -Dtest=ModelFileVersionsTest#write"
+                                        + " -Dmodel-files.write=%s, which leaves the others as they are",
+                                file, version)
+                        .isNotNull();
                 block.loadParameters(manager, new DataInputStream(in));
             }
             PairList<String, Parameter> parameters = block.getParameters();
@@ -80,16 +87,17 @@ class ModelFileVersionsTest {
     @EnabledIfSystemProperty(named = "model-files.write", matches = "v[0-9]+")
     void write() throws IOException {
         Path folder = Path.of("src/test/resources/model-files", System.getProperty("model-files.write"));
-        // fails where the folder is there: the files of a version that was released stay as they are
-        Files.createDirectory(folder);
+        Files.createDirectories(folder);
         try (NDManager manager = Engine.getEngine("PyTorch").newBaseManager()) {
             for (TestBlocks kind : TestBlocks.values()) {
                 Block block = kind.block();
                 block.setInitializer((owner, shape, type) -> owner.create(weights(shape), shape), parameter -> true);
                 block.initialize(manager, DataType.FLOAT32, kind.input());
                 Path file = folder.resolve(kind + ".params");
-                try (DataOutputStream out = new DataOutputStream(Files.newOutputStream(file))) {
-                    block.saveParameters(out);
+                if (!Files.exists(file)) {
+                    try (DataOutputStream out = new DataOutputStream(Files.newOutputStream(file))) {
+                        block.saveParameters(out);
+                    }
                 }
             }
         }

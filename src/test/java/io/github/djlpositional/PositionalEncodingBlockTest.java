@@ -571,4 +571,21 @@ class PositionalEncodingBlockTest {
             }
         }
     }
+
+    /** The encodings alone have the batch of their positions, be there none to encode. */
+    @EngineTest
+    void emptyPositionsOfABatchKeepItsSize(NDManager manager) {
+        NDArray positions = manager.create(new Shape(3, 0), DataType.INT64);
+        for (PositionalEncodingBlock.Builder builder : List.of(
+                PositionalEncodingBlock.builder(),
+                PositionalEncodingBlock.builder().optLearnedScale(2))) {
+            PositionalEncodingBlock block =
+                    builder.setEmbeddingSize(4).optAddToInput(false).build();
+            NDArray x = manager.create(new Shape(3, 0, 4));
+            block.initialize(manager, DataType.FLOAT32, x.getShape(), positions.getShape());
+            assertThat(Forward.infer(manager, block, x, positions).getShape())
+                    .isEqualTo(block.getOutputShapes(new Shape[] {x.getShape(), positions.getShape()})[0])
+                    .isEqualTo(new Shape(3, 0, 4));
+        }
+    }
 }

@@ -18,7 +18,8 @@ import java.util.stream.DoubleStream;
  * <pre>{@code
  * Arguments given = Arguments.of(MyBlock.class, arguments);
  * MyBlock.Builder builder = MyBlock.builder();
- * given.optInt("headCount").ifPresent(builder::setHeadCount);
+ * builder.setHeadCount(given.getInt("headCount"));
+ * given.optFloat("dropoutRate").ifPresent(builder::optDropoutRate);
  * given.requireNoOthers();
  * return builder.build();
  * }</pre>
@@ -26,8 +27,8 @@ import java.util.stream.DoubleStream;
  * <p>Numbers may be of any {@link Number} type, as readers of JSON differ in theirs; numbers, true and false may also be
  * text, as properties are. What a value means is checked by what it is given to.
  *
- * <p>Every method that returns a value throws {@link IllegalArgumentException} for one of another type, which names the key.
- * Not for several threads.
+ * <p>Every {@code get} and {@code opt} method throws {@link IllegalArgumentException}, which names the key, for a value of
+ * another type, and {@code get} also where the map has none. Not for several threads.
  */
 public final class Arguments {
 
@@ -296,10 +297,10 @@ public final class Arguments {
     }
 
     /**
-     * Takes one argument out, where what is left describes something else.
+     * Returns all arguments but one, for what is described by the others; this reader stays as it is.
      *
      * @param key the argument's name
-     * @return all the others
+     * @return a new map
      */
     public Map<String, Object> without(String key) {
         Map<String, Object> others = new LinkedHashMap<>(values);

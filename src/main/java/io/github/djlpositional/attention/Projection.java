@@ -54,7 +54,7 @@ final class Projection extends Linear {
         StoredShape.read(ahead);
         if (units != size || inputs != size) {
             throw new MalformedModelException("the model file has a projection from " + inputs + " to " + units
-                    + ", this one is from " + size + " to " + size + ": load the file that belongs to it");
+                    + ": allowed is one from " + size + " to " + size + "; load the file that belongs to the block");
         }
     }
 }

@@ -261,7 +261,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         NDManager manager = x.getManager();
         if (positions.getDataType().isInteger()) {
             int length = checks.readValuesOf(positions)
-                    ? Indices.requireBelow(positions, tables.limit(), "position", Indices.POSITION_REMEDY) + 1
+                    ? Indices.requirePositions(positions, tables.limit()) + 1
                     : tables.limit();
             try (RotaryTables.Use use =
                     tables.use(length, length, manager.getEngine(), x.getDevice(), x.getDataType())) {

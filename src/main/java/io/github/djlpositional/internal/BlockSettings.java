@@ -1,7 +1,6 @@
 package io.github.djlpositional.internal;
 
 import ai.djl.MalformedModelException;
-import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.arguments.HasArguments;
@@ -26,9 +25,6 @@ public final class BlockSettings {
 
     /** The argument of a block within a block that says which it is. */
     public static final String TYPE = "type";
-
-    private static final int MAX_INPUTS = 8;
-    private static final int MAX_DIMENSIONS = 32;
 
     /** What stands for a setting that was not set and has no default. */
     private static final String NONE = "none";
@@ -92,7 +88,7 @@ public final class BlockSettings {
         return this;
     }
 
-    /** Adds a setting that is neither shown nor part of a model file: what a block starts from. */
+    /** Adds a setting that is neither shown nor part of a model file: what a block starts from, or what another setting says. */
     public BlockSettings withStart(String name, Object value) {
         arguments.put(name, () -> value);
         return this;
@@ -129,12 +125,27 @@ public final class BlockSettings {
                 : with(name, child.getClass().getSimpleName(), () -> argumentsOf(child));
     }
 
+    /**
+     * Adds a block within the block that no map of arguments can tell of.
+     *
+     * @param name the setting's name
+     * @param child the block, which is a user's
+     */
+    public BlockSettings withForeignChild(String name, Block child) {
+        return with(name, child.getClass().getSimpleName(), () -> {
+            throw withoutArguments(child);
+        });
+    }
+
+    private UnsupportedOperationException withoutArguments(Block child) {
+        return new UnsupportedOperationException("the block " + child.getClass().getName() + " within " + block
+                + " has no arguments: allowed in a map are this library's blocks; make the outer block with its"
+                + " builder, in a BlockFactory of your own");
+    }
+
     private Map<String, Object> argumentsOf(Block child) {
-        if (!(child instanceof HasArguments described)) {
-            throw new UnsupportedOperationException(
-                    "the block " + child.getClass().getName() + " within " + block
-                            + " has no arguments: allowed in a map are this library's blocks; make the outer block with its"
-                            + " builder, in a BlockFactory of your own");
+        if (!(child instanceof ConfiguredBlock described)) {
+            throw withoutArguments(child);
         }
         Map<String, Object> plain = new LinkedHashMap<>();
         plain.put(TYPE, child.getClass().getSimpleName());
@@ -164,6 +175,7 @@ public final class BlockSettings {
         }
     }
 
+    /** Writes the settings that are part of a model file. */
     public void write(DataOutputStream os) throws IOException {
         os.writeInt(saved.size());
         for (Map.Entry<String, String> setting : saved.entrySet()) {
@@ -180,7 +192,7 @@ public final class BlockSettings {
      * @throws IOException if the file ends or cannot be read
      */
     public void requireSame(DataInputStream is) throws IOException, MalformedModelException {
-        int count = readCount(is, MAX_SETTINGS, "settings");
+        int count = StoredCount.read(is, MAX_SETTINGS, "settings");
         Map<String, String> found = new LinkedHashMap<>();
         for (int i = 0; i < count; i++) {
             String name = is.readUTF();
@@ -199,50 +211,19 @@ public final class BlockSettings {
         }
     }
 
+    /**
+     * Refuses a file of another version.
+     *
+     * @param found the file's
+     * @param known this library's
+     * @throws MalformedModelException if they differ
+     */
     public void requireVersion(byte found, byte known) throws MalformedModelException {
         if (found != known) {
             throw new MalformedModelException("the model file has version " + found + " of " + block
                     + ", this library reads version " + known
                     + ": load the file that belongs to this block, or use the library's version that saved it");
         }
-    }
-
-    public void writeShapes(DataOutputStream os, Shape... shapes) throws IOException {
-        os.writeInt(shapes.length);
-        for (Shape shape : shapes) {
-            os.writeInt(shape.dimension());
-            for (long size : shape.getShape()) {
-                os.writeLong(size);
-            }
-        }
-    }
-
-    public Shape[] readShapes(DataInputStream is) throws IOException, MalformedModelException {
-        Shape[] shapes = new Shape[readCount(is, MAX_INPUTS, "inputs")];
-        for (int i = 0; i < shapes.length; i++) {
-            long[] sizes = new long[readCount(is, MAX_DIMENSIONS, "dimensions")];
-            for (int dimension = 0; dimension < sizes.length; dimension++) {
-                sizes[dimension] = is.readLong();
-                if (sizes[dimension] < -1) {
-                    throw damaged("a dimension of size " + sizes[dimension]);
-                }
-            }
-            shapes[i] = new Shape(sizes);
-        }
-        return shapes;
-    }
-
-    private int readCount(DataInputStream is, int most, String what) throws IOException, MalformedModelException {
-        int count = is.readInt();
-        if (count < 0 || count > most) {
-            throw damaged(count + " " + what);
-        }
-        return count;
-    }
-
-    private MalformedModelException damaged(String found) {
-        return new MalformedModelException("the model file claims " + found + " for " + block
-                + ", which no file of this library does: it is damaged or no model of this block; load another");
     }
 
     /** A file that ends too soon, or holds what cannot be decoded. */

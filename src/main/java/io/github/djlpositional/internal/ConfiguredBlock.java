@@ -66,8 +66,13 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
 
     @Override
     protected final void saveMetadata(DataOutputStream os) throws IOException {
+        if (inputShapes == null) {
+            throw new IllegalStateException(
+                    "the block " + this + " has no input shapes to save: allowed is one that was"
+                            + " initialized or loaded; call initialize(manager, dataType, shapes) before it is saved");
+        }
         settings.write(os);
-        settings.writeShapes(os, inputShapes);
+        StoredShape.writeSizes(os, inputShapes);
     }
 
     /**
@@ -75,7 +80,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
      * embedding has. A block of the user's own within this one reads its part by itself.
      *
      * @throws MalformedModelException if the file was saved with other settings, by another version, or is damaged; a block
-     *     that was not initialized before is not after
+     *     that was not initialized before is not after; one that was may hold some of the file's parameters
      */
     @Override
     public final void loadParameters(NDManager manager, DataInputStream is)
@@ -187,7 +192,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
             throws IOException, MalformedModelException {
         settings.requireVersion(loadVersion, VERSION);
         settings.requireSame(is);
-        Shape[] shapes = settings.readShapes(is);
+        Shape[] shapes = StoredShape.readSizes(is);
         if (inputShapes == null) {
             beforeInitialize(shapes);
         }

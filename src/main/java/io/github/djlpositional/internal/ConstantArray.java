@@ -73,6 +73,23 @@ public final class ConstantArray implements AutoCloseable {
         }
     }
 
+    /**
+     * Makes the array with another owner, and then closes what was made for the one before. Should it fail, nothing has
+     * changed.
+     *
+     * @param manager the owner from now on; the array is made on its device
+     * @param type FLOAT16, FLOAT32 or FLOAT64
+     */
+    public synchronized void moveTo(NDManager manager, DataType type) {
+        if (owner == manager) {
+            on(manager.getEngine(), manager.getDevice(), type);
+            return;
+        }
+        Copy made = made(manager.newSubManager(), manager.getEngine(), manager.getDevice(), type);
+        ownedBy(manager);
+        copies.add(made);
+    }
+
     /** Returns the manager named last, or null where there is none or it is closed. */
     public synchronized NDManager owner() {
         return owner != null && owner.isOpen() ? owner : null;
@@ -85,6 +102,7 @@ public final class ConstantArray implements AutoCloseable {
      * @param device the device of the arrays it will meet
      * @param type FLOAT16, FLOAT32 or FLOAT64
      * @return the array; this object's own
+     * @throws IllegalArgumentException if the machine has no memory for it
      */
     public NDArray on(Engine engine, Device device, DataType type) {
         return copy(engine, device, type).array;
@@ -97,6 +115,7 @@ public final class ConstantArray implements AutoCloseable {
      * @param device as for {@link #on}
      * @param type as for {@link #on}
      * @return the array (1, …); this object's own
+     * @throws IllegalArgumentException if the machine has no memory for it
      */
     public NDArray batchedOn(Engine engine, Device device, DataType type) {
         Copy copy = copy(engine, device, type);
@@ -143,10 +162,14 @@ public final class ConstantArray implements AutoCloseable {
         NDManager open = owner();
         NDManager manager =
                 open != null && open.getEngine() == engine ? open.newSubManager(device) : engine.newBaseManager(device);
+        Copy made = made(manager, engine, device, type);
+        copies.add(made);
+        return made;
+    }
+
+    private Copy made(NDManager manager, Engine engine, Device device, DataType type) {
         try {
-            Copy made = new Copy(engine, device, type, manager, array(manager, type));
-            copies.add(made);
-            return made;
+            return new Copy(engine, device, type, manager, array(manager, type));
         } catch (RuntimeException | Error e) {
             manager.close();
             throw e;

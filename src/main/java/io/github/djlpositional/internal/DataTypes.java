@@ -5,7 +5,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import io.github.djlpositional.math.FloatFormat;
 
-/** Which of DJL's data types hold embeddings, and which hold positions and token ids. */
+/** Which of DJL's data types an embedding has, and the refusal of others. */
 public final class DataTypes {
 
     private DataTypes() {}
@@ -26,9 +26,10 @@ public final class DataTypes {
      *
      * @param type the data type
      * @param what what has it, for the message
+     * @throws IllegalArgumentException if it is another than FLOAT16, FLOAT32 and FLOAT64
      */
     public static void requireEmbedding(DataType type, String what) {
-        if (!isReal(type)) {
+        if (!isEmbedding(type)) {
             throw new IllegalArgumentException(
                     what + " has data type " + type
                             + ": allowed are float16, float32 and float64; convert it with toType, or set the model's data type");
@@ -40,9 +41,10 @@ public final class DataTypes {
      *
      * @param array the array
      * @param what what it is, for the message
+     * @throws IllegalArgumentException if its data type is another than FLOAT16, FLOAT32 and FLOAT64
      */
     public static void requireEmbedding(NDArray array, String what) {
-        if (!isReal(array.getDataType())) {
+        if (!isEmbedding(array.getDataType())) {
             requireEmbedding(array.getDataType(), what + " " + array.getShape());
         }
     }
@@ -54,12 +56,13 @@ public final class DataTypes {
      * @param input what was given
      * @param parameter the parameter's array
      * @param what what the parameter is, for the message
+     * @throws IllegalArgumentException if they differ
      */
     public static void requireSame(NDArray input, NDArray parameter, String what) {
         if (input.getDataType() != parameter.getDataType()) {
             throw new IllegalArgumentException("input " + input.getShape() + " has data type " + input.getDataType()
-                    + ": allowed is " + parameter.getDataType() + ", the " + what
-                    + "'s; convert it with toType, or set the model's data type");
+                    + ": allowed is " + parameter.getDataType() + ", that of the " + what
+                    + "; convert it with toType, or set the model's data type");
         }
     }
 
@@ -70,6 +73,7 @@ public final class DataTypes {
      * @param manager what it is made with
      * @param type its data type
      * @param initialization makes it
+     * @throws UnsupportedOperationException if the engine cannot
      */
     public static void initializing(String what, NDManager manager, DataType type, Runnable initialization) {
         try {
@@ -86,7 +90,8 @@ public final class DataTypes {
         }
     }
 
-    public static boolean isReal(DataType type) {
+    /** Returns whether a type is FLOAT16, FLOAT32 or FLOAT64. */
+    public static boolean isEmbedding(DataType type) {
         return type == DataType.FLOAT32 || type == DataType.FLOAT64 || type == DataType.FLOAT16;
     }
 }

@@ -84,6 +84,7 @@ public final class GrowingTable {
      * @param device as the engine
      * @param type as the engine
      * @return the use, to be closed; null if the table is dropped
+     * @throws IllegalArgumentException if the machine has no memory for it; the table is then as it was
      */
     public Use use(int length, Engine engine, Device device, DataType type) {
         while (true) {
@@ -100,7 +101,7 @@ public final class GrowingTable {
     }
 
     /**
-     * Returns consecutive rows, extending the table where it is shorter.
+     * Returns consecutive rows of a table that is not dropped, extending it where it is shorter.
      *
      * @param first the first row
      * @param count how many, at least 1; their end is within the limit
@@ -108,6 +109,7 @@ public final class GrowingTable {
      * @param device as the engine
      * @param type as the engine
      * @return the rows, (1, count, …), in use until they are closed
+     * @throws IllegalArgumentException if the machine has no memory for the table; it is then as it was
      */
     public Rows rows(int first, int count, Engine engine, Device device, DataType type) {
         Table current = table;

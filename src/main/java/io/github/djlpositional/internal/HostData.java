@@ -9,7 +9,7 @@ import ai.djl.ndarray.types.Shape;
 import java.nio.ByteBuffer;
 import java.util.function.Function;
 
-/** Numbers that were computed in Java, on their way to an engine. */
+/** Numbers on their way between Java and an engine. */
 public final class HostData {
 
     /** The bytes of a buffer that every engine takes. */
@@ -81,9 +81,38 @@ public final class HostData {
         }
     }
 
+    /**
+     * Reads an array's values in a data type.
+     *
+     * @param array any array
+     * @param type what they are converted to
+     * @param reader reads the values of what it is given
+     * @return what it has read
+     */
+    static <T> T read(NDArray array, DataType type, Function<NDArray, T> reader) {
+        NDArray converted = array.toType(type, false);
+        try {
+            return read(converted, reader);
+        } finally {
+            if (converted != array) {
+                converted.close();
+            }
+        }
+    }
+
+    /**
+     * Reads an array's values, and so waits for its device.
+     *
+     * @param array any shape, any data type of numbers
+     * @return the values, row-major
+     */
+    public static double[] doubles(NDArray array) {
+        return read(array, DataType.FLOAT64, NDArray::toDoubleArray);
+    }
+
     /** Whether an array's own memory can be reached from Java: PyTorch's on the CPU. MXNet gives a copy. */
     static boolean isReachable(NDArray array) {
-        return isHost(array.getDevice()) && InPlace.isSafe(array);
+        return isHost(array.getDevice()) && PyTorch.isEngineOf(array);
     }
 
     /** Waits until what was written to a row of an array is there. */

@@ -5,8 +5,6 @@ import ai.djl.ndarray.NDArray;
 /** Where an operation may write to an array that only this library holds. */
 public final class InPlace {
 
-    private static final String RECORDS_IN_PLACE = "PyTorch";
-
     private InPlace() {}
 
     /**
@@ -17,6 +15,6 @@ public final class InPlace {
      * @return false where a new array has to be made
      */
     public static boolean isSafe(NDArray array) {
-        return RECORDS_IN_PLACE.equals(array.getManager().getEngine().getEngineName());
+        return PyTorch.isEngineOf(array);
     }
 }

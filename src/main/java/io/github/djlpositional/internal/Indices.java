@@ -5,18 +5,39 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.SparseFormat;
 import ai.djl.nn.core.Embedding;
+import java.util.function.LongFunction;
 
 /** Integer arrays that pick rows of a table: token ids and positions. */
 public final class Indices {
-
-    /** What to do about a position that is out of range. */
-    public static final String POSITION_REMEDY =
-            "count positions from 0, or build the block with a greater optMaxSequenceLength(int)";
 
     /** Up to so many it costs less to read them all than to ask for the least and the greatest. */
     private static final int FEW = 64;
 
     private Indices() {}
+
+    /** Whether a limit of positions is the greatest that there is, of a block that extends itself or that has no table. */
+    static boolean isLongest(int limit) {
+        return limit >= Integer.MAX_VALUE - 1 || limit == StartPosition.UNLIMITED;
+    }
+
+    /** What to do about a position that is out of range. */
+    static String remedyFor(boolean isNegative, int limit) {
+        return isNegative || isLongest(limit)
+                ? "count positions from 0"
+                : "count positions from 0, or build the block with a greater optMaxSequenceLength(int)";
+    }
+
+    /**
+     * Refuses a position outside 0 … limit - 1, as {@link #requireBelow} does.
+     *
+     * @param positions any shape, an integer type
+     * @param limit one more than the greatest
+     * @return the greatest position, -1 where there is none
+     * @throws IllegalArgumentException if one is out of range
+     */
+    public static int requirePositions(NDArray positions, int limit) {
+        return requireBelow(positions, limit, "position", position -> remedyFor(position < 0, limit));
+    }
 
     /**
      * Refuses an index outside 0 … limit - 1. The engines do not: MXNet silently reads another row, PyTorch fails with a
@@ -25,10 +46,11 @@ public final class Indices {
      * @param indices any shape, an integer type
      * @param limit the number of rows
      * @param what what one index is, for the message
-     * @param remedy what to do, for the message
+     * @param remedy what to do about an index, for the message
      * @return the greatest index, -1 where there is none
+     * @throws IllegalArgumentException if one is out of range
      */
-    public static int requireBelow(NDArray indices, int limit, String what, String remedy) {
+    public static int requireBelow(NDArray indices, int limit, String what, LongFunction<String> remedy) {
         if (indices.size() > FEW && isWide(indices.getDataType())) {
             long greatest = extreme(indices.max());
             if (greatest < limit && extreme(indices.min()) >= 0) {
@@ -40,7 +62,7 @@ public final class Indices {
         for (int i = 0; i < values.length; i++) {
             if (values[i] < 0 || values[i] >= limit) {
                 throw new IllegalArgumentException(what + " " + values[i] + " at index " + i + " of "
-                        + indices.getShape() + " is outside 0 to " + (limit - 1) + ": " + remedy);
+                        + indices.getShape() + " is outside 0 to " + (limit - 1) + ": " + remedy.apply(values[i]));
             }
             greatest = Math.max(greatest, values[i]);
         }
@@ -86,13 +108,6 @@ public final class Indices {
     }
 
     private static long[] toLongArray(NDArray indices) {
-        NDArray longs = indices.toType(DataType.INT64, false);
-        try {
-            return HostData.read(longs, NDArray::toLongArray);
-        } finally {
-            if (longs != indices) {
-                longs.close();
-            }
-        }
+        return HostData.read(indices, DataType.INT64, NDArray::toLongArray);
     }
 }

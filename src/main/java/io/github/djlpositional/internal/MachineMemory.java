@@ -3,12 +3,14 @@ package io.github.djlpositional.internal;
 import ai.djl.Device;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
 import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.LongSupplier;
 
 /**
  * How much memory the machine has for a table. One that it has no room for is refused before it is tried: Linux would promise
@@ -23,7 +25,15 @@ public final class MachineMemory {
 
     private static final Path LINUX = Path.of("/proc/meminfo");
 
+    /** Who tells; a test says that there is little. */
+    private static volatile LongSupplier source = MachineMemory::read;
+
     private MachineMemory() {}
+
+    /** Lets another tell how many bytes can be had; null for the machine. */
+    static void toldBy(LongSupplier other) {
+        source = other == null ? MachineMemory::read : other;
+    }
 
     /** The bytes of an array's values. */
     static long bytes(Shape shape, DataType type) {
@@ -32,8 +42,28 @@ public final class MachineMemory {
 
     /** Whether there is room for a table; on a GPU, as far as is known. */
     static boolean hasRoomFor(Shape shape, DataType type, Device device) {
-        long needed = bytes(shape, type);
-        return !HostData.isHost(device) || needed < WORTH_ASKING || needed <= available();
+        return bytes(shape, type) <= availableFor(shape, type, device);
+    }
+
+    /** The bytes that there are for a table, asked once; all that there can be where the question is not worth it. */
+    private static long availableFor(Shape shape, DataType type, Device device) {
+        boolean isAsked = HostData.isHost(device) && bytes(shape, type) >= WORTH_ASKING;
+        return isAsked ? available() : Long.MAX_VALUE;
+    }
+
+    /**
+     * Refuses the table of a parameter that there is no room for. One that is there already needs none.
+     *
+     * @param parameter the parameter
+     * @param shape its shape
+     * @param type its data type
+     * @param device where it is to be made
+     * @throws IllegalArgumentException if the machine's memory is too small for it
+     */
+    public static void requireRoomFor(Parameter parameter, Shape shape, DataType type, Device device) {
+        if (!parameter.isInitialized() || parameter.getArray().isReleased()) {
+            requireRoomFor(shape, type, device);
+        }
     }
 
     /**
@@ -45,16 +75,23 @@ public final class MachineMemory {
      * @throws IllegalArgumentException if the machine's memory is too small for it
      */
     public static void requireRoomFor(Shape shape, DataType type, Device device) {
-        if (!hasRoomFor(shape, type, device)) {
-            throw new IllegalArgumentException("a table of shape " + shape + " in " + type + " needs "
-                    + bytes(shape, type) + " bytes of memory: available are " + available()
+        long needed = bytes(shape, type);
+        long found = availableFor(shape, type, device);
+        if (needed > found) {
+            throw new IllegalArgumentException("a table of shape " + shape + " in " + type + " needs " + needed
+                    + " bytes of memory: available are " + found
                     + "; look whether a position or a size is a mistake, ask for fewer or smaller ones, or take a machine"
                     + " with more memory");
         }
     }
 
-    /** Bytes that can be had now, without what a container is denied; where the system does not tell, all that it has. */
+    /** Bytes that can be had now. */
     static long available() {
+        return source.getAsLong();
+    }
+
+    /** Without what a container is denied; where the system does not tell, all that it has. */
+    private static long read() {
         if (!(ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean system)) {
             return availableOnLinux();
         }

@@ -34,15 +34,19 @@ public final class StartPosition {
             first = ((Number) start).longValue();
         }
         if (first < 0 || first > limit) {
-            throw new IllegalArgumentException(KEY + " " + first + " is outside 0 to " + limit
-                    + ": count positions from 0"
-                    + (limit == UNLIMITED ? "" : ", or build the block with a greater optMaxSequenceLength(int)"));
+            throw new IllegalArgumentException(
+                    KEY + " " + first + " is outside 0 to " + limit + ": " + Indices.remedyFor(first < 0, limit));
         }
         requireLength(length, first, limit);
         return (int) first;
     }
 
-    /** Refuses the parameter where the position of every step is given. */
+    /**
+     * Refuses the parameter where the position of every step is given.
+     *
+     * @param params the forward's parameters; may be null
+     * @throws IllegalArgumentException if it is there
+     */
     public static void requireNone(PairList<String, Object> params) {
         Object start = params == null ? null : params.get(KEY);
         if (start != null) {
@@ -57,12 +61,13 @@ public final class StartPosition {
      * @param length T
      * @param start the first position
      * @param limit one more than the greatest position
+     * @throws IllegalArgumentException if a position would be beyond it
      */
     public static void requireLength(long length, long start, int limit) {
         if (start + length > limit) {
             throw new IllegalArgumentException("sequence length " + length + " at start position " + start
                     + " exceeds the maximum " + limit
-                    + (limit == UNLIMITED
+                    + (Indices.isLongest(limit) || start + length > Integer.MAX_VALUE
                             ? ": split the sequence"
                             : ": build the block with optMaxSequenceLength(" + (start + length) + ") or more"));
         }

@@ -78,14 +78,24 @@ public final class StoredParameter {
             ahead.readByte(); // its byte order
         }
         int bytes = ahead.readInt();
-        DataType dataType = DataType.valueOf(type);
-        if (!DataTypes.isReal(dataType) || bytes != expected.size() * dataType.getNumOfBytes()) {
+        if (bytes != expected.size() * requireEmbedding(type).getNumOfBytes()) {
             throw other(bytes + " bytes of " + type);
         }
     }
 
+    private DataType requireEmbedding(String name) throws MalformedModelException {
+        for (DataType type : DataType.values()) {
+            if (type.name().equals(name) && DataTypes.isEmbedding(type)) {
+                return type;
+            }
+        }
+        throw new MalformedModelException("the model file has data type " + name + " for " + parameter.getName()
+                + ": allowed are FLOAT16, FLOAT32 and FLOAT64; convert the model where it was made, or load the file that"
+                + " belongs to " + block);
+    }
+
     private MalformedModelException other(String found) {
         return new MalformedModelException("the model file has " + found + " for " + parameter.getName()
-                + ", this block is " + block + ": load the file that belongs to it");
+                + ": allowed is " + expected + " of " + block + "; load the file that belongs to it");
     }
 }

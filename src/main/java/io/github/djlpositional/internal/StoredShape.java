@@ -3,9 +3,14 @@ package io.github.djlpositional.internal;
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.types.Shape;
 import java.io.DataInputStream;
+import java.io.DataOutputStream;
 import java.io.IOException;
+import java.util.Arrays;
 
-/** Shapes as DJL writes them: the sizes, and a letter for each axis. DJL's own reader makes room for as many as it is told. */
+/**
+ * Shapes in a model file. DJL writes the sizes, and a letter for each axis; this library's blocks the sizes alone. DJL's own
+ * reader makes room for as many as it is told.
+ */
 public final class StoredShape {
 
     private static final int MAX_SHAPES = 8;
@@ -21,17 +26,33 @@ public final class StoredShape {
      * @throws MalformedModelException if it is none
      */
     public static Shape read(DataInputStream is) throws IOException, MalformedModelException {
-        long[] sizes = new long[count(is, MAX_DIMENSIONS, "dimensions")];
-        for (int axis = 0; axis < sizes.length; axis++) {
-            sizes[axis] = is.readLong();
-        }
-        int letters = count(is, MAX_DIMENSIONS, "letters");
+        long[] sizes = sizes(is);
+        int letters = StoredCount.read(is, MAX_DIMENSIONS, "letters");
         StringBuilder layout = new StringBuilder();
         for (int axis = 0; axis < letters; axis++) {
             layout.append(is.readChar());
         }
-        // refuses sizes and letters that there are not, and another number of letters than of sizes
-        return new Shape(sizes, layout.toString());
+        try {
+            // refuses letters that there are not, and another number of letters than of sizes
+            return new Shape(sizes, layout.toString());
+        } catch (IllegalArgumentException e) {
+            throw new MalformedModelException(
+                    "the model file has the axes '" + layout + "' for the sizes " + Arrays.toString(sizes)
+                            + ", which DJL does not write: it is damaged or no model of this block; load another",
+                    e);
+        }
+    }
+
+    private static long[] sizes(DataInputStream is) throws IOException, MalformedModelException {
+        long[] sizes = new long[StoredCount.read(is, MAX_DIMENSIONS, "dimensions")];
+        for (int axis = 0; axis < sizes.length; axis++) {
+            sizes[axis] = is.readLong();
+            if (sizes[axis] < -1) {
+                throw new MalformedModelException("the model file has an axis of size " + sizes[axis]
+                        + ", which no array has: it is damaged or no model of this block; load another");
+            }
+        }
+        return sizes;
     }
 
     /**
@@ -42,20 +63,36 @@ public final class StoredShape {
      * @throws MalformedModelException if they are none
      */
     public static Shape[] readAll(DataInputStream is) throws IOException, MalformedModelException {
-        Shape[] shapes = new Shape[count(is, MAX_SHAPES, "shapes")];
+        Shape[] shapes = new Shape[StoredCount.read(is, MAX_SHAPES, "shapes")];
         for (int i = 0; i < shapes.length; i++) {
             shapes[i] = read(is);
         }
         return shapes;
     }
 
-    private static int count(DataInputStream is, int most, String what) throws IOException, MalformedModelException {
-        int count = is.readInt();
-        if (count < 0 || count > most) {
-            throw new MalformedModelException("the model file claims " + count + " " + what
-                    + " of an array, which no file of this library does: it is damaged or no model of this block; load"
-                    + " another");
+    /**
+     * Reads the shapes of a block's inputs, as {@link #writeSizes} wrote them.
+     *
+     * @param is at their number
+     * @return the shapes
+     * @throws MalformedModelException if they are none
+     */
+    static Shape[] readSizes(DataInputStream is) throws IOException, MalformedModelException {
+        Shape[] shapes = new Shape[StoredCount.read(is, MAX_SHAPES, "shapes")];
+        for (int i = 0; i < shapes.length; i++) {
+            shapes[i] = new Shape(sizes(is));
         }
-        return count;
+        return shapes;
+    }
+
+    /** Writes the shapes of a block's inputs. */
+    static void writeSizes(DataOutputStream os, Shape... shapes) throws IOException {
+        os.writeInt(shapes.length);
+        for (Shape shape : shapes) {
+            os.writeInt(shape.dimension());
+            for (long size : shape.getShape()) {
+                os.writeLong(size);
+            }
+        }
     }
 }

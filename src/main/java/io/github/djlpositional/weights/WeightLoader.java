@@ -201,7 +201,7 @@ public final class WeightLoader {
                     + " has no array: allowed is one that was initialized or loaded; initialize its block first");
         }
         NDArray array = parameter.getArray();
-        if (!DataTypes.isReal(array.getDataType())) {
+        if (!DataTypes.isEmbedding(array.getDataType())) {
             throw new IllegalArgumentException(what + " for " + tensor + " is of type " + array.getDataType()
                     + ": allowed are float16, float32 and float64; load parameters of these types alone");
         }

@@ -3,23 +3,26 @@ package io.github.djlpositional.attention;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 
-/** Every relative encoding, as the tests use it: for heads of size 4. */
-enum Kind {
+/**
+ * Every relative encoding, as the tests use it: for heads of size 4. They set its parameters to any numbers from -1 to 1, for all of
+ * which it must mean something: one that has to be positive is kept as its logarithm.
+ */
+public enum Kind {
     NONE {
         @Override
-        RelativeEncoding encoding(int heads) {
+        public RelativeEncoding encoding(int heads) {
             return null;
         }
     },
     ROTARY {
         @Override
-        RelativeEncoding encoding(int heads) {
+        public RelativeEncoding encoding(int heads) {
             return RotaryEmbeddingBlock.builder().setHeadSize(HEAD_SIZE).build();
         }
     },
     ROTARY_HALVES_PARTIAL {
         @Override
-        RelativeEncoding encoding(int heads) {
+        public RelativeEncoding encoding(int heads) {
             return RotaryEmbeddingBlock.builder()
                     .setHeadSize(HEAD_SIZE)
                     .optRotarySize(2)
@@ -29,7 +32,7 @@ enum Kind {
     },
     ROTARY_DYNAMIC {
         @Override
-        RelativeEncoding encoding(int heads) {
+        public RelativeEncoding encoding(int heads) {
             return RotaryEmbeddingBlock.builder()
                     .setHeadSize(HEAD_SIZE)
                     .optScaling(RotaryScaling.dynamicNtk(2, 4))
@@ -38,13 +41,13 @@ enum Kind {
     },
     ALIBI {
         @Override
-        RelativeEncoding encoding(int heads) {
+        public RelativeEncoding encoding(int heads) {
             return AlibiBiasBlock.builder().setHeadCount(heads).build();
         }
     },
     T5 {
         @Override
-        RelativeEncoding encoding(int heads) {
+        public RelativeEncoding encoding(int heads) {
             return RelativePositionBiasBlock.builder()
                     .setHeadCount(heads)
                     .optBuckets(8)
@@ -54,7 +57,7 @@ enum Kind {
     },
     SHAW {
         @Override
-        RelativeEncoding encoding(int heads) {
+        public RelativeEncoding encoding(int heads) {
             return ShawRelativePositionBlock.builder()
                     .setHeadSize(HEAD_SIZE)
                     .optMaxDistance(2)
@@ -63,7 +66,7 @@ enum Kind {
     },
     SHAW_FAR {
         @Override
-        RelativeEncoding encoding(int heads) {
+        public RelativeEncoding encoding(int heads) {
             return ShawRelativePositionBlock.builder()
                     .setHeadSize(HEAD_SIZE)
                     .optMaxDistance(40)
@@ -72,7 +75,7 @@ enum Kind {
     },
     TRANSFORMER_XL {
         @Override
-        RelativeEncoding encoding(int heads) {
+        public RelativeEncoding encoding(int heads) {
             return TransformerXlPositionBlock.builder()
                     .setEmbeddingSize(heads * HEAD_SIZE)
                     .setHeadCount(heads)
@@ -83,10 +86,10 @@ enum Kind {
     static final int HEAD_SIZE = 4;
 
     /** A new encoding, null for none. */
-    abstract RelativeEncoding encoding(int heads);
+    public abstract RelativeEncoding encoding(int heads);
 
     /** A builder of an attention with this encoding. */
-    MultiHeadAttentionBlock.Builder attention(int heads) {
+    public MultiHeadAttentionBlock.Builder attention(int heads) {
         MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(heads * HEAD_SIZE)
                 .setHeadCount(heads);

@@ -1,0 +1,80 @@
+package io.github.djlpositional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Block;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaModifier;
+import io.github.djlpositional.internal.ConfiguredBlock;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** What holds of each of the library's blocks, also of the one that is added next. */
+class EveryBlockTest {
+
+    @Test
+    void isAmongThoseThatAreTested() {
+        Set<String> blocks = ArchitectureTest.LIBRARY.stream()
+                .filter(each -> each.isAssignableTo(ConfiguredBlock.class))
+                .filter(each -> !each.getModifiers().contains(JavaModifier.ABSTRACT))
+                .map(JavaClass::getSimpleName)
+                .collect(Collectors.toCollection(TreeSet::new));
+        Set<String> tested = Arrays.stream(TestBlocks.values())
+                .map(kind -> kind.block().getClass().getSimpleName())
+                .collect(Collectors.toCollection(TreeSet::new));
+        assertThat(tested)
+                .as(
+                        "a block that is missing here has no constant in TestBlocks: see \"Add an encoding\" in CONTRIBUTING.md")
+                .isEqualTo(blocks);
+    }
+
+    /** A block whose part of DJL's class is seen by nobody else would not be among those above. */
+    @Test
+    void isAConfiguredBlock() {
+        assertThat(ArchitectureTest.LIBRARY.stream()
+                        .filter(each -> each.isAssignableTo(AbstractBlock.class))
+                        .filter(each -> each.getModifiers().contains(JavaModifier.PUBLIC))
+                        .filter(each -> !each.isAssignableTo(ConfiguredBlock.class)))
+                .isEmpty();
+    }
+
+    /** The manager above all: what hangs on one of a block's own is counted too. */
+    private static int openArrays(NDManager manager) {
+        Deque<NDManager> above = new ArrayDeque<>(Set.of(manager));
+        while (above.peek().getParentManager() != null) {
+            above.push(above.peek().getParentManager());
+        }
+        return above.peek().getManagedArrays().size();
+    }
+
+    @EngineTest
+    void freesAllThatItHoldsWithItsManagerAndWhenCleared(Engine engine, NDManager manager) {
+        for (TestBlocks kind : TestBlocks.values()) {
+            Block block = kind.block();
+            NDArray x = kind.ones(manager);
+            int before = openArrays(manager);
+            for (boolean byClear : new boolean[] {true, false}) {
+                try (NDManager own = engine.newBaseManager()) {
+                    block.initialize(own, DataType.FLOAT32, kind.input());
+                    Forward.infer(manager, block, x).close();
+                    if (byClear) {
+                        block.clear();
+                        assertThat(own.getManagedArrays()).as("%s", kind).isEmpty();
+                    }
+                }
+                // fewer where a block of another test has become garbage meanwhile
+                assertThat(openArrays(manager)).as("%s", kind).isLessThanOrEqualTo(before);
+            }
+        }
+    }
+}

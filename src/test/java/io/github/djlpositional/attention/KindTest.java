@@ -1,0 +1,46 @@
+package io.github.djlpositional.attention;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaModifier;
+import io.github.djlpositional.ArchitectureTest;
+import java.util.Arrays;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What holds of every relative encoding, also of the one that is added next. */
+class KindTest {
+
+    @Test
+    void everyRelativeEncodingIsTested() {
+        Set<String> encodings = ArchitectureTest.LIBRARY.stream()
+                .filter(each -> each.isAssignableTo(RelativeEncoding.class))
+                .filter(each -> !each.getModifiers().contains(JavaModifier.ABSTRACT))
+                .map(JavaClass::getSimpleName)
+                .collect(Collectors.toCollection(TreeSet::new));
+        Set<String> tested = Arrays.stream(Kind.values())
+                .map(kind -> kind.encoding(2))
+                .filter(Objects::nonNull)
+                .map(encoding -> encoding.getClass().getSimpleName())
+                .collect(Collectors.toCollection(TreeSet::new));
+        assertThat(tested)
+                .as(
+                        "an encoding that is missing here has no constant in Kind: see \"Add an encoding\" in CONTRIBUTING.md")
+                .isEqualTo(encodings);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void anAttentionWithItIsMadeAgainFromItsArguments(Kind kind) {
+        MultiHeadAttentionBlock block = kind.attention(2).build();
+        MultiHeadAttentionBlock again = MultiHeadAttentionBlock.fromArguments(block.getArguments());
+        assertThat(again.getArguments()).isEqualTo(block.getArguments());
+        assertThat(again).hasToString(block.toString());
+    }
+}
