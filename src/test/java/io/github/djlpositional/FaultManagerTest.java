@@ -22,7 +22,7 @@ class FaultManagerTest {
         ByteArrayOutputStream file = new ByteArrayOutputStream();
         try (NDManager own = engine.newBaseManager(Device.cpu())) {
             block.initialize(own, DataType.FLOAT32, each.input());
-            Forward.infer(own, block, each.ones(own));
+            Forward.infer(own, block, each.numbers(own));
             block.saveParameters(new DataOutputStream(file));
         }
         return file.toByteArray();
@@ -36,7 +36,7 @@ class FaultManagerTest {
     private static float[] expected(NDManager manager, TestBlocks each, byte... file) throws Exception {
         Block block = each.block();
         load(manager, block, file);
-        return Forward.infer(manager, block, each.ones(manager)).toFloatArray();
+        return Forward.infer(manager, block, each.numbers(manager)).toFloatArray();
     }
 
     @EngineTest
@@ -45,7 +45,7 @@ class FaultManagerTest {
             Block block = each.block();
             byte[] file = orphan(engine, each, block);
             if (block.getParameters().isEmpty()) {
-                assertThat(Forward.infer(manager, block, each.ones(manager)).toFloatArray())
+                assertThat(Forward.infer(manager, block, each.numbers(manager)).toFloatArray())
                         .as("%s", each)
                         .isEqualTo(expected(manager, each, file));
             }
@@ -60,7 +60,7 @@ class FaultManagerTest {
                 Block block = each.block();
                 orphan(engine, each, block);
                 if (!block.getParameters().isEmpty()) {
-                    NDArray input = each.ones(manager);
+                    NDArray input = each.numbers(manager);
                     int before = manager.getManagedArrays().size();
                     assertThatIllegalStateException()
                             .as("%s", each)
@@ -78,7 +78,7 @@ class FaultManagerTest {
             Block block = each.block();
             byte[] file = orphan(engine, each, block);
             load(manager, block, file);
-            assertThat(Forward.infer(manager, block, each.ones(manager)).toFloatArray())
+            assertThat(Forward.infer(manager, block, each.numbers(manager)).toFloatArray())
                     .as("%s", each)
                     .isEqualTo(expected(manager, each, file));
         }
@@ -93,7 +93,7 @@ class FaultManagerTest {
             assertThat(block.getParameters().values())
                     .as("%s", each)
                     .noneMatch(parameter -> parameter.getArray().isReleased());
-            assertThat(Forward.infer(manager, block, each.ones(manager)).toFloatArray())
+            assertThat(Forward.infer(manager, block, each.numbers(manager)).toFloatArray())
                     .as("%s", each)
                     .isNotEmpty();
         }

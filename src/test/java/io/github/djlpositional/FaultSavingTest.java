@@ -53,7 +53,7 @@ class FaultSavingTest {
             try (NDManager manager = root.newSubManager()) {
                 Block block = each.block();
                 block.initialize(manager, DataType.FLOAT32, each.input());
-                NDArray input = each.ones(manager);
+                NDArray input = each.numbers(manager);
                 float[] expected = Forward.infer(manager, block, input).toFloatArray();
                 byte[] whole = saved(block);
                 int before = manager.getManagedArrays().size();
@@ -83,7 +83,7 @@ class FaultSavingTest {
         try (Model model = Model.newInstance("fault", Device.cpu(), engine.getEngineName())) {
             model.setBlock(kind.block());
             model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, kind.input());
-            NDArray ids = kind.ones(model.getNDManager());
+            NDArray ids = kind.numbers(model.getNDManager());
             expected =
                     Forward.infer(model.getNDManager(), model.getBlock(), ids).toFloatArray();
             // or DJL would take the next number
@@ -96,7 +96,7 @@ class FaultSavingTest {
         try (Model model = Model.newInstance("fault", Device.cpu(), engine.getEngineName())) {
             model.setBlock(kind.block());
             model.load(folder.resolve("other"), "fault");
-            NDArray ids = kind.ones(model.getNDManager());
+            NDArray ids = kind.numbers(model.getNDManager());
             assertThat(Forward.infer(model.getNDManager(), model.getBlock(), ids)
                             .toFloatArray())
                     .isEqualTo(expected);

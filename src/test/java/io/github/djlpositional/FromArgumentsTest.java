@@ -5,13 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.core.Linear;
-import ai.djl.training.ParameterStore;
 import ai.djl.util.JsonUtils;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
@@ -319,24 +317,13 @@ class FromArgumentsTest {
             block.initialize(manager, DataType.FLOAT32, kind.input());
             Block back = (Block) made(block.getClass(), argumentsOf(kind));
             load(manager, back, saved(block));
-            NDList input = input(manager, kind);
-            assertThat(forward(manager, back, input).toFloatArray())
+            NDArray input = kind.numbers(manager);
+            assertThat(Forward.infer(manager, back, input).toFloatArray())
                     .as("%s", kind)
-                    .containsExactly(forward(manager, block, input).toFloatArray());
+                    .containsExactly(Forward.infer(manager, block, input).toFloatArray());
             block.clear();
             back.clear();
         }
-    }
-
-    private static NDList input(NDManager manager, TestBlocks kind) {
-        boolean isIds = kind.block() instanceof InputEmbeddingBlock;
-        NDArray numbers = manager.arange(0, (int) kind.input().size(), 1, DataType.FLOAT32);
-        NDArray shaped = numbers.mod(7).reshape(kind.input());
-        return new NDList(isIds ? shaped.toType(DataType.INT64, false) : shaped);
-    }
-
-    private static NDArray forward(NDManager manager, Block block, NDList input) {
-        return block.forward(new ParameterStore(manager, false), input, false).head();
     }
 
     private static byte[] saved(Block block) throws IOException {

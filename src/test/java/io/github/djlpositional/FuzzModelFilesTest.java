@@ -74,8 +74,7 @@ class FuzzModelFilesTest {
                 ? DataType.FLOAT32
                 : block.getParameters().valueAt(0).getArray().getDataType();
         if (type == DataType.FLOAT32) {
-            boolean isIds = block instanceof InputEmbeddingBlock;
-            NDArray input = manager.ones(kind.input(), isIds ? DataType.INT64 : type);
+            NDArray input = kind.numbers(manager);
             NDList output = block.forward(new ParameterStore(manager, false), new NDList(input), false);
             assertThat(block.getOutputShapes(new Shape[] {kind.input()}))
                     .contains(output.head().getShape());

@@ -28,7 +28,7 @@ final class SoakModels implements AutoCloseable {
             // or every save would take the next number, and a file of its own
             model.setProperty("Epoch", "0");
             models.put(kind, model);
-            inputs.put(kind, kind.ones(model.getNDManager()));
+            inputs.put(kind, kind.numbers(model.getNDManager()));
             answers.put(kind, answerOf(model, kind));
         }
     }
