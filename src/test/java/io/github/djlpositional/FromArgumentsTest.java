@@ -17,11 +17,6 @@ import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
@@ -316,7 +311,7 @@ class FromArgumentsTest {
             Block block = kind.block();
             block.initialize(manager, DataType.FLOAT32, kind.input());
             Block back = (Block) made(block.getClass(), argumentsOf(kind));
-            load(manager, back, saved(block));
+            BlockBytes.load(manager, back, BlockBytes.saved(block));
             NDArray input = kind.numbers(manager);
             assertThat(Forward.infer(manager, back, input).toFloatArray())
                     .as("%s", kind)
@@ -324,15 +319,5 @@ class FromArgumentsTest {
             block.clear();
             back.clear();
         }
-    }
-
-    private static byte[] saved(Block block) throws IOException {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        block.saveParameters(new DataOutputStream(bytes));
-        return bytes.toByteArray();
-    }
-
-    private static void load(NDManager manager, Block block, byte... file) throws Exception {
-        block.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file)));
     }
 }
