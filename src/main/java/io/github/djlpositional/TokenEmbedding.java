@@ -93,9 +93,7 @@ final class TokenEmbedding extends Embedding<Long> {
         Shape[] shapes = StoredShape.readAll(is);
         SparseFormat.fromValue(is.readInt());
         StoredParameter.load(embedding, new Shape(vocabularySize, size), toString(), manager, is);
-        if (inputShapes == null) {
-            inputShapes = shapes;
-        }
+        inputShapes = shapes;
         NDScope.unregister(embedding.getArray());
     }
 

@@ -25,10 +25,6 @@ import ai.djl.training.tracker.Tracker;
 import ai.djl.translate.NoopTranslator;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -482,9 +478,8 @@ class BlockLifeTest {
                 scope.suppressNotUsedWarning();
                 source.initialize(manager, DataType.FLOAT32, new Shape(2, 3));
                 if (load) {
-                    ByteArrayOutputStream file = new ByteArrayOutputStream();
-                    source.saveParameters(new DataOutputStream(file));
-                    block.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file.toByteArray())));
+                    byte[] file = BlockBytes.saved(source);
+                    BlockBytes.load(manager, block, file);
                 }
             }
             assertThat(Forward.infer(manager, block, ids(manager)).toFloatArray())

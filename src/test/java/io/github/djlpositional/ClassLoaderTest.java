@@ -10,10 +10,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.File;
 import java.net.MalformedURLException;
 import java.net.URL;
@@ -87,10 +83,9 @@ public class ClassLoaderTest {
             block.initialize(manager, DataType.FLOAT32, new Shape(1, 5000, 8));
             NDArray zeros = manager.zeros(new Shape(1, 5000, 8));
             assertThat(Forward.infer(manager, block, zeros).toFloatArray()).containsExactly(table);
-            ByteArrayOutputStream file = new ByteArrayOutputStream();
-            block.saveParameters(new DataOutputStream(file));
+            byte[] file = BlockBytes.saved(block);
             Block loaded = PositionalEncodingBlock.fromArguments(block.getArguments());
-            loaded.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file.toByteArray())));
+            BlockBytes.load(manager, loaded, file);
             assertThat(Forward.infer(manager, loaded, zeros).toFloatArray()).containsExactly(table);
         }
         System.out.println(DONE);

@@ -104,7 +104,7 @@ final class DataParallelTraining {
     }
 
     /** The same on every engine and device, and no two of a parameter alike. */
-    private static Initializer weights() {
+    static Initializer weights() {
         return (manager, shape, type) -> {
             float[] values = new float[Math.toIntExact(shape.size())];
             for (int i = 0; i < values.length; i++) {

@@ -113,7 +113,7 @@ class DevicesTest {
             Block block = kind.block();
             block.initialize(manager, DataType.FLOAT32, kind.input());
             ParameterStore store = new ParameterStore(manager, false);
-            NDList input = input(manager, kind);
+            NDList input = new NDList(kind.numbers(manager));
             // the first makes the tables
             block.forward(store, input, training).close();
             engine.takeWaits();
@@ -126,11 +126,6 @@ class DevicesTest {
     /** Token ids are read where that was asked for: a few of them all at once. */
     private static int waits(TestBlocks kind) {
         return kind == TestBlocks.EMBEDDING_OF_EVERY_SETTING ? 1 : 0;
-    }
-
-    private static NDList input(NDManager manager, TestBlocks kind) {
-        DataType type = kind.block() instanceof InputEmbeddingBlock ? DataType.INT64 : DataType.FLOAT32;
-        return new NDList(manager.ones(kind.input(), type));
     }
 
     @Test
@@ -214,12 +209,10 @@ class DevicesTest {
         for (Device device : new Device[] {Device.cpu(), Device.gpu(0)}) {
             try (NDManager manager = engine.newBaseManager(device)) {
                 Block block = kind.block();
-                block.setInitializer(
-                        (owner, shape, type) -> owner.ones(shape, type).mul(0.5), parameter -> true);
+                block.setInitializer(DataParallelTraining.weights(), parameter -> true);
                 block.initialize(manager, DataType.FLOAT32, kind.input());
-                float[] values = block.forward(new ParameterStore(manager, false), input(manager, kind), false)
-                        .head()
-                        .toFloatArray();
+                float[] values =
+                        Forward.infer(manager, block, kind.numbers(manager)).toFloatArray();
                 if (first == null) {
                     first = values;
                 }

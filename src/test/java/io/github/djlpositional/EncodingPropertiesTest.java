@@ -20,10 +20,6 @@ import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
@@ -289,15 +285,14 @@ class EncodingPropertiesTest {
             boolean isScaled = random.nextBoolean();
             Block block = isLearned ? tested.learned(manager) : scaled(tested, isScaled, scale);
             block.initialize(manager, tested.type, tested.shape());
-            ByteArrayOutputStream file = new ByteArrayOutputStream();
-            block.saveParameters(new DataOutputStream(file));
+            byte[] file = BlockBytes.saved(block);
             Block back = isLearned
                     ? LearnedPositionalEncodingBlock.builder()
                             .setEmbeddingSize(tested.encoding.getEmbeddingSize())
                             .optMaxSequenceLength(tested.maxLength)
                             .build()
                     : scaled(tested, isScaled, 0.5f);
-            back.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file.toByteArray())));
+            BlockBytes.load(manager, back, file);
             NDArray x = tested.input(manager);
             assertThat(Forward.inferFrom(manager, tested.start, back, x).toByteBuffer())
                     .as("%s", tested)

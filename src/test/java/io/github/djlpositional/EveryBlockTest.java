@@ -61,7 +61,7 @@ class EveryBlockTest {
     void freesAllThatItHoldsWithItsManagerAndWhenCleared(Engine engine, NDManager manager) {
         for (TestBlocks kind : TestBlocks.values()) {
             Block block = kind.block();
-            NDArray x = kind.ones(manager);
+            NDArray x = kind.numbers(manager);
             int before = openArrays(manager);
             for (boolean byClear : new boolean[] {true, false}) {
                 try (NDManager own = engine.newBaseManager()) {

@@ -25,7 +25,7 @@ class FaultInterruptTest {
     void everyBlockWorksAndKeepsTheInterrupt(NDManager manager) {
         for (TestBlocks each : TestBlocks.values()) {
             Block block = each.block();
-            NDArray input = each.ones(manager);
+            NDArray input = each.numbers(manager);
             Thread.currentThread().interrupt();
             block.initialize(manager, DataType.FLOAT32, each.input());
             float[] interrupted = Forward.infer(manager, block, input).toFloatArray();
@@ -49,7 +49,7 @@ class FaultInterruptTest {
             model.save(folder, "fault");
             loaded.load(folder, "fault");
             assertThat(Thread.interrupted()).isTrue();
-            NDArray input = kind.ones(manager);
+            NDArray input = kind.numbers(manager);
             assertThat(Forward.infer(manager, loaded.getBlock(), input).toFloatArray())
                     .isEqualTo(Forward.infer(manager, model.getBlock(), input).toFloatArray());
         }

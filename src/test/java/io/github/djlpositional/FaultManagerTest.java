@@ -9,34 +9,24 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 
 /** The manager that a block was initialized with is closed under it. */
 class FaultManagerTest {
 
     /** Initializes a block, lets it work, and closes its manager; returns its model file. */
     private static byte[] orphan(Engine engine, TestBlocks each, Block block) throws Exception {
-        ByteArrayOutputStream file = new ByteArrayOutputStream();
         try (NDManager own = engine.newBaseManager(Device.cpu())) {
             block.initialize(own, DataType.FLOAT32, each.input());
-            Forward.infer(own, block, each.ones(own));
-            block.saveParameters(new DataOutputStream(file));
+            Forward.infer(own, block, each.numbers(own));
+            return BlockBytes.saved(block);
         }
-        return file.toByteArray();
-    }
-
-    private static void load(NDManager manager, Block block, byte... file) throws Exception {
-        block.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file)));
     }
 
     /** What a block with the parameters of a model file answers. */
     private static float[] expected(NDManager manager, TestBlocks each, byte... file) throws Exception {
         Block block = each.block();
-        load(manager, block, file);
-        return Forward.infer(manager, block, each.ones(manager)).toFloatArray();
+        BlockBytes.load(manager, block, file);
+        return Forward.infer(manager, block, each.numbers(manager)).toFloatArray();
     }
 
     @EngineTest
@@ -45,7 +35,7 @@ class FaultManagerTest {
             Block block = each.block();
             byte[] file = orphan(engine, each, block);
             if (block.getParameters().isEmpty()) {
-                assertThat(Forward.infer(manager, block, each.ones(manager)).toFloatArray())
+                assertThat(Forward.infer(manager, block, each.numbers(manager)).toFloatArray())
                         .as("%s", each)
                         .isEqualTo(expected(manager, each, file));
             }
@@ -60,7 +50,7 @@ class FaultManagerTest {
                 Block block = each.block();
                 orphan(engine, each, block);
                 if (!block.getParameters().isEmpty()) {
-                    NDArray input = each.ones(manager);
+                    NDArray input = each.numbers(manager);
                     int before = manager.getManagedArrays().size();
                     assertThatIllegalStateException()
                             .as("%s", each)
@@ -77,8 +67,8 @@ class FaultManagerTest {
         for (TestBlocks each : TestBlocks.values()) {
             Block block = each.block();
             byte[] file = orphan(engine, each, block);
-            load(manager, block, file);
-            assertThat(Forward.infer(manager, block, each.ones(manager)).toFloatArray())
+            BlockBytes.load(manager, block, file);
+            assertThat(Forward.infer(manager, block, each.numbers(manager)).toFloatArray())
                     .as("%s", each)
                     .isEqualTo(expected(manager, each, file));
         }
@@ -93,7 +83,7 @@ class FaultManagerTest {
             assertThat(block.getParameters().values())
                     .as("%s", each)
                     .noneMatch(parameter -> parameter.getArray().isReleased());
-            assertThat(Forward.infer(manager, block, each.ones(manager)).toFloatArray())
+            assertThat(Forward.infer(manager, block, each.numbers(manager)).toFloatArray())
                     .as("%s", each)
                     .isNotEmpty();
         }

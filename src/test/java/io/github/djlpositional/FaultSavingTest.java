@@ -11,7 +11,6 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
-import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -40,12 +39,6 @@ class FaultSavingTest {
         }
     }
 
-    private static byte[] saved(Block block) throws IOException {
-        ByteArrayOutputStream file = new ByteArrayOutputStream();
-        block.saveParameters(new DataOutputStream(file));
-        return file.toByteArray();
-    }
-
     @EngineTest
     void diskThatIsFullAtAnyByteLeavesEveryBlockAsItWas(NDManager root) throws Exception {
         for (TestBlocks each : TestBlocks.values()) {
@@ -53,9 +46,9 @@ class FaultSavingTest {
             try (NDManager manager = root.newSubManager()) {
                 Block block = each.block();
                 block.initialize(manager, DataType.FLOAT32, each.input());
-                NDArray input = each.ones(manager);
+                NDArray input = each.numbers(manager);
                 float[] expected = Forward.infer(manager, block, input).toFloatArray();
-                byte[] whole = saved(block);
+                byte[] whole = BlockBytes.saved(block);
                 int before = manager.getManagedArrays().size();
                 for (int room = 0; room < whole.length; room++) {
                     DataOutputStream disk = new DataOutputStream(new SmallDisk(room));
@@ -64,7 +57,7 @@ class FaultSavingTest {
                             .withMessage(FULL);
                 }
                 assertThat(manager.getManagedArrays()).as("%s", each).hasSize(before);
-                assertThat(saved(block)).as("%s", each).isEqualTo(whole);
+                assertThat(BlockBytes.saved(block)).as("%s", each).isEqualTo(whole);
                 assertThat(Forward.infer(manager, block, input).toFloatArray())
                         .as("%s", each)
                         .isEqualTo(expected);
@@ -83,7 +76,7 @@ class FaultSavingTest {
         try (Model model = Model.newInstance("fault", Device.cpu(), engine.getEngineName())) {
             model.setBlock(kind.block());
             model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, kind.input());
-            NDArray ids = kind.ones(model.getNDManager());
+            NDArray ids = kind.numbers(model.getNDManager());
             expected =
                     Forward.infer(model.getNDManager(), model.getBlock(), ids).toFloatArray();
             // or DJL would take the next number
@@ -96,7 +89,7 @@ class FaultSavingTest {
         try (Model model = Model.newInstance("fault", Device.cpu(), engine.getEngineName())) {
             model.setBlock(kind.block());
             model.load(folder.resolve("other"), "fault");
-            NDArray ids = kind.ones(model.getNDManager());
+            NDArray ids = kind.numbers(model.getNDManager());
             assertThat(Forward.infer(model.getNDManager(), model.getBlock(), ids)
                             .toFloatArray())
                     .isEqualTo(expected);

@@ -17,10 +17,6 @@ import io.github.djlpositional.FaultBlock.Stage;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.util.List;
 import java.util.function.Supplier;
 
@@ -118,22 +114,17 @@ class FaultUserBlockTest {
             try (NDManager manager = root.newSubManager()) {
                 Pair saved = maker.get();
                 saved.outer().initialize(manager, DataType.FLOAT32, saved.input());
-                ByteArrayOutputStream file = new ByteArrayOutputStream();
-                saved.outer().saveParameters(new DataOutputStream(file));
+                byte[] file = BlockBytes.saved(saved.outer());
                 Pair pair = maker.get();
                 pair.inner().failIn(Stage.LOAD);
                 int before = manager.getManagedArrays().size();
-                assertThatExceptionOfType(Fault.class).isThrownBy(() -> load(manager, pair.outer(), file));
+                assertThatExceptionOfType(Fault.class).isThrownBy(() -> BlockBytes.load(manager, pair.outer(), file));
                 assertThat(manager.getManagedArrays()).hasSize(before);
                 pair.inner().failIn(null);
-                load(manager, pair.outer(), file);
+                BlockBytes.load(manager, pair.outer(), file);
                 assertUsable(manager, pair);
             }
         }
-    }
-
-    private static void load(NDManager manager, Block block, ByteArrayOutputStream file) throws Exception {
-        block.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file.toByteArray())));
     }
 
     /** A user's relative encoding, which fails at the n-th thing that it is asked for. */

@@ -5,13 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.core.Linear;
-import ai.djl.training.ParameterStore;
 import ai.djl.util.JsonUtils;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
@@ -19,12 +17,6 @@ import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.IOException;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -44,19 +36,6 @@ class FromArgumentsTest {
 
     /** What no map can tell: arrays and blocks of the user's own. */
     private static final Set<String> NOT_IN_A_MAP = Set.of("optInitialEncodings", "optTokenEmbedding");
-
-    private static HasArguments made(Class<?> type, Map<?, ?> arguments) {
-        try {
-            return (HasArguments) type.getMethod("fromArguments", Map.class).invoke(null, arguments);
-        } catch (InvocationTargetException e) {
-            if (e.getCause() instanceof RuntimeException cause) {
-                throw cause;
-            }
-            throw new AssertionError(e);
-        } catch (ReflectiveOperationException e) {
-            throw new LinkageError(type + " has no fromArguments", e);
-        }
-    }
 
     private static Map<String, Object> argumentsOf(TestBlocks kind) {
         return ((HasArguments) kind.block()).getArguments();
@@ -93,11 +72,11 @@ class FromArgumentsTest {
 
     @ParameterizedTest
     @EnumSource
-    void blocksComeBackTheSame(TestBlocks kind) {
+    void blocksComeBackTheSame(TestBlocks kind) throws Exception {
         Map<String, Object> arguments = argumentsOf(kind);
         Class<?> type = kind.block().getClass();
         for (Map<?, ?> map : List.of(arguments, throughJson(arguments))) {
-            HasArguments back = made(type, map);
+            HasArguments back = Reflected.fromArguments(type, map);
             assertThat(back).hasToString(kind.block().toString());
             assertThat(back.getArguments()).isEqualTo(arguments);
         }
@@ -105,10 +84,10 @@ class FromArgumentsTest {
 
     @ParameterizedTest
     @MethodSource("encodings")
-    void encodingsComeBackTheSame(HasArguments encoding) {
+    void encodingsComeBackTheSame(HasArguments encoding) throws Exception {
         Map<String, Object> arguments = encoding.getArguments();
         for (Map<?, ?> map : List.of(arguments, throughJson(arguments))) {
-            HasArguments back = made(encoding.getClass(), map);
+            HasArguments back = Reflected.fromArguments(encoding.getClass(), map);
             assertThat(back).hasToString(encoding.toString());
             assertThat(back.getArguments()).isEqualTo(arguments);
         }
@@ -116,9 +95,9 @@ class FromArgumentsTest {
 
     @ParameterizedTest
     @MethodSource("encodings")
-    void frequenciesComeBackBitForBit(HasArguments encoding) {
+    void frequenciesComeBackBitForBit(HasArguments encoding) throws Exception {
         if (encoding instanceof Frequencies || encoding instanceof SinusoidalEncoding) {
-            assertThat(made(encoding.getClass(), throughJson(encoding.getArguments())))
+            assertThat(Reflected.fromArguments(encoding.getClass(), throughJson(encoding.getArguments())))
                     .isEqualTo(encoding);
         }
     }
@@ -143,7 +122,7 @@ class FromArgumentsTest {
         arguments.put("unknown", 1);
         List<String> messages = new ArrayList<>();
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> made(kind.block().getClass(), arguments))
+                .isThrownBy(() -> Reflected.fromArguments(kind.block().getClass(), arguments))
                 .satisfies(e -> messages.add(e.getMessage()));
         String list = messages.get(0).replaceFirst(".*allowed are \\[(.*)].*", "$1");
         return Arrays.stream(list.split(", ", -1)).collect(Collectors.toSet());
@@ -156,7 +135,7 @@ class FromArgumentsTest {
         arguments.put("maxLenght", 12);
         String block = kind.block().getClass().getSimpleName();
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> made(kind.block().getClass(), arguments))
+                .isThrownBy(() -> Reflected.fromArguments(kind.block().getClass(), arguments))
                 .withMessageStartingWith(block + " has no argument 'maxLenght': allowed are [")
                 .withMessageEndingWith("]; correct it, or leave it out");
     }
@@ -171,7 +150,7 @@ class FromArgumentsTest {
                 arguments.put(key, other);
                 assertThatIllegalArgumentException()
                         .as("%s of %s", key, kind)
-                        .isThrownBy(() -> made(kind.block().getClass(), arguments))
+                        .isThrownBy(() -> Reflected.fromArguments(kind.block().getClass(), arguments))
                         .withMessageStartingWith("argument '" + key + "' of " + block + " is the ")
                         .withMessageContaining(": allowed is ");
             }
@@ -182,7 +161,7 @@ class FromArgumentsTest {
     @EnumSource
     void aSettingWithoutADefaultMustBeThere(TestBlocks kind) {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> made(kind.block().getClass(), Map.of()))
+                .isThrownBy(() -> Reflected.fromArguments(kind.block().getClass(), Map.of()))
                 .withMessageContaining(" of " + kind.block().getClass().getSimpleName() + " is missing: allowed is ");
     }
 
@@ -348,35 +327,14 @@ class FromArgumentsTest {
         for (TestBlocks kind : TestBlocks.values()) {
             Block block = kind.block();
             block.initialize(manager, DataType.FLOAT32, kind.input());
-            Block back = (Block) made(block.getClass(), argumentsOf(kind));
-            load(manager, back, saved(block));
-            NDList input = input(manager, kind);
-            assertThat(forward(manager, back, input).toFloatArray())
+            Block back = (Block) Reflected.fromArguments(block.getClass(), argumentsOf(kind));
+            BlockBytes.load(manager, back, BlockBytes.saved(block));
+            NDArray input = kind.numbers(manager);
+            assertThat(Forward.infer(manager, back, input).toFloatArray())
                     .as("%s", kind)
-                    .containsExactly(forward(manager, block, input).toFloatArray());
+                    .containsExactly(Forward.infer(manager, block, input).toFloatArray());
             block.clear();
             back.clear();
         }
-    }
-
-    private static NDList input(NDManager manager, TestBlocks kind) {
-        boolean isIds = kind.block() instanceof InputEmbeddingBlock;
-        NDArray numbers = manager.arange(0, (int) kind.input().size(), 1, DataType.FLOAT32);
-        NDArray shaped = numbers.mod(7).reshape(kind.input());
-        return new NDList(isIds ? shaped.toType(DataType.INT64, false) : shaped);
-    }
-
-    private static NDArray forward(NDManager manager, Block block, NDList input) {
-        return block.forward(new ParameterStore(manager, false), input, false).head();
-    }
-
-    private static byte[] saved(Block block) throws IOException {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        block.saveParameters(new DataOutputStream(bytes));
-        return bytes.toByteArray();
-    }
-
-    private static void load(NDManager manager, Block block, byte... file) throws Exception {
-        block.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file)));
     }
 }

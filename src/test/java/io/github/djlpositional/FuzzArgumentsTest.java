@@ -3,9 +3,7 @@ package io.github.djlpositional;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.djlpositional.arguments.HasArguments;
-import java.lang.reflect.InvocationTargetException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -68,17 +66,6 @@ class FuzzArgumentsTest {
     /** An encoding keeps its frequencies, two doubles for each of up to a thousand pairs, and writes them as text. */
     private static final long FREQUENCIES = 1 << 24;
 
-    private static Object made(Class<?> type, Map<?, ?> arguments) throws Exception {
-        try {
-            return type.getMethod("fromArguments", Map.class).invoke(null, arguments);
-        } catch (InvocationTargetException e) {
-            if (e.getCause() instanceof Exception cause) {
-                throw cause;
-            }
-            throw e;
-        }
-    }
-
     private static Object value(SplittableRandom random) {
         return VALUES[random.nextInt(VALUES.length)];
     }
@@ -122,21 +109,11 @@ class FuzzArgumentsTest {
             }
             Map<?, ?> given = arguments;
             Exception refusal = BUILDING.refusal(0, FREQUENCIES, () -> {
-                HasArguments made = (HasArguments) made(block.getClass(), given);
-                assertThat(made(block.getClass(), made.getArguments())).hasToString(made.toString());
+                HasArguments made = Reflected.fromArguments(block.getClass(), given);
+                assertThat(Reflected.fromArguments(block.getClass(), made.getArguments()))
+                        .hasToString(made.toString());
             });
-            requireOurs(refusal);
+            Ordeal.requireOurs(given, refusal);
         });
-    }
-
-    private static void requireOurs(Exception refusal) {
-        if (refusal != null) {
-            assertThat(Arrays.stream(refusal.getStackTrace())
-                            .map(StackTraceElement::getClassName)
-                            .findFirst())
-                    .as("%s", refusal)
-                    .hasValueSatisfying(name -> assertThat(name).startsWith("io.github.djlpositional."));
-            assertThat(refusal).message().contains(": ");
-        }
     }
 }

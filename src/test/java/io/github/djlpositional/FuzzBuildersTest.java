@@ -8,7 +8,6 @@ import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -61,25 +60,14 @@ class FuzzBuildersTest {
                 .toList();
     }
 
-    private static Object called(Method method, Object on, Object... arguments) throws Exception {
-        try {
-            return method.invoke(on, arguments);
-        } catch (InvocationTargetException e) {
-            if (e.getCause() instanceof Exception cause) {
-                throw cause;
-            }
-            throw e;
-        }
-    }
-
     private static Object built(SplittableRandom random, Class<?> type) throws Exception {
         Object builder = type.getMethod("builder").invoke(null);
         List<Method> setters = settersOf(builder.getClass());
         for (int count = random.nextInt(2, 3 + setters.size()); count > 0; count--) {
             Method setter = RandomCases.one(random, setters);
-            called(setter, builder, RandomCases.one(random, VALUES.get(setter.getParameterTypes()[0])));
+            Reflected.call(setter, builder, RandomCases.one(random, VALUES.get(setter.getParameterTypes()[0])));
         }
-        return called(builder.getClass().getMethod("build"), builder);
+        return Reflected.call(builder.getClass().getMethod("build"), builder);
     }
 
     /** What is built describes itself, and is made again of that description. */
@@ -91,15 +79,9 @@ class FuzzBuildersTest {
                     .getClass();
             Exception refusal = BUILDING.refusal(0, GARBAGE, () -> {
                 HasArguments block = (HasArguments) built(random, type);
-                assertThat(called(type.getMethod("fromArguments", Map.class), null, block.getArguments()))
-                        .hasToString(block.toString());
+                assertThat(Reflected.fromArguments(type, block.getArguments())).hasToString(block.toString());
             });
-            if (refusal != null) {
-                assertThat(refusal.getStackTrace()[0].getClassName())
-                        .as("%s", refusal)
-                        .startsWith("io.github.djlpositional.");
-                assertThat(refusal).message().contains(": ");
-            }
+            Ordeal.requireOurs(type, refusal);
         });
     }
 }

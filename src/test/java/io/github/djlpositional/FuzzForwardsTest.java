@@ -62,20 +62,10 @@ class FuzzForwardsTest {
                         assertThat(answer.getShapes()).as(what).isEqualTo(block.getOutputShapes(shapes));
                     }
                 });
-                requireOurs(what, refusal);
+                Ordeal.requireOurs(what, refusal);
                 block.clear();
             }
         });
-    }
-
-    /** What was refused was refused by a check, not by whatever came first in an engine. */
-    private static void requireOurs(String what, Exception refusal) {
-        if (refusal instanceof IllegalArgumentException) {
-            assertThat(refusal.getStackTrace()[0].getClassName())
-                    .as("%s: %s", what, refusal)
-                    .startsWith("io.github.djlpositional.");
-            assertThat(refusal).as(what).message().contains(": ");
-        }
     }
 
     private static boolean isChecked(Block block) {

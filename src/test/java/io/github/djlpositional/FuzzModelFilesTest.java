@@ -12,10 +12,6 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.Pair;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.EnumMap;
@@ -32,10 +28,9 @@ class FuzzModelFilesTest {
     private static byte[] saved(NDManager manager, TestBlocks kind) throws IOException {
         Block block = kind.block();
         block.initialize(manager, DataType.FLOAT32, kind.input());
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        block.saveParameters(new DataOutputStream(bytes));
+        byte[] bytes = BlockBytes.saved(block);
         block.clear();
-        return bytes.toByteArray();
+        return bytes;
     }
 
     private static Map<TestBlocks, byte[]> files(NDManager manager) throws IOException {
@@ -50,9 +45,7 @@ class FuzzModelFilesTest {
     private static boolean isRefused(NDManager manager, TestBlocks kind, byte... file) {
         Block block = kind.block();
         Exception refusal = LOADING.refusal(
-                file.length,
-                block.getParameters().size() * DJL_BUFFER,
-                () -> block.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file))));
+                file.length, block.getParameters().size() * DJL_BUFFER, () -> BlockBytes.load(manager, block, file));
         if (refusal == null) {
             requireUsable(manager, kind, block);
         } else {
@@ -74,8 +67,7 @@ class FuzzModelFilesTest {
                 ? DataType.FLOAT32
                 : block.getParameters().valueAt(0).getArray().getDataType();
         if (type == DataType.FLOAT32) {
-            boolean isIds = block instanceof InputEmbeddingBlock;
-            NDArray input = manager.ones(kind.input(), isIds ? DataType.INT64 : type);
+            NDArray input = kind.numbers(manager);
             NDList output = block.forward(new ParameterStore(manager, false), new NDList(input), false);
             assertThat(block.getOutputShapes(new Shape[] {kind.input()}))
                     .contains(output.head().getShape());

@@ -16,10 +16,6 @@ import ai.djl.training.ParameterStore;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.GridEncoding;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -198,15 +194,13 @@ class GridPositionalEncodingBlockTest {
         assertThat(block.getParameters()).isEmpty();
         block.clear();
         assertThat(Forward.infer(manager, block, x).toFloatArray()).isEqualTo(table);
-        ByteArrayOutputStream file = new ByteArrayOutputStream();
-        block.saveParameters(new DataOutputStream(file));
-        assertThat(file.size()).isLessThan(1000);
+        byte[] file = BlockBytes.saved(block);
+        assertThat(file).hasSizeLessThan(1000);
         GridPositionalEncodingBlock loaded = block(PICTURE, false);
-        loaded.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file.toByteArray())));
+        BlockBytes.load(manager, loaded, file);
         assertThat(Forward.infer(manager, loaded, x).toFloatArray()).isEqualTo(table);
         assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(() -> block(PICTURE, true)
-                        .loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file.toByteArray()))))
+                .isThrownBy(() -> BlockBytes.load(manager, block(PICTURE, true), file))
                 .withMessageContaining("channelsFirst=false")
                 .withMessageContaining("channelsFirst=true");
     }

@@ -8,9 +8,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
-import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -28,9 +26,7 @@ class HostileModelFilesTest {
     private static byte[] saved(NDManager manager, TestBlocks kind) throws IOException {
         Block block = kind.block();
         block.initialize(manager, DataType.FLOAT32, kind.input());
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        block.saveParameters(new DataOutputStream(bytes));
-        return bytes.toByteArray();
+        return BlockBytes.saved(block);
     }
 
     private static byte[] saved(NDManager manager) throws IOException {
@@ -50,7 +46,7 @@ class HostileModelFilesTest {
         Block block = kind.block();
         ThrowableAssertAlternative<MalformedModelException> refusal = assertThatExceptionOfType(
                         MalformedModelException.class)
-                .isThrownBy(() -> block.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file))));
+                .isThrownBy(() -> BlockBytes.load(manager, block, file));
         assertThat(block.isInitialized()).isFalse();
         assertThat(block.getParameters().values()).noneMatch(Parameter::isInitialized);
         return refusal;

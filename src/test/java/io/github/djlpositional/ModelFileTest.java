@@ -14,10 +14,7 @@ import ai.djl.nn.Blocks;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -40,13 +37,7 @@ class ModelFileTest {
     private static byte[] saved(NDManager manager, Block block) throws IOException {
         Shape shape = block instanceof InputEmbeddingBlock ? new Shape(2, 3) : new Shape(2, 3, 4);
         block.initialize(manager, DataType.FLOAT32, shape);
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        block.saveParameters(new DataOutputStream(bytes));
-        return bytes.toByteArray();
-    }
-
-    private static void load(NDManager manager, Block block, byte... file) throws IOException, MalformedModelException {
-        block.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file)));
+        return BlockBytes.saved(block);
     }
 
     @EngineTest
@@ -58,7 +49,7 @@ class ModelFileTest {
                 positions().optAddToInput(false).build(),
                 positions().optEncoding(SinusoidalEncoding.vaswani(4, 500)).build())) {
             assertThatExceptionOfType(MalformedModelException.class)
-                    .isThrownBy(() -> load(manager, other, file))
+                    .isThrownBy(() -> BlockBytes.load(manager, other, file))
                     .withMessageContaining("was saved with PositionalEncodingBlock(encoding=SinusoidalEncoding(size=4,"
                             + " geometric(count=2, base=10000, period=2), INTERLEAVED, sine first),"
                             + " maxSequenceLength=10, addToInput=true, sequenceAxis=-2, learnedScale=false)")
@@ -77,7 +68,7 @@ class ModelFileTest {
                 embedding().optScaleEmbedding(true).build(),
                 embedding().optPaddingIndex(0).build())) {
             assertThatExceptionOfType(MalformedModelException.class)
-                    .isThrownBy(() -> load(manager, other, file))
+                    .isThrownBy(() -> BlockBytes.load(manager, other, file))
                     .withMessageContaining(
                             "InputEmbeddingBlock(vocabularySize=7, embeddingSize=4, scaleEmbedding=false,"
                                     + " paddingIndex=none, positionsFromPadding=none,"
@@ -89,7 +80,7 @@ class ModelFileTest {
         // the positional encoding within it is compared too
         InputEmbeddingBlock longer = embedding().optMaxSequenceLength(11).build();
         assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(() -> load(manager, longer, file))
+                .isThrownBy(() -> BlockBytes.load(manager, longer, file))
                 .withMessageContaining("maxSequenceLength=11");
         assertThat(longer.isInitialized()).isFalse();
     }
@@ -102,13 +93,13 @@ class ModelFileTest {
                 .optPositionalEncoding(Blocks.identityBlock());
         byte[] sinusoidal = saved(manager, embedding().build());
         assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(() -> load(manager, none.build(), sinusoidal))
+                .isThrownBy(() -> BlockBytes.load(manager, none.build(), sinusoidal))
                 .withMessageContaining("saved with InputEmbeddingBlock")
                 .withMessageContaining("positionalEncoding=PositionalEncodingBlock")
                 .withMessageContaining("positionalEncoding=LambdaBlock");
         byte[] identity = saved(manager, none.build());
         assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(() -> load(manager, embedding().build(), identity))
+                .isThrownBy(() -> BlockBytes.load(manager, embedding().build(), identity))
                 .withMessageContaining("positionalEncoding=LambdaBlock");
     }
 
@@ -116,7 +107,7 @@ class ModelFileTest {
     void gradientsStayAsSparseAsTheBlockWasBuilt(NDManager manager) throws Exception {
         byte[] sparse = saved(manager, embedding().optSparseGradients(true).build());
         InputEmbeddingBlock dense = embedding().build();
-        load(manager, dense, sparse);
+        BlockBytes.load(manager, dense, sparse);
         dense.getTokenTable().getArray().setRequiresGradient(true);
         NDArray ids = manager.create(new long[][] {{1, 2}});
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
@@ -134,12 +125,12 @@ class ModelFileTest {
         LearnedPositionalEncodingBlock block = builder.build();
         byte[] file = saved(manager, block);
         LearnedPositionalEncodingBlock loaded = builder.build();
-        load(manager, loaded, file);
+        BlockBytes.load(manager, loaded, file);
         assertThat(loaded.getTable().getArray().toFloatArray())
                 .isEqualTo(block.getTable().getArray().toFloatArray());
         LearnedPositionalEncodingBlock longer = builder.optMaxSequenceLength(11).build();
         assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(() -> load(manager, longer, file))
+                .isThrownBy(() -> BlockBytes.load(manager, longer, file))
                 .withMessageContaining("maxSequenceLength=10")
                 .withMessageContaining("maxSequenceLength=11");
         assertThat(longer.isInitialized()).isFalse();
@@ -147,18 +138,19 @@ class ModelFileTest {
             byte[] cut = Arrays.copyOf(file, length);
             LearnedPositionalEncodingBlock fresh =
                     builder.optMaxSequenceLength(10).build();
-            assertThatExceptionOfType(MalformedModelException.class).isThrownBy(() -> load(manager, fresh, cut));
+            assertThatExceptionOfType(MalformedModelException.class)
+                    .isThrownBy(() -> BlockBytes.load(manager, fresh, cut));
             assertThat(fresh.isInitialized()).isFalse();
         }
     }
 
     @EngineTest
     void dropoutIsNoPartOfTheConfiguration(NDManager manager) throws Exception {
-        load(
+        BlockBytes.load(
                 manager,
                 positions().optDropoutRate(0.5f).build(),
                 saved(manager, positions().build()));
-        load(
+        BlockBytes.load(
                 manager,
                 embedding().optDropoutRate(0.5f).build(),
                 saved(manager, embedding().build()));
@@ -169,10 +161,8 @@ class ModelFileTest {
         PositionalEncodingBlock block = positions().optLearnedScale(0.5f).build();
         block.initialize(manager, DataType.FLOAT32, new Shape(2, 3, 4));
         block.getParameters().get("scale").getArray().addi(1);
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        block.saveParameters(new DataOutputStream(bytes));
         PositionalEncodingBlock loaded = positions().optLearnedScale(0.25f).build();
-        load(manager, loaded, bytes.toByteArray());
+        BlockBytes.load(manager, loaded, BlockBytes.saved(block));
         assertThat(loaded.getParameters().get("scale").getArray().toFloatArray())
                 .containsExactly(1.5f);
     }
@@ -191,7 +181,7 @@ class ModelFileTest {
         mixed.write(shorter, shorterTable, shorter.length - shorterTable);
         LearnedPositionalEncodingBlock block = builder.optMaxSequenceLength(10).build();
         assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(() -> load(manager, block, mixed.toByteArray()))
+                .isThrownBy(() -> BlockBytes.load(manager, block, mixed.toByteArray()))
                 .withMessageContaining("(7, 4) for encodings");
         assertThat(block.isInitialized()).isFalse();
         block.initialize(manager, DataType.FLOAT32, new Shape(2, 3, 4));
@@ -203,7 +193,7 @@ class ModelFileTest {
         byte[] file = saved(manager, learned().build());
         InputEmbeddingBlock block = learned().build();
         assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(() -> load(manager, block, Arrays.copyOf(file, file.length - 1)));
+                .isThrownBy(() -> BlockBytes.load(manager, block, Arrays.copyOf(file, file.length - 1)));
         assertThat(((LearnedPositionalEncodingBlock) block.getPositionalEncoding())
                         .getTable()
                         .isInitialized())
@@ -230,7 +220,7 @@ class ModelFileTest {
                 byte[] cut = Arrays.copyOf(file, length);
                 assertThatExceptionOfType(MalformedModelException.class)
                         .as("%s bytes of %s", length, file.length)
-                        .isThrownBy(() -> load(manager, fresh, cut));
+                        .isThrownBy(() -> BlockBytes.load(manager, fresh, cut));
                 assertThat(fresh.isInitialized()).isFalse();
             }
         }
@@ -241,7 +231,7 @@ class ModelFileTest {
         byte[] file = saved(manager, positions().build());
         file[0] = 99;
         assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(() -> load(manager, positions().build(), file))
+                .isThrownBy(() -> BlockBytes.load(manager, positions().build(), file))
                 .withMessageContaining("version 99")
                 .withMessageContaining("reads version 1");
     }
@@ -252,23 +242,23 @@ class ModelFileTest {
         byte[] settings = file.clone();
         Arrays.fill(settings, 1, 5, (byte) 0x7f);
         assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(() -> load(manager, positions().build(), settings))
+                .isThrownBy(() -> BlockBytes.load(manager, positions().build(), settings))
                 .withMessageContaining("2139062143 settings");
         // the shapes come last: one of rank 3, 4 + 4 + 3 · 8 bytes
         byte[] inputs = file.clone();
         Arrays.fill(inputs, file.length - 32, file.length - 28, (byte) 0x7f);
         assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(() -> load(manager, positions().build(), inputs))
+                .isThrownBy(() -> BlockBytes.load(manager, positions().build(), inputs))
                 .withMessageContaining("2139062143 shapes");
         byte[] dimensions = file.clone();
         Arrays.fill(dimensions, file.length - 28, file.length - 24, (byte) 0xff);
         assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(() -> load(manager, positions().build(), dimensions))
+                .isThrownBy(() -> BlockBytes.load(manager, positions().build(), dimensions))
                 .withMessageContaining("-1 dimensions");
         byte[] size = file.clone();
         size[file.length - 8] = (byte) 0x80;
         assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(() -> load(manager, positions().build(), size))
+                .isThrownBy(() -> BlockBytes.load(manager, positions().build(), size))
                 .withMessageContaining("an axis of size");
     }
 
@@ -278,7 +268,8 @@ class ModelFileTest {
         InputEmbeddingBlock block = embedding().build();
         block.initialize(manager, DataType.FLOAT32, new Shape(2, 3));
         float[] before = block.getTokenTable().getArray().toFloatArray();
-        assertThatExceptionOfType(MalformedModelException.class).isThrownBy(() -> load(manager, block, file));
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> BlockBytes.load(manager, block, file));
         assertThat(block.getTokenTable().getArray().toFloatArray()).isEqualTo(before);
     }
 }

@@ -10,7 +10,6 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.util.PairList;
-import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -78,9 +77,7 @@ class ModelFileVersionsTest {
     private static int versionNow(NDManager manager) throws IOException {
         Block block = TestBlocks.POSITIONS.block();
         block.initialize(manager, DataType.FLOAT32, TestBlocks.POSITIONS.input());
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        block.saveParameters(new DataOutputStream(bytes));
-        return bytes.toByteArray()[0];
+        return BlockBytes.saved(block)[0];
     }
 
     @Test

@@ -77,4 +77,19 @@ public final class Ordeal {
                 .isLessThan(LONGEST_SECONDS);
         return refusal;
     }
+
+    /**
+     * Fails where what was refused was not refused by a check of the library, but by whatever came first elsewhere.
+     *
+     * @param what the input
+     * @param refusal what it was refused with, null where it was taken; an engine's own exceptions say nothing
+     */
+    public static void requireOurs(Object what, Exception refusal) {
+        if (refusal instanceof IllegalArgumentException) {
+            assertThat(refusal.getStackTrace()[0].getClassName())
+                    .as("%s: %s", what, refusal)
+                    .startsWith("io.github.djlpositional.");
+            assertThat(refusal).as("%s", what).message().contains(": ");
+        }
+    }
 }

@@ -25,7 +25,7 @@ class SoakArraysTest {
 
     @EngineTest
     void predictorLeavesNothingButItsAnswer(Engine engine) throws Exception {
-        try (SoakPredicting predicting = new SoakPredicting(engine)) {
+        try (SoakActivity predicting = SoakEachModel.predicting(engine)) {
             int before = predicting.openArrays();
             for (TestBlocks kind : TestBlocks.values()) {
                 predicting.step(0, false);

@@ -7,13 +7,10 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import java.util.EnumMap;
-import java.util.List;
 import java.util.Map;
 
 /** A model of every block, initialized, with an input and the answer to it. */
 final class SoakModels implements AutoCloseable {
-
-    private static final List<TestBlocks> KINDS = List.of(TestBlocks.values());
 
     private final Engine engine;
     private final Map<TestBlocks, Model> models = new EnumMap<>(TestBlocks.class);
@@ -22,20 +19,15 @@ final class SoakModels implements AutoCloseable {
 
     SoakModels(Engine engine) {
         this.engine = engine;
-        for (TestBlocks kind : KINDS) {
+        for (TestBlocks kind : TestBlocks.values()) {
             Model model = newModel(kind);
             model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, kind.input());
             // or every save would take the next number, and a file of its own
             model.setProperty("Epoch", "0");
             models.put(kind, model);
-            inputs.put(kind, kind.ones(model.getNDManager()));
+            inputs.put(kind, kind.numbers(model.getNDManager()));
             answers.put(kind, answerOf(model, kind));
         }
-    }
-
-    /** One kind after the other. */
-    static TestBlocks inTurn(int turn) {
-        return KINDS.get(turn % KINDS.size());
     }
 
     /** One without parameters. */

@@ -45,8 +45,8 @@ class SoakTest {
     @EngineTest
     void memoryIsFlatNoArrayStaysOpenAndNoValueIsWrong(Engine engine, @TempDir Path folder) throws Exception {
         try (SoakActivity sharing = new SoakSharing(engine);
-                SoakActivity saving = new SoakSaving(engine, folder);
-                SoakActivity predicting = new SoakPredicting(engine)) {
+                SoakActivity saving = SoakEachModel.saving(engine, folder);
+                SoakActivity predicting = SoakEachModel.predicting(engine)) {
             List<SoakActivity> activities = List.of(sharing, saving, predicting);
             int before = openArrays(activities);
             SoakMemory memory = soak(activities);

@@ -2,7 +2,6 @@ package io.github.djlpositional;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
@@ -19,6 +18,7 @@ import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
 import java.util.function.Supplier;
+import java.util.stream.LongStream;
 
 /** At least one of every block of the library, small, and with settings that are not the defaults. */
 @SuppressWarnings("ImmutableEnumChecker") // neither a shape nor a supplier is changed
@@ -166,10 +166,21 @@ public enum TestBlocks {
         return input;
     }
 
-    /** Ones of that shape, a new array. */
-    public NDArray ones(NDManager manager) {
+    /**
+     * Numbers of that shape, a new array: 0 to 6 and again, as they are where they are ids, else in eighths. The answer to tokens
+     * all alike would be the same whatever an attention's queries and keys, and to ids of padding alone whatever the table.
+     */
+    public NDArray numbers(NDManager manager) {
         boolean isIds = input.dimension() == 2;
-        return manager.ones(input, isIds ? DataType.INT64 : DataType.FLOAT32);
+        long[] ids = LongStream.range(0, input.size()).map(i -> i % 7).toArray();
+        if (isIds) {
+            return manager.create(ids, input);
+        }
+        float[] reals = new float[ids.length];
+        for (int i = 0; i < reals.length; i++) {
+            reals[i] = ids[i] / 8f;
+        }
+        return manager.create(reals, input);
     }
 
     /** A new block. */

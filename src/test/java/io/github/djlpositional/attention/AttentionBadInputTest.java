@@ -14,13 +14,10 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.math.RotaryScaling;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
 import java.util.Arrays;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -305,13 +302,11 @@ class AttentionBadInputTest {
     void filesOfOtherSettingsOrDamaged(Engine engine, NDManager manager) throws Exception {
         for (Kind kind : Kind.values()) {
             MultiHeadAttentionBlock block = initialized(manager, kind.attention(2));
-            ByteArrayOutputStream file = new ByteArrayOutputStream();
-            block.saveParameters(new DataOutputStream(file));
-            byte[] bytes = file.toByteArray();
+            byte[] bytes = BlockBytes.saved(block);
             // a block of other settings
             MultiHeadAttentionBlock causal = kind.attention(2).optCausal(true).build();
             assertThatExceptionOfType(MalformedModelException.class)
-                    .isThrownBy(() -> load(manager, causal, bytes))
+                    .isThrownBy(() -> BlockBytes.load(manager, causal, bytes))
                     .withMessageContaining("build the block with the saved settings");
             assertThat(causal.isInitialized()).isFalse();
             // a file that ends too soon
@@ -320,14 +315,10 @@ class AttentionBadInputTest {
                 MultiHeadAttentionBlock fresh = kind.attention(2).build();
                 assertThatExceptionOfType(Exception.class)
                         .as("%s %s cut to %d of %d", engine.getEngineName(), kind, length, bytes.length)
-                        .isThrownBy(() -> load(manager, fresh, cut))
+                        .isThrownBy(() -> BlockBytes.load(manager, fresh, cut))
                         .matches(e -> e instanceof MalformedModelException || e instanceof IOException);
                 assertThat(fresh.isInitialized()).isFalse();
             }
         }
-    }
-
-    private static void load(NDManager manager, Block block, byte[] bytes) throws Exception {
-        block.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(bytes)));
     }
 }

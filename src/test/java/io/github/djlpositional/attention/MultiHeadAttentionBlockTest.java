@@ -20,15 +20,12 @@ import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.Pair;
 import ai.djl.util.PairList;
+import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.ResidentMemory;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -367,13 +364,12 @@ class MultiHeadAttentionBlockTest {
                 }
                 assertThat(cache.getLength()).isEqualTo(9);
             }
-            ByteArrayOutputStream file = new ByteArrayOutputStream();
-            block.saveParameters(new DataOutputStream(file));
+            byte[] file = BlockBytes.saved(block);
             MultiHeadAttentionBlock loaded =
                     kind.attention(HEADS).optCausal(true).build();
             try (NDScope scope = new NDScope()) {
                 scope.suppressNotUsedWarning();
-                loaded.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file.toByteArray())));
+                BlockBytes.load(manager, loaded, file);
             }
             assertThat(Forward.infer(manager, loaded, x).toFloatArray())
                     .isEqualTo(Forward.infer(manager, block, x).toFloatArray());
@@ -487,10 +483,9 @@ class MultiHeadAttentionBlockTest {
             MultiHeadAttentionBlock block =
                     filled(manager, kind.attention(HEADS).build(), DataType.FLOAT32);
             NDArray x = numbers(manager, 7, DataType.FLOAT32, 2, 6, SIZE);
-            ByteArrayOutputStream file = new ByteArrayOutputStream();
-            block.saveParameters(new DataOutputStream(file));
+            byte[] file = BlockBytes.saved(block);
             MultiHeadAttentionBlock loaded = kind.attention(HEADS).build();
-            loaded.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file.toByteArray())));
+            BlockBytes.load(manager, loaded, file);
             assertThat(Forward.infer(manager, loaded, x).toFloatArray())
                     .as("%s", kind)
                     .isEqualTo(Forward.infer(manager, block, x).toFloatArray());

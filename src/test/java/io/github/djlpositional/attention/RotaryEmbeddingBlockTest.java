@@ -17,15 +17,12 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
+import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.Goldens;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.List;
@@ -278,27 +275,21 @@ class RotaryEmbeddingBlockTest {
 
     @EngineTest
     void aFileWithoutAScalingIsExtendedByAny(NDManager manager) throws Exception {
-        ByteArrayOutputStream plain = new ByteArrayOutputStream();
         RotaryEmbeddingBlock trained = builder().optMaxSequenceLength(8).build();
         trained.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8, 16));
-        trained.saveParameters(new DataOutputStream(plain));
+        byte[] plain = BlockBytes.saved(trained);
         RotaryEmbeddingBlock longer =
                 builder().optScaling(RotaryScaling.yarn(4, 8)).build();
-        load(manager, longer, plain);
+        BlockBytes.load(manager, longer, plain);
         assertThat(longer.isInitialized()).isTrue();
-        ByteArrayOutputStream scaled = new ByteArrayOutputStream();
-        longer.saveParameters(new DataOutputStream(scaled));
-        load(manager, builder().optScaling(RotaryScaling.yarn(4, 8)).build(), scaled);
+        byte[] scaled = BlockBytes.saved(longer);
+        BlockBytes.load(manager, builder().optScaling(RotaryScaling.yarn(4, 8)).build(), scaled);
         for (RotaryScaling other : new RotaryScaling[] {RotaryScaling.none(), RotaryScaling.yarn(8, 8)}) {
             assertThatExceptionOfType(MalformedModelException.class)
-                    .isThrownBy(() -> load(manager, builder().optScaling(other).build(), scaled))
+                    .isThrownBy(() ->
+                            BlockBytes.load(manager, builder().optScaling(other).build(), scaled))
                     .withMessageContaining("scaling=yarn(4, originalLength=8");
         }
-    }
-
-    private static void load(NDManager manager, RotaryEmbeddingBlock block, ByteArrayOutputStream file)
-            throws Exception {
-        block.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(file.toByteArray())));
     }
 
     @EngineTest

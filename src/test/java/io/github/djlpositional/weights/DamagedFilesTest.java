@@ -12,7 +12,6 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Map;
 import java.util.zip.ZipEntry;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -25,19 +24,6 @@ class DamagedFilesTest {
 
     @TempDir
     private Path folder;
-
-    /** Opens a file and loads all tables of floats that it lists, of up to a thousand numbers. */
-    private void loadAll(NDManager manager, byte... bytes) throws Exception {
-        WeightFile file = WeightFile.open(Files.write(folder.resolve("model"), bytes));
-        WeightLoader loader = WeightLoader.of(file);
-        for (Map.Entry<String, TensorInfo> tensor : file.getTensors().entrySet()) {
-            long[] shape = tensor.getValue().shape().getShape();
-            double size = Arrays.stream(shape).asDoubleStream().reduce(1, (a, b) -> a * b);
-            long[] bounded = size > 0 && size < 1000 ? shape : new long[] {1};
-            loader.table(tensor.getKey(), Weights.parameter(manager, DataType.FLOAT64, bounded));
-        }
-        loader.load();
-    }
 
     @ParameterizedTest
     @ValueSource(strings = {"gpt2.npz", "roberta.npz", "versions.npz", "zip64.npz", "streamed.npz", "bert.safetensors"})
@@ -73,7 +59,7 @@ class DamagedFilesTest {
             byte[] damaged = whole.clone();
             damaged[at] ^= (byte) Integer.decode(mask).intValue();
             try (NDManager manager = NDManager.newBaseManager()) {
-                loadAll(manager, damaged);
+                Weights.loadAll(manager, Files.write(folder.resolve("model"), damaged));
             } catch (MalformedModelException | IllegalArgumentException e) {
                 assertThat(e.getMessage())
                         .as("byte %s", at)
@@ -101,7 +87,7 @@ class DamagedFilesTest {
                 byte[] damaged = whole.clone();
                 damaged[bit / 8] ^= (byte) (1 << bit % 8);
                 try (NDManager manager = NDManager.newBaseManager()) {
-                    loadAll(manager, damaged);
+                    Weights.loadAll(manager, Files.write(folder.resolve("model"), damaged));
                     assertThat(method).isEqualTo(ZipEntry.DEFLATED);
                     assertThat(bit).isGreaterThan(8 * (end - 1));
                 } catch (MalformedModelException | IllegalArgumentException e) {

@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.DataType;
-import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.Damage;
 import io.github.djlpositional.Ordeal;
 import io.github.djlpositional.RandomCases;
@@ -36,22 +34,6 @@ class FuzzWeightFilesTest {
     @TempDir
     private Path folder;
 
-    /** Each of up to a thousand numbers is loaded into a parameter of its shape. */
-    private void loadAll(NDManager manager, Path path) throws Exception {
-        WeightFile file = WeightFile.open(path);
-        WeightLoader loader = WeightLoader.of(file);
-        for (Map.Entry<String, TensorInfo> tensor : file.getTensors().entrySet()) {
-            Shape shape = tensor.getValue().shape();
-            double size = 1;
-            for (long axis : shape.getShape()) {
-                size *= axis;
-            }
-            long[] bounded = size > 0 && size < 1000 ? shape.getShape() : new long[] {1};
-            loader.table(tensor.getKey(), Weights.parameter(manager, DataType.FLOAT64, bounded));
-        }
-        loader.load();
-    }
-
     @Test
     void damageIsRefusedOrHarmless() throws Exception {
         Map<String, byte[]> files = new LinkedHashMap<>();
@@ -62,7 +44,7 @@ class FuzzWeightFilesTest {
             byte[] damaged = Damage.of(random, files.get(RandomCases.one(random, FILES)));
             Path path = Files.write(folder.resolve("model"), damaged);
             try (NDManager manager = NDManager.newBaseManager()) {
-                Exception refusal = LOADING.refusal(damaged.length, 0, () -> loadAll(manager, path));
+                Exception refusal = LOADING.refusal(damaged.length, 0, () -> Weights.loadAll(manager, path));
                 if (refusal != null) {
                     assertThat(refusal).message().contains(": allowed ");
                 }

@@ -14,16 +14,13 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
+import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.RelativePositionBiasBlock;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
@@ -148,15 +145,14 @@ class WeightLoaderTest {
     void aModelThatWasSavedAfterwardsHasTheTables(NDManager manager) throws Exception {
         InputEmbeddingBlock input = initialized(manager, builder());
         loadBert(input);
-        ByteArrayOutputStream saved = new ByteArrayOutputStream();
-        input.saveParameters(new DataOutputStream(saved));
+        byte[] saved = BlockBytes.saved(input);
         Block again = builder()
                 .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
                         .setEmbeddingSize(6)
                         .optMaxSequenceLength(8)
                         .build())
                 .build();
-        again.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(saved.toByteArray())));
+        BlockBytes.load(manager, again, saved);
         NDArray ids = manager.create(IDS);
         assertThat(Forward.infer(manager, again, ids).toFloatArray())
                 .isEqualTo(Forward.infer(manager, input, ids).toFloatArray());
@@ -164,10 +160,9 @@ class WeightLoaderTest {
 
     @EngineTest
     void aModelThatWasLoadedTakesTablesToo(NDManager manager) throws Exception {
-        ByteArrayOutputStream saved = new ByteArrayOutputStream();
-        initialized(manager, builder()).saveParameters(new DataOutputStream(saved));
+        byte[] saved = BlockBytes.saved(initialized(manager, builder()));
         InputEmbeddingBlock input = builder().build();
-        input.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(saved.toByteArray())));
+        BlockBytes.load(manager, input, saved);
         loadBert(input);
         assertThat(Forward.infer(manager, input, manager.create(IDS)).toFloatArray())
                 .containsExactly(Weights.expectedFloats("bert"), within(SUM));

@@ -14,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Map;
 
 /** The files that {@code src/test/python/make_weights.py} made with torch and numpy, and what these expect of them. */
 final class Weights {
@@ -68,6 +69,19 @@ final class Weights {
                 .build();
         parameter.initialize(manager, type);
         return parameter;
+    }
+
+    /** Opens a file and loads each table that it lists, of up to a thousand numbers, into a parameter of its shape. */
+    static void loadAll(NDManager manager, Path path) throws Exception {
+        WeightFile file = WeightFile.open(path);
+        WeightLoader loader = WeightLoader.of(file);
+        for (Map.Entry<String, TensorInfo> tensor : file.getTensors().entrySet()) {
+            long[] shape = tensor.getValue().shape().getShape();
+            double size = Arrays.stream(shape).asDoubleStream().reduce(1, (a, b) -> a * b);
+            long[] bounded = size > 0 && size < 1000 ? shape : new long[] {1};
+            loader.table(tensor.getKey(), parameter(manager, DataType.FLOAT64, bounded));
+        }
+        loader.load();
     }
 
     /** A parameter without an array. */
