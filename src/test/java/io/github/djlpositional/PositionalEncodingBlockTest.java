@@ -588,4 +588,22 @@ class PositionalEncodingBlockTest {
                     .isEqualTo(new Shape(3, 0, 4));
         }
     }
+
+    /** Of many positions the least and the greatest are asked for, of few all are read: the table grows to the same. */
+    @EngineTest
+    void extendsItselfToTheGreatestOfManyPositions(NDManager manager) {
+        for (int count : new int[] {64, 65, 100}) {
+            for (DataType type : new DataType[] {DataType.INT64, DataType.INT32, DataType.UINT8}) {
+                PositionalEncodingBlock block = PositionalEncodingBlock.builder()
+                        .setEmbeddingSize(4)
+                        .optMaxSequenceLength(2)
+                        .optAutoExtend(true)
+                        .build();
+                NDArray positions = manager.arange(0, count, 1).toType(type, false);
+                assertThat(block.encode(positions).toFloatArray())
+                        .isEqualTo(SinusoidalEncoding.vaswani(4).table(0, count));
+                assertThat(block.getMaxSequenceLength()).isEqualTo(count);
+            }
+        }
+    }
 }

@@ -54,4 +54,21 @@ class SoakArraysTest {
             assertThat(manager.getManagedArrays()).hasSize(before);
         }
     }
+
+    /** What is read to check its range is converted before, where it is of another type. */
+    @EngineTest
+    void checkingOtherTypesLeavesNothing(NDManager manager) {
+        PositionalEncodingBlock block =
+                PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
+        for (DataType type : new DataType[] {DataType.INT32, DataType.INT8, DataType.FLOAT32, DataType.FLOAT16}) {
+            try (NDArray few = manager.zeros(new Shape(3)).toType(type, true);
+                    NDArray many = manager.zeros(new Shape(100)).toType(type, true)) {
+                block.encode(few).close();
+                int before = manager.getManagedArrays().size();
+                block.encode(few).close();
+                block.encode(many).close();
+                assertThat(manager.getManagedArrays()).as("%s", type).hasSize(before);
+            }
+        }
+    }
 }
