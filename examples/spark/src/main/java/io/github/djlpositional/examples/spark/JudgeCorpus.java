@@ -12,6 +12,11 @@ import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.io.LongWritable;
+import org.apache.hadoop.io.Text;
+import org.apache.hadoop.mapred.FileInputFormat;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.TextInputFormat;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaRDD;
@@ -178,11 +183,21 @@ public final class JudgeCorpus implements Callable<Integer> {
                                 .map(words -> String.join(" ", words))
                                 .toList(),
                         parts)
-                : spark.textFile(String.join(",", inputs), parts);
+                : lines(spark, parts);
         // numbered before anything is left out: the number is the line's, whatever the parts are
         return lines.zipWithIndex()
                 .map(line -> new NumberedSentence(line._2(), line._1()))
                 .filter(line -> !Words.of(line.sentence()).isEmpty());
+    }
+
+    /** The lines of all files. Not with {@code textFile}, which would split a path at its commas. */
+    private JavaRDD<String> lines(JavaSparkContext spark, int parts) {
+        JobConf files = new JobConf(spark.hadoopConfiguration());
+        FileInputFormat.setInputPaths(
+                files, inputs.stream().map(org.apache.hadoop.fs.Path::new).toArray(org.apache.hadoop.fs.Path[]::new));
+        return spark.hadoopRDD(files, TextInputFormat.class, LongWritable.class, Text.class, parts)
+                // copied: Hadoop reads every line into the same object
+                .map(line -> line._2().toString());
     }
 
     private static void requireThere(String input, Configuration hadoop) {
