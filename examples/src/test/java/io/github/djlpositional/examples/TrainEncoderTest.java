@@ -110,11 +110,12 @@ class TrainEncoderTest {
         trainSmall("PyTorch", "--encoding", "sinusoidal");
         InputStream before = System.in;
         try {
-            System.setIn(new ByteArrayInputStream(
-                    "a person who writes books\n\nbooks who a writes person\n".getBytes(Charset.defaultCharset())));
+            System.setIn(new ByteArrayInputStream("a person who writes books\n\n---\nbooks who a writes person\n"
+                    .getBytes(Charset.defaultCharset())));
             Run run = run("judge", "--model", folder.toString());
+            assertThat(run.err()).isEmpty();
             assertThat(run.status()).isZero();
-            assertThat(run.out().lines()).hasSize(2);
+            assertThat(run.out().lines()).as("a line without a word is none").hasSize(2);
         } finally {
             System.setIn(before);
         }
