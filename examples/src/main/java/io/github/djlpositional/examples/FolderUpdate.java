@@ -2,10 +2,14 @@ package io.github.djlpositional.examples;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.FileChannel;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -55,6 +59,7 @@ public final class FolderUpdate {
             for (Path file : filesIn(writing)) {
                 force(file);
             }
+            forceEntries(writing);
             isWritten = true;
         } finally {
             if (!isWritten) {
@@ -63,6 +68,7 @@ public final class FolderUpdate {
             }
         }
         Files.move(writing, folder.resolve(WRITTEN), StandardCopyOption.ATOMIC_MOVE);
+        forceEntries(folder);
         finish(folder);
     }
 
@@ -81,6 +87,7 @@ public final class FolderUpdate {
             for (Path file : filesIn(written)) {
                 Files.move(file, folder.resolve(file.getFileName()), StandardCopyOption.ATOMIC_MOVE);
             }
+            forceEntries(folder);
             Files.delete(written);
         } catch (NoSuchFileException e) {
             if (Files.exists(written)) {
@@ -94,6 +101,29 @@ public final class FolderUpdate {
     private static void force(Path file) throws IOException {
         try (RandomAccessFile open = new RandomAccessFile(file.toFile(), "rw")) {
             open.getFD().sync();
+        }
+    }
+
+    /** The names in a folder, likewise: a file's bytes may be on the disk before the entry that leads to them. */
+    private static void forceEntries(Path folder) throws IOException {
+        boolean wasInterrupted = Thread.interrupted();
+        boolean isForced = false;
+        try {
+            while (!isForced) {
+                try (FileChannel entries = FileChannel.open(folder, StandardOpenOption.READ)) {
+                    entries.force(true);
+                    isForced = true;
+                } catch (ClosedByInterruptException e) {
+                    wasInterrupted |= Thread.interrupted();
+                } catch (AccessDeniedException e) {
+                    // Windows opens no folder
+                    isForced = true;
+                }
+            }
+        } finally {
+            if (wasInterrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
