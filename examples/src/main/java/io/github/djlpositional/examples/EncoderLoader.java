@@ -49,7 +49,8 @@ public final class EncoderLoader {
         try {
             Path files = Utils.getNestedModelDir(folder);
             boolean embeds = answers == Judgement.class;
-            model.setBlock(new TransformerEncoder(EncoderFolder.readIntact(files), embeds));
+            model.setBlock(
+                    new TransformerEncoder(EncoderFolder.readIntact(files).spec(), embeds));
             EncoderFolder.loadParameters(files, model);
             Translator<String, O> translator = new WordOrderTranslatorFactory()
                     .newInstance(String.class, answers, model, Map.of(EncoderBlockFactory.EMBEDDING, embeds));

@@ -1,6 +1,5 @@
 package io.github.djlpositional.examples;
 
-import ai.djl.MalformedModelException;
 import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
 import ai.djl.repository.zoo.ZooModel;
@@ -128,7 +127,7 @@ final class ServeUnderLoad implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws IOException, MalformedModelException, TranslateException, InterruptedException {
+    public Integer call() throws IOException, TranslateException, InterruptedException {
         requireAtLeastOne("--threads", threads);
         requireAtLeastOne("--clients", clients);
         requireAtLeastOne("--batch", largestBatch);
@@ -137,7 +136,7 @@ final class ServeUnderLoad implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         try (ZooModel<String, Judgement> model =
                 EncoderLoader.load(folder, engine, engineOptions.deviceOf(engine), Judgement.class)) {
-            EncoderSpec sizes = EncoderFolder.readSpec(model.getModelPath());
+            EncoderSpec sizes = ((TransformerEncoder) model.getBlock()).spec();
             JudgementDifference allowed = allowed(tolerance == null ? tolerance(sizes) : tolerance);
             List<LoadClients.Known> known = answeredOneByOne(model, sizes.maxWords());
             out.printf(

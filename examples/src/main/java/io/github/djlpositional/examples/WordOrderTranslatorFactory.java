@@ -55,12 +55,13 @@ public final class WordOrderTranslatorFactory implements TranslatorFactory, Seri
         }
         Path folder = model.getModelPath();
         try {
-            EncoderSpec spec = EncoderFolder.readSpec(folder);
-            Vocabulary vocabulary = EncoderFolder.readVocabulary(folder, spec);
+            EncoderProperties saved = EncoderProperties.read(folder);
+            Vocabulary vocabulary = EncoderFolder.readVocabulary(folder, saved);
+            int maxWords = saved.spec().maxWords();
             return (Translator<I, O>)
                     (embeds
-                            ? new JudgementTranslator(vocabulary, spec.maxWords())
-                            : new WordOrderTranslator(vocabulary, spec.maxWords()));
+                            ? new JudgementTranslator(vocabulary, maxWords)
+                            : new WordOrderTranslator(vocabulary, maxWords));
         } catch (IOException | MalformedModelException e) {
             throw new TranslateException("model folder '" + folder + "' cannot be read: " + e.getMessage(), e);
         }
