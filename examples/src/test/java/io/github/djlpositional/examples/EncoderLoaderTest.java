@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.Device;
 import ai.djl.engine.Engine;
+import ai.djl.engine.EngineException;
 import ai.djl.inference.Predictor;
 import ai.djl.modality.Classifications;
 import ai.djl.ndarray.NDList;
@@ -107,6 +108,23 @@ class EncoderLoaderTest {
                     .hasMessage("the argument embedding is null for String to Judgement:"
                             + " allowed is true for Judgement alone; set it in the Criteria with optArgument");
         }
+    }
+
+    @Test
+    void otherAnswersAreRefused() {
+        Engines.assumeAvailable("PyTorch");
+        assertThatThrownBy(() -> EncoderLoader.load(folder, Engine.getEngine("PyTorch"), Device.cpu(), Integer.class))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("java.lang.String to java.lang.Integer:"
+                        + " allowed is String to Classifications or Judgement; ask for one of these");
+    }
+
+    @Test
+    void deviceThatIsNotThereIsNoFaultOfTheFolder() {
+        SmallEncoder.saveTo(folder, "PyTorch");
+        assertThatThrownBy(() ->
+                        EncoderLoader.load(folder, Engine.getEngine("PyTorch"), Device.gpu(77), Classifications.class))
+                .isInstanceOf(EngineException.class);
     }
 
     @Test
