@@ -83,7 +83,8 @@ final class CompareEncodings implements Callable<Integer> {
     @Option(
             names = "--quick",
             description =
-                    "Few sentences, small encoders and one epoch, whatever else is asked for: shows that everything runs, and says nothing about the encodings.")
+                    "Few sentences, small encoders and one epoch, whatever else is asked for: shows that everything"
+                            + " runs, and says nothing about the encodings.")
     private boolean quick;
 
     @Option(
@@ -121,10 +122,10 @@ final class CompareEncodings implements Callable<Integer> {
         Vocabulary vocabulary = Vocabulary.mostFrequent(training, trainingOptions.vocabularySize());
         Map<LengthClass, WordOrderDataset> measuring = new EnumMap<>(LengthClass.class);
         PrintWriter out = spec.commandLine().getOut();
-        out.printf("%,d definitions of at most %d words to learn from%n", training.size(), TRAINED_WORDS);
+        out.printf(Locale.ROOT, "%,d definitions of at most %d words to learn from%n", training.size(), TRAINED_WORDS);
         for (LengthClass length : LengthClass.values()) {
             List<List<String>> others = length.heldOut(sentences, training, heldOut);
-            out.printf("%,d of %s words held out%n", others.size(), length);
+            out.printf(Locale.ROOT, "%,d of %s words held out%n", others.size(), length);
             measuring.put(length, trainingOptions.dataset(vocabulary, others, 1, false));
         }
         out.flush();

@@ -236,8 +236,11 @@ final class ServeUnderLoad implements Callable<Integer> {
             report.printAll(elapsed / NANOS_PER_SECOND, memory);
         }
         out.printf(
+                Locale.ROOT,
                 "%nWrong answers: %d; the greatest differences are %s, allowed are %s.%n",
-                asking.wrong(), asking.greatestDifference(), allowed);
+                asking.wrong(),
+                asking.greatestDifference(),
+                allowed);
         out.printf("Resident memory over the second half: %s.%n", memory.growth());
         out.flush();
         if (asking.wrong() > 0) {

@@ -160,6 +160,7 @@ public final class TrainEncoder implements Callable<Integer> {
         List<List<String>> measuring = sentences.subList(glosses, glosses + heldOut);
         Vocabulary vocabulary = Vocabulary.mostFrequent(training, trainingOptions.vocabularySize());
         out.printf(
+                Locale.ROOT,
                 "%,d definitions from WordNet to learn from, %,d others held out; %,d token ids; %s %s on %s%n",
                 training.size(),
                 measuring.size(),
@@ -246,7 +247,10 @@ public final class TrainEncoder implements Callable<Integer> {
                 throw new IllegalStateException("the saved model gives other answers than the trained one");
             }
             out.printf(
-                    "%nSaved to %s; loaded again, it gives the same answers to %d sentences.%n%n", folder, some.size());
+                    Locale.ROOT,
+                    "%nSaved to %s; loaded again, it gives the same answers to %d sentences.%n%n",
+                    folder,
+                    some.size());
             JudgeSentences.print(out, SENTENCES, loaded.judge(SENTENCES));
         }
     }

@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
@@ -88,6 +89,22 @@ class TrainEncoderTest {
         Run judged = run("judge", "--engine", engine, "--model", folder.toString(), "a person who writes books");
         assertThat(judged.status()).isZero();
         assertThat(run.out()).contains(judged.out().strip());
+    }
+
+    @Test
+    void numbersHaveTheSameFormInEveryCountry() {
+        Locale before = Locale.getDefault();
+        Run run;
+        try {
+            // with other digits than these
+            Locale.setDefault(Locale.forLanguageTag("ar-u-nu-arab"));
+            run = trainSmall("PyTorch", "--encoding", "sinusoidal");
+        } finally {
+            Locale.setDefault(before);
+        }
+        assertThat(run.out())
+                .contains("400 definitions from WordNet to learn from, 50 others held out; 300 token ids; ")
+                .contains("the same answers to 50 sentences");
     }
 
     @ParameterizedTest
