@@ -20,7 +20,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "benchmarks",
         mixinStandardHelpOptions = true,
-        version = "djl-positional benchmarks 0.1.0",
+        versionProvider = BenchmarksVersion.class,
         sortOptions = false,
         description = "Measure this library beside what a user would pick instead.")
 public final class Benchmarks implements Callable<Integer> {

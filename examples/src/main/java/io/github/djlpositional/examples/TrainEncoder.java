@@ -30,7 +30,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "train-encoder",
         mixinStandardHelpOptions = true,
-        version = "djl-positional examples 0.1.0",
+        versionProvider = ExamplesVersion.class,
         subcommands = {JudgeSentences.class, CompareEncodings.class, ServeUnderLoad.class},
         sortOptions = false,
         description = {

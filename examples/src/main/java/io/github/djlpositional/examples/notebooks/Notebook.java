@@ -1,5 +1,6 @@
 package io.github.djlpositional.examples.notebooks;
 
+import io.github.djlpositional.examples.ExamplesVersion;
 import io.github.djlpositional.examples.HeadlessDrawing;
 import io.github.djlpositional.examples.UserError;
 import java.io.IOException;
@@ -55,7 +56,7 @@ public final class Notebook {
     }
 
     /** The options of every notebook. */
-    @Command(mixinStandardHelpOptions = true, version = "djl-positional examples 0.1.0")
+    @Command(mixinStandardHelpOptions = true, versionProvider = ExamplesVersion.class)
     private static final class Run implements Runnable {
         private final Page page;
 

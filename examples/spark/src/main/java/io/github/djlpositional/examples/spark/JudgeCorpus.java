@@ -1,5 +1,6 @@
 package io.github.djlpositional.examples.spark;
 
+import io.github.djlpositional.examples.ExamplesVersion;
 import io.github.djlpositional.examples.Glosses;
 import io.github.djlpositional.examples.UserError;
 import io.github.djlpositional.examples.Words;
@@ -39,7 +40,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "judge-corpus",
         mixinStandardHelpOptions = true,
-        version = "djl-positional examples 0.1.0",
+        versionProvider = ExamplesVersion.class,
         sortOptions = false,
         description = {
             "Judge with a saved model whether the words of each sentence of a corpus are in order,",

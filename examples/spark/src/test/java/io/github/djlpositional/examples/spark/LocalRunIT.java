@@ -213,6 +213,14 @@ class LocalRunIT {
     }
 
     @Test
+    void saysWhichVersionItIs() throws Exception {
+        try (JavaProcess process = run("version", "--version")) {
+            assertThat(process.await()).isZero();
+            assertThat(process.output()).matches("djl-positional examples \\d+\\.\\d+\\.\\d+\\S*\\s+");
+        }
+    }
+
+    @Test
     void jarOpensWhatThisVersionOfSparkOpens() throws IOException {
         List<String> opened = new ArrayList<>();
         Matcher option =
