@@ -135,7 +135,7 @@ final class CompareEncodings implements Callable<Integer> {
         for (int seed = 1; seed <= seeds; seed++) {
             for (Encoding encoding : encodings) {
                 EncoderSpec sizes = trainingOptions.spec(encoding, vocabulary.size(), LengthClass.MUCH_LONGER.most());
-                try (Model model = SavedEncoder.newModel(engine, device)) {
+                try (Model model = EncoderFolder.newModel(engine, device)) {
                     runs.add(run(
                             sizes,
                             seed,
@@ -163,7 +163,7 @@ final class CompareEncodings implements Callable<Integer> {
         for (Encoding encoding : encodings) {
             EncoderSpec sizes = trainingOptions.spec(encoding, vocabulary.size(), LengthClass.MUCH_LONGER.most());
             WordOrderDataset sentences = trainingOptions.dataset(vocabulary, few, 1, false);
-            try (Model model = SavedEncoder.newModel(engine, device)) {
+            try (Model model = EncoderFolder.newModel(engine, device)) {
                 new EncoderTraining(engine, device, 1, 1, 0.001f).train(sizes, sentences, model);
                 Evaluation.of(model, sentences);
             }

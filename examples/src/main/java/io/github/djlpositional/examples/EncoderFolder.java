@@ -1,7 +1,9 @@
 package io.github.djlpositional.examples;
 
+import ai.djl.Device;
 import ai.djl.MalformedModelException;
 import ai.djl.Model;
+import ai.djl.engine.Engine;
 import java.io.IOException;
 import java.io.Writer;
 import java.nio.charset.CharacterCodingException;
@@ -20,7 +22,7 @@ import java.util.Properties;
 final class EncoderFolder {
 
     /** What DJL calls the model. */
-    static final String MODEL = "encoder";
+    private static final String MODEL = "encoder";
 
     private static final String PARAMETERS = MODEL + "-0000.params";
     private static final String WORDS = "vocabulary.txt";
@@ -30,6 +32,11 @@ final class EncoderFolder {
     private static final Map<String, String> SAVED_EPOCH = Map.of("epoch", "0");
 
     private EncoderFolder() {}
+
+    /** A model without weights, to be trained and saved, or loaded. */
+    static Model newModel(Engine engine, Device device) {
+        return Model.newInstance(MODEL, device, engine.getEngineName());
+    }
 
     /** Makes the folder, so that what cannot be saved is known before it is trained. */
     static void prepare(Path folder) {

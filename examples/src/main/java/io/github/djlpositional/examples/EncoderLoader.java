@@ -50,7 +50,7 @@ public final class EncoderLoader {
         EncoderFolder.requireThere(folder);
         // not with DJL's Criteria: it would split a path at its commas, and do what a stranger's serving.properties
         // says
-        Model model = SavedEncoder.newModel(engine, device);
+        Model model = EncoderFolder.newModel(engine, device);
         try {
             Path files = Utils.getNestedModelDir(folder);
             boolean embeds = answers == Judgement.class;

@@ -28,11 +28,6 @@ final class SavedEncoder implements AutoCloseable {
         predictor = model.newPredictor(translator);
     }
 
-    /** A model without weights, to be trained and saved, or loaded. */
-    static Model newModel(Engine engine, Device device) {
-        return Model.newInstance(EncoderFolder.MODEL, device, engine.getEngineName());
-    }
-
     /** Gives a trained model a judge's face; closing this closes the model. */
     static SavedEncoder of(Model trained, EncoderSpec spec, Vocabulary vocabulary) {
         return new SavedEncoder(trained, new WordOrderTranslator(vocabulary, spec.maxWords()));

@@ -176,7 +176,7 @@ public final class TrainEncoder implements Callable<Integer> {
             EncoderSpec sizes = trainingOptions.spec(encoding, vocabulary.size(), maxWords);
             out.printf("%nPositions: %s%n", encoding);
             out.flush();
-            try (Model model = SavedEncoder.newModel(engine, device)) {
+            try (Model model = EncoderFolder.newModel(engine, device)) {
                 results.add(train(
                         engine,
                         device,
