@@ -88,16 +88,7 @@ public final class Notebook {
     /** Runs a notebook as a program. */
     static void main(Page page, Class<?> program, String... args) {
         System.setProperty("OPT_OUT_TRACKING", "true");
-        CommandLine line = new CommandLine(new Run(page))
-                .setCommandName(program.getSimpleName())
-                .setExecutionExceptionHandler((error, command, result) -> {
-                    if (error instanceof UserError) {
-                        command.getErr().println("error: " + error.getMessage());
-                    } else {
-                        error.printStackTrace(command.getErr());
-                    }
-                    return CommandLine.ExitCode.SOFTWARE;
-                });
+        CommandLine line = UserError.inOneLine(new CommandLine(new Run(page)).setCommandName(program.getSimpleName()));
         System.exit(line.execute(args));
     }
 
