@@ -102,9 +102,9 @@ final class CompareEncodings implements Callable<Integer> {
             trainingOptions.beQuick();
         }
         trainingOptions.require();
-        trainingOptions.requireAtLeast("--glosses", glosses, 1);
-        trainingOptions.requireAtLeast("--held-out", heldOut, 1);
-        trainingOptions.requireAtLeast("--seeds", seeds, 1);
+        OptionChecks.requireAtLeast(spec, "--glosses", glosses, 1);
+        OptionChecks.requireAtLeast(spec, "--held-out", heldOut, 1);
+        OptionChecks.requireAtLeast(spec, "--seeds", seeds, 1);
         Engine engine = engineOptions.startEngine();
         Device device = engineOptions.deviceOf(engine);
         ComparisonFiles files = new ComparisonFiles(folder);

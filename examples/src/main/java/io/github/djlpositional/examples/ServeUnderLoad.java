@@ -19,7 +19,6 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
@@ -128,9 +127,9 @@ final class ServeUnderLoad implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, TranslateException, InterruptedException {
-        requireAtLeastOne("--threads", threads);
-        requireAtLeastOne("--clients", clients);
-        requireAtLeastOne("--batch", largestBatch);
+        OptionChecks.requireAtLeast(spec, "--threads", threads, 1);
+        OptionChecks.requireAtLeast(spec, "--clients", clients, 1);
+        OptionChecks.requireAtLeast(spec, "--batch", largestBatch, 1);
         EncoderLoader.useOneThreadForEachForward();
         Engine engine = engineOptions.startEngine();
         PrintWriter out = spec.commandLine().getOut();
@@ -183,12 +182,6 @@ final class ServeUnderLoad implements Callable<Integer> {
                     .count();
         }
         return apart / (known.size() * (known.size() - 1) / 2.0);
-    }
-
-    private void requireAtLeastOne(String option, int value) {
-        if (value < 1) {
-            throw new ParameterException(spec.commandLine(), option + " " + value + " is too small: give 1 or more");
-        }
     }
 
     /** What must be answered: what one thread answers to one sentence at a time. */

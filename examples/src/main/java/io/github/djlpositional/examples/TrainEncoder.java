@@ -257,9 +257,9 @@ public final class TrainEncoder implements Callable<Integer> {
 
     private void requireOptions() {
         trainingOptions.require();
-        trainingOptions.requireAtLeast("--glosses", glosses, 1);
-        trainingOptions.requireAtLeast("--held-out", heldOut, 1);
-        trainingOptions.requireAtLeast("--max-words", maxWords, 2);
-        trainingOptions.requireAtMost("--max-words", maxWords, EncoderSpec.MOST_WORDS);
+        OptionChecks.requireAtLeast(spec, "--glosses", glosses, 1);
+        OptionChecks.requireAtLeast(spec, "--held-out", heldOut, 1);
+        OptionChecks.requireAtLeast(spec, "--max-words", maxWords, 2);
+        OptionChecks.requireAtMost(spec, "--max-words", maxWords, EncoderSpec.MOST_WORDS);
     }
 }

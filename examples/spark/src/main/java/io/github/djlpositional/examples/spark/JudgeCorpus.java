@@ -2,6 +2,7 @@ package io.github.djlpositional.examples.spark;
 
 import io.github.djlpositional.examples.ExamplesVersion;
 import io.github.djlpositional.examples.Glosses;
+import io.github.djlpositional.examples.OptionChecks;
 import io.github.djlpositional.examples.UserError;
 import io.github.djlpositional.examples.Words;
 import java.io.IOException;
@@ -28,7 +29,6 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
@@ -120,21 +120,15 @@ public final class JudgeCorpus implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        requireAtLeastOne("--batch", batchSize);
+        OptionChecks.requireAtLeast(spec, "--batch", batchSize, 1);
         if (partitions != null) {
-            requireAtLeastOne("--partitions", partitions);
+            OptionChecks.requireAtLeast(spec, "--partitions", partitions, 1);
         }
         try (SparkSession session =
                 SparkSession.builder().config(configuration()).getOrCreate()) {
             judge(session);
         }
         return 0;
-    }
-
-    private void requireAtLeastOne(String option, int value) {
-        if (value < 1) {
-            throw new ParameterException(spec.commandLine(), option + " " + value + " is too small: give 1 or more");
-        }
     }
 
     private static SparkConf configuration() {
