@@ -32,13 +32,11 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description = {
-            "Train an encoder with each kind of positions on glosses of at most 16 words,",
-            "measure it on others of 5 to 16, 17 to 24 and 25 to 40, and print, save and draw the table."
+            "Train an encoder with each kind of positions on glosses of at most " + LengthClass.TRAINED_WORDS
+                    + " words,",
+            "measure it on others as short, longer and much longer, and print, save and draw the table."
         })
 final class CompareEncodings implements Callable<Integer> {
-
-    /** The sentences that are learned from have at most so many words. */
-    private static final int TRAINED_WORDS = 16;
 
     private static final int WARM_UP_SENTENCES = 2000;
 
@@ -112,17 +110,21 @@ final class CompareEncodings implements Callable<Integer> {
         List<List<String>> sentences = Glosses.read(Integer.MAX_VALUE);
         Collections.shuffle(sentences, new Random(1));
         List<List<String>> training = sentences.stream()
-                .filter(words -> words.size() <= TRAINED_WORDS)
+                .filter(words -> words.size() <= LengthClass.TRAINED_WORDS)
                 .limit(glosses)
                 .toList();
         if (training.size() < glosses) {
-            throw new UserError(glosses + " glosses of at most " + TRAINED_WORDS + " words are more than the "
-                    + training.size() + " that there are: choose fewer with --glosses");
+            throw new UserError(glosses + " glosses of at most " + LengthClass.TRAINED_WORDS
+                    + " words are more than the " + training.size() + " that there are: choose fewer with --glosses");
         }
         Vocabulary vocabulary = Vocabulary.mostFrequent(training, trainingOptions.vocabularySize());
         Map<LengthClass, WordOrderDataset> measuring = new EnumMap<>(LengthClass.class);
         PrintWriter out = spec.commandLine().getOut();
-        out.printf(Locale.ROOT, "%,d definitions of at most %d words to learn from%n", training.size(), TRAINED_WORDS);
+        out.printf(
+                Locale.ROOT,
+                "%,d definitions of at most %d words to learn from%n",
+                training.size(),
+                LengthClass.TRAINED_WORDS);
         for (LengthClass length : LengthClass.values()) {
             List<List<String>> others = length.heldOut(sentences, training, heldOut);
             out.printf(Locale.ROOT, "%,d of %s words held out%n", others.size(), length);
