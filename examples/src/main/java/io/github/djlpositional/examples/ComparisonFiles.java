@@ -31,7 +31,7 @@ final class ComparisonFiles {
     /** Makes the folder, so that what cannot be saved is known before it is computed. */
     ComparisonFiles(Path folder) {
         this.folder = folder;
-        EncoderFolder.prepare(folder);
+        FolderUpdate.prepare(folder);
     }
 
     /** Writes every run that there is until now. */

@@ -37,7 +37,7 @@ final class DynamicBatcher<I, O> implements AutoCloseable {
     private final BlockingQueue<Question<I, O>> waiting = new LinkedBlockingQueue<>();
     private final StartedThreads started;
     private final LongAdder batches = new LongAdder();
-    private final LongAdder asked = new LongAdder();
+    private final LongAdder taken = new LongAdder();
     private final AtomicInteger serving;
     private volatile boolean isClosed;
 
@@ -104,7 +104,7 @@ final class DynamicBatcher<I, O> implements AutoCloseable {
 
     /** What was predicted until now. */
     BatchCount count() {
-        return new BatchCount(batches.sum(), asked.sum());
+        return new BatchCount(batches.sum(), taken.sum());
     }
 
     private void serve(Predictor<I, O> predictor) {
@@ -116,7 +116,7 @@ final class DynamicBatcher<I, O> implements AutoCloseable {
                     batch.add(first);
                     waiting.drainTo(batch, largestBatch - 1);
                     batches.increment();
-                    asked.add(batch.size());
+                    taken.add(batch.size());
                     answer(predictor, batch);
                     batch.clear();
                 }

@@ -38,17 +38,6 @@ final class EncoderFolder {
         return Model.newInstance(MODEL, device, engine.getEngineName());
     }
 
-    /** Makes the folder, so that what cannot be saved is known before it is trained. */
-    static void prepare(Path folder) {
-        try {
-            Files.createDirectories(folder);
-            Files.delete(Files.createTempFile(folder, MODEL, ".tmp"));
-        } catch (IOException e) {
-            throw new UserError(
-                    "output folder '" + folder + "' cannot be written to (" + e + "): name another with --out", e);
-        }
-    }
-
     /**
      * Writes everything, in place of what was saved before; who is killed meanwhile leaves the one or the other.
      *

@@ -41,6 +41,22 @@ public final class FolderUpdate {
     }
 
     /**
+     * Makes a folder for what is yet to be computed, so that what cannot be saved is known before.
+     *
+     * @param folder it may be there
+     * @throws UserError if it cannot be made or written to
+     */
+    public static void prepare(Path folder) {
+        try {
+            Files.createDirectories(folder);
+            Files.delete(Files.createTempFile(folder, "writable", ".tmp"));
+        } catch (IOException e) {
+            throw new UserError(
+                    "output folder '" + folder + "' cannot be written to (" + e + "): name another with --out", e);
+        }
+    }
+
+    /**
      * Replaces files, or adds them. Others stay as they are.
      *
      * @param folder where they belong; it is there

@@ -147,7 +147,7 @@ public final class TrainEncoder implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         Engine engine = engineOptions.startEngine();
         Device device = engineOptions.deviceOf(engine);
-        EncoderFolder.prepare(folder);
+        FolderUpdate.prepare(folder);
         STATE.set(State.TRAINING);
 
         List<List<String>> sentences = Glosses.read(maxWords);
@@ -217,7 +217,7 @@ public final class TrainEncoder implements Callable<Integer> {
                     "%-12s %18.4f %8s%n",
                     result.encoding(),
                     result.accuracy(),
-                    TrainingProgress.shown(result.time()));
+                    MinutesAndSeconds.of(result.time()));
         }
         out.flush();
     }
