@@ -7,9 +7,11 @@ import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
 import ai.djl.modality.Classifications;
+import ai.djl.nn.UninitializedParameterException;
 import ai.djl.repository.zoo.Criteria;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.translate.DeferredTranslatorFactory;
+import ai.djl.translate.TranslateException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -136,7 +138,9 @@ class EncoderFolderTest {
     @Test
     void encoderWithoutParametersDoesNotAnswer() throws Exception {
         append("serving.properties", "option.hasParameter=false\n");
-        assertThatThrownBy(() -> judgedByName(folder)).isInstanceOf(Exception.class);
+        assertThatThrownBy(() -> judgedByName(folder))
+                .isInstanceOf(TranslateException.class)
+                .hasRootCauseInstanceOf(UninitializedParameterException.class);
     }
 
     @Test

@@ -1,7 +1,6 @@
 package io.github.djlpositional.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import ai.djl.Device;
@@ -171,7 +170,7 @@ class LoadByNameTest {
     void refusesParametersThatAreCutOff() throws Exception {
         byte[] parameters = Files.readAllBytes(folder.resolve("encoder-0000.params"));
         Path copy = damagedCopy("encoder-0000.params", Arrays.copyOf(parameters, parameters.length / 2));
-        assertThatExceptionOfType(Exception.class)
-                .isThrownBy(() -> requireJudges(copy.toUri().toString()));
+        Throwable thrown = catchThrowable(() -> requireJudges(copy.toUri().toString()));
+        assertThat(messages(thrown)).contains("encoder-0000.params is cut off or of another model: it has ");
     }
 }
