@@ -136,7 +136,8 @@ final class ServeUnderLoad implements Callable<Integer> {
         try (ZooModel<String, Judgement> model =
                 EncoderLoader.load(folder, engine, engineOptions.deviceOf(engine), Judgement.class)) {
             EncoderSpec sizes = ((TransformerEncoder) model.getBlock()).spec();
-            JudgementDifference allowed = allowed(tolerance == null ? tolerance(sizes) : tolerance);
+            JudgementDifference allowed =
+                    tolerance == null ? JudgementDifference.ofRounding(sizes) : JudgementDifference.upTo(tolerance);
             List<LoadClients.Known> known = answeredOneByOne(model, sizes.maxWords());
             out.printf(
                     Locale.ROOT,
@@ -150,25 +151,6 @@ final class ServeUnderLoad implements Callable<Integer> {
                     100 * toldApart(known, allowed));
             return serve(model, known, allowed, out);
         }
-    }
-
-    /**
-     * How far a probability may be from that of the sentence alone, whose sums are added up in another order.
-     *
-     * <p>A float sum of n terms is off by at most n·2⁻²⁴ of the sum of their magnitudes. The longest sum here has as many terms
-     * as the feed-forward network is wide, or a vector long, or a sentence. A score passes 6 sums in each layer, one after the
-     * other, and those of the mean and of the head; layer normalization keeps the vectors between them at the same size. A
-     * probability of two classes changes by a quarter of what the difference of their scores does, and both scores are off.
-     */
-    private static double tolerance(EncoderSpec sizes) {
-        int longestSum = Math.max(sizes.feedForwardSize(), Math.max(sizes.embeddingSize(), sizes.maxWords()));
-        int sums = 6 * sizes.layers() + 2;
-        return longestSum * Math.pow(2, -24) * sums / 2;
-    }
-
-    /** The embedding has neither the head nor that half, which leaves twice as much, of numbers of a size of about 1. */
-    private static JudgementDifference allowed(double tolerance) {
-        return new JudgementDifference(tolerance, 2 * tolerance);
     }
 
     /** The share of pairs of sentences of which one got the other's answer would be found out. */
