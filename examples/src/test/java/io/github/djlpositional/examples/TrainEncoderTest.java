@@ -261,21 +261,19 @@ class TrainEncoderTest {
         assertThat(run.errorLines()).singleElement().asString().contains("none has two different known words");
     }
 
-    private Process start(String... args) throws IOException {
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-cp",
-                System.getProperty("java.class.path"),
-                TrainEncoder.class.getName()));
-        command.addAll(Arrays.asList(args));
-        return new ProcessBuilder(command).start();
-    }
-
     @ParameterizedTest
     @ValueSource(strings = {"PyTorch", "MXNet"})
     void enginesSayNothingOfTheirOwn(String engine) throws Exception {
         trainSmall(engine, "--encoding", "sinusoidal");
-        Process process = start("judge", "--engine", engine, "--model", folder.toString(), "a person who writes books");
+        Process process = JavaProgram.of(
+                        TrainEncoder.class,
+                        "judge",
+                        "--engine",
+                        engine,
+                        "--model",
+                        folder.toString(),
+                        "a person who writes books")
+                .start();
         String err = new String(process.getErrorStream().readAllBytes(), Charset.defaultCharset());
         assertThat(process.waitFor()).isZero();
         assertThat(err).isEmpty();
@@ -294,7 +292,8 @@ class TrainEncoderTest {
     @Test
     @DisabledOnOs(value = OS.WINDOWS, disabledReason = "a process there is ended without a signal")
     void interruptEndsWithOneLine() throws Exception {
-        Process process = start("--out", folder.toString());
+        Process process =
+                JavaProgram.of(TrainEncoder.class, "--out", folder.toString()).start();
         try {
             awaitOutput(process, "Positions: none");
             // SIGTERM, which ends a JVM as Ctrl-C's SIGINT does: what a shell starts in the background ignores SIGINT
