@@ -6,20 +6,27 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.openjdk.jmh.runner.RunnerException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
 /** Measures this library beside its peers, with every {@link Allocator}, and prints tables. */
 @Command(
         name = "benchmarks",
         mixinStandardHelpOptions = true,
-        version = "djl-positional benchmarks 0.1.0",
+        versionProvider = BenchmarksVersion.class,
         sortOptions = false,
         description = "Measure this library beside what a user would pick instead.")
 public final class Benchmarks implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
 
     @Option(
             names = "--rounds",
@@ -46,8 +53,10 @@ public final class Benchmarks implements Callable<Integer> {
             names = "--python",
             paramLabel = "COMMAND",
             defaultValue = "/usr/bin/python3",
-            description =
-                    "A Python that has torch; its part is left out where there is none (default: ${DEFAULT-VALUE}).")
+            description = {
+                "A Python that has torch; its part is left out where there is none (default: ${DEFAULT-VALUE},",
+                "the system's, for which Debian has a package of torch, whatever another on the path is)."
+            })
     private String python;
 
     @Option(
@@ -72,8 +81,11 @@ public final class Benchmarks implements Callable<Integer> {
 
     @Option(
             names = "--in-this-process",
-            description =
-                    "Measure here and now, with the allocator as it is, instead of in a process for each setting.")
+            description = {
+                "Measure here and now, with the allocator as it is, instead of in a process for each setting.",
+                "Without MXNET_ENGINE_TYPE=NaiveEngine in the environment, the times of MXNet mean nothing:",
+                "it returns before it has computed."
+            })
     private boolean inThisProcess;
 
     /**
@@ -96,6 +108,10 @@ public final class Benchmarks implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
+        require(rounds >= 1, "--rounds " + rounds + " is too small: give 1 or more");
+        require(threads >= 1, "--threads " + threads + " is too small: give 1 or more");
+        // an hour is more than anyone waits for, and less than what a time can hold
+        require(seconds > 0 && seconds <= 3600, "--seconds " + seconds + " is outside (0, 3600]: give such as 0.3");
         if (inThisProcess) {
             measure(System.out, System.err);
             return 0;
@@ -106,6 +122,12 @@ public final class Benchmarks implements Callable<Integer> {
             status = Math.max(status, child(allocator));
         }
         return status;
+    }
+
+    private void require(boolean holds, String message) {
+        if (!holds) {
+            throw new ParameterException(spec.commandLine(), message);
+        }
     }
 
     private int child(Allocator allocator) throws IOException, InterruptedException {
@@ -135,6 +157,7 @@ public final class Benchmarks implements Callable<Integer> {
                 out.printf("%s has no torch: the columns of Python are left out%n", python);
             }
             out.printf(
+                    Locale.ROOT,
                     "%s %s, %d threads, %s; PyTorch %s, MXNet %s; %s; median of %d rounds of %.1f s, in µs%n",
                     System.getProperty("os.name"),
                     System.getProperty("os.arch"),
@@ -159,7 +182,7 @@ public final class Benchmarks implements Callable<Integer> {
                 }
                 table.print(out, measurements, smoke);
                 if (ProcessMemory.isKnown()) {
-                    out.printf("%nResident memory: %d MB%n", ProcessMemory.residentMegabytes());
+                    out.printf(Locale.ROOT, "%nResident memory: %d MB%n", ProcessMemory.residentMegabytes());
                 }
                 out.flush();
             }

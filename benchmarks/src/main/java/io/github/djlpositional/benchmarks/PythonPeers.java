@@ -46,6 +46,7 @@ final class PythonPeers implements AutoCloseable {
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
         String version = answers.readLine();
         if (version == null) {
+            process.destroy();
             return null;
         }
         Writer questions = new OutputStreamWriter(process.getOutputStream(), StandardCharsets.UTF_8);

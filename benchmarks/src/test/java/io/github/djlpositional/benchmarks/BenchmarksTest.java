@@ -4,8 +4,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class BenchmarksTest {
 
@@ -24,5 +35,31 @@ class BenchmarksTest {
         String tables = printed.toString(StandardCharsets.UTF_8);
         assertThat(tables.lines().filter(line -> line.startsWith("#### "))).hasSize(Table.values().length);
         assertThat(tables).doesNotContain("NaN").contains("| 1 × 1 × 512 |");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"--rounds=0", "--threads=0", "--threads=-1", "--seconds=0", "--seconds=NaN", "--seconds=Infinity"
+            })
+    void numbersThatMeasureNothingAreRefused(String option) {
+        StringWriter err = new StringWriter();
+        int status = Benchmarks.commandLine().setErr(new PrintWriter(err)).execute(option);
+        assertThat(status).isEqualTo(2);
+        assertThat(err.toString()).startsWith(option.replace('=', ' ')).contains(": give ");
+    }
+
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void programThatIsNoPythonDoesNotStay(@TempDir Path folder) throws Exception {
+        // says nothing, and goes on
+        Path program = Files.writeString(folder.resolve("python"), "#!/bin/sh\nexec >&-\nexec sleep 600\n");
+        assertThat(program.toFile().setExecutable(true)).isTrue();
+        List<ProcessHandle> before = ProcessHandle.current().children().toList();
+        assertThat(PythonPeers.start(program.toString(), 1)).isNull();
+        for (ProcessHandle child : ProcessHandle.current().children().toList()) {
+            if (!before.contains(child)) {
+                child.onExit().get(60, TimeUnit.SECONDS);
+            }
+        }
     }
 }

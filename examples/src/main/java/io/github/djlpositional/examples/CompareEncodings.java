@@ -32,13 +32,11 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         sortOptions = false,
         description = {
-            "Train an encoder with each kind of positions on glosses of at most 16 words,",
-            "measure it on others of 5 to 16, 17 to 24 and 25 to 40, and print, save and draw the table."
+            "Train an encoder with each kind of positions on glosses of at most " + LengthClass.TRAINED_WORDS
+                    + " words,",
+            "measure it on others as short, longer and much longer, and print, save and draw the table."
         })
 final class CompareEncodings implements Callable<Integer> {
-
-    /** The sentences that are learned from have at most so many words. */
-    private static final int TRAINED_WORDS = 16;
 
     private static final int WARM_UP_SENTENCES = 2000;
 
@@ -83,7 +81,8 @@ final class CompareEncodings implements Callable<Integer> {
     @Option(
             names = "--quick",
             description =
-                    "Few sentences, small encoders and one epoch, whatever else is asked for: shows that everything runs, and says nothing about the encodings.")
+                    "Few sentences, small encoders and one epoch, whatever else is asked for: shows that everything"
+                            + " runs, and says nothing about the encodings.")
     private boolean quick;
 
     @Option(
@@ -101,9 +100,9 @@ final class CompareEncodings implements Callable<Integer> {
             trainingOptions.beQuick();
         }
         trainingOptions.require();
-        trainingOptions.requireAtLeast("--glosses", glosses, 1);
-        trainingOptions.requireAtLeast("--held-out", heldOut, 1);
-        trainingOptions.requireAtLeast("--seeds", seeds, 1);
+        OptionChecks.requireAtLeast(spec, "--glosses", glosses, 1);
+        OptionChecks.requireAtLeast(spec, "--held-out", heldOut, 1);
+        OptionChecks.requireAtLeast(spec, "--seeds", seeds, 1);
         Engine engine = engineOptions.startEngine();
         Device device = engineOptions.deviceOf(engine);
         ComparisonFiles files = new ComparisonFiles(folder);
@@ -111,20 +110,24 @@ final class CompareEncodings implements Callable<Integer> {
         List<List<String>> sentences = Glosses.read(Integer.MAX_VALUE);
         Collections.shuffle(sentences, new Random(1));
         List<List<String>> training = sentences.stream()
-                .filter(words -> words.size() <= TRAINED_WORDS)
+                .filter(words -> words.size() <= LengthClass.TRAINED_WORDS)
                 .limit(glosses)
                 .toList();
         if (training.size() < glosses) {
-            throw new UserError(glosses + " glosses of at most " + TRAINED_WORDS + " words are more than the "
-                    + training.size() + " that there are: choose fewer with --glosses");
+            throw new UserError(glosses + " glosses of at most " + LengthClass.TRAINED_WORDS
+                    + " words are more than the " + training.size() + " that there are: choose fewer with --glosses");
         }
         Vocabulary vocabulary = Vocabulary.mostFrequent(training, trainingOptions.vocabularySize());
         Map<LengthClass, WordOrderDataset> measuring = new EnumMap<>(LengthClass.class);
         PrintWriter out = spec.commandLine().getOut();
-        out.printf("%,d definitions of at most %d words to learn from%n", training.size(), TRAINED_WORDS);
+        out.printf(
+                Locale.ROOT,
+                "%,d definitions of at most %d words to learn from%n",
+                training.size(),
+                LengthClass.TRAINED_WORDS);
         for (LengthClass length : LengthClass.values()) {
             List<List<String>> others = length.heldOut(sentences, training, heldOut);
-            out.printf("%,d of %s words held out%n", others.size(), length);
+            out.printf(Locale.ROOT, "%,d of %s words held out%n", others.size(), length);
             measuring.put(length, trainingOptions.dataset(vocabulary, others, 1, false));
         }
         out.flush();
@@ -134,7 +137,7 @@ final class CompareEncodings implements Callable<Integer> {
         for (int seed = 1; seed <= seeds; seed++) {
             for (Encoding encoding : encodings) {
                 EncoderSpec sizes = trainingOptions.spec(encoding, vocabulary.size(), LengthClass.MUCH_LONGER.most());
-                try (Model model = SavedEncoder.newModel(engine, device)) {
+                try (Model model = EncoderFolder.newModel(engine, device)) {
                     runs.add(run(
                             sizes,
                             seed,
@@ -162,7 +165,7 @@ final class CompareEncodings implements Callable<Integer> {
         for (Encoding encoding : encodings) {
             EncoderSpec sizes = trainingOptions.spec(encoding, vocabulary.size(), LengthClass.MUCH_LONGER.most());
             WordOrderDataset sentences = trainingOptions.dataset(vocabulary, few, 1, false);
-            try (Model model = SavedEncoder.newModel(engine, device)) {
+            try (Model model = EncoderFolder.newModel(engine, device)) {
                 new EncoderTraining(engine, device, 1, 1, 0.001f).train(sizes, sentences, model);
                 Evaluation.of(model, sentences);
             }

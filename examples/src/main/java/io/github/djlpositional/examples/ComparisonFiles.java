@@ -31,7 +31,7 @@ final class ComparisonFiles {
     /** Makes the folder, so that what cannot be saved is known before it is computed. */
     ComparisonFiles(Path folder) {
         this.folder = folder;
-        EncoderFolder.prepare(folder);
+        FolderUpdate.prepare(folder);
     }
 
     /** Writes every run that there is until now. */
@@ -105,7 +105,8 @@ final class ComparisonFiles {
         CategoryChart chart = new CategoryChartBuilder()
                 .width(1100)
                 .height(560)
-                .title("Trained on at most 16 words, tested on others of 5 to 16, 17 to 24 and 25 to 40")
+                .title("Trained on at most " + LengthClass.TRAINED_WORDS + " words, tested on others of "
+                        + LengthClass.all())
                 .xAxisTitle("kind of positions")
                 .yAxisTitle("held-out accuracy, mean ± half of the range")
                 .build();

@@ -35,9 +35,9 @@ final class DynamicBatcher<I, O> implements AutoCloseable {
 
     private final int largestBatch;
     private final BlockingQueue<Question<I, O>> waiting = new LinkedBlockingQueue<>();
-    private final List<Thread> threads = new ArrayList<>();
+    private final StartedThreads started;
     private final LongAdder batches = new LongAdder();
-    private final LongAdder asked = new LongAdder();
+    private final LongAdder taken = new LongAdder();
     private final AtomicInteger serving;
     private volatile boolean isClosed;
 
@@ -49,13 +49,25 @@ final class DynamicBatcher<I, O> implements AutoCloseable {
      * @param largestBatch how many inputs go through a predictor together, at most
      */
     DynamicBatcher(ZooModel<I, O> model, int threads, int largestBatch) {
+        this(model, threads, largestBatch, new StartedThreads());
+    }
+
+    /** Starts the threads as it is told. */
+    DynamicBatcher(ZooModel<I, O> model, int threads, int largestBatch, StartedThreads started) {
         this.largestBatch = largestBatch;
+        this.started = started;
         serving = new AtomicInteger(threads);
         // all of them before the first thread, so that a model that has none to give is the caller's to know
-        for (Predictor<I, O> predictor : predictors(model, threads)) {
-            Thread thread = new Thread(() -> serve(predictor), "predictor-" + this.threads.size());
-            thread.start();
-            this.threads.add(thread);
+        List<Predictor<I, O>> predictors = predictors(model, threads);
+        try {
+            for (Predictor<I, O> predictor : predictors) {
+                started.start("predictor-" + started.count(), () -> serve(predictor));
+            }
+        } catch (RuntimeException | Error e) {
+            // nobody else can: the caller gets no batcher
+            close();
+            predictors.subList(started.count(), predictors.size()).forEach(Predictor::close);
+            throw e;
         }
     }
 
@@ -92,7 +104,7 @@ final class DynamicBatcher<I, O> implements AutoCloseable {
 
     /** What was predicted until now. */
     BatchCount count() {
-        return new BatchCount(batches.sum(), asked.sum());
+        return new BatchCount(batches.sum(), taken.sum());
     }
 
     private void serve(Predictor<I, O> predictor) {
@@ -104,7 +116,7 @@ final class DynamicBatcher<I, O> implements AutoCloseable {
                     batch.add(first);
                     waiting.drainTo(batch, largestBatch - 1);
                     batches.increment();
-                    asked.add(batch.size());
+                    taken.add(batch.size());
                     answer(predictor, batch);
                     batch.clear();
                 }
@@ -159,19 +171,6 @@ final class DynamicBatcher<I, O> implements AutoCloseable {
     @Override
     public void close() {
         isClosed = true;
-        boolean wasInterrupted = false;
-        for (Thread thread : threads) {
-            while (thread.isAlive()) {
-                try {
-                    thread.join();
-                } catch (InterruptedException e) {
-                    // the model must not be closed under a predictor
-                    wasInterrupted = true;
-                }
-            }
-        }
-        if (wasInterrupted) {
-            Thread.currentThread().interrupt();
-        }
+        started.close();
     }
 }

@@ -36,7 +36,7 @@ public final class EncoderBlockFactory implements BlockFactory {
             // DJL loads the parameters after this, and serving.properties may tell it which
             EncoderFolder.requireNoOtherParameters(modelPath);
             return new TransformerEncoder(
-                    EncoderFolder.readIntact(modelPath), ArgumentsUtil.booleanValue(arguments, EMBEDDING));
+                    EncoderFolder.readIntact(modelPath).spec(), ArgumentsUtil.booleanValue(arguments, EMBEDDING));
         } catch (MalformedModelException e) {
             throw new IOException("model folder '" + modelPath + "' cannot be read: " + e.getMessage(), e);
         }

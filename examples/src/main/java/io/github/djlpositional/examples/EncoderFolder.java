@@ -1,9 +1,10 @@
 package io.github.djlpositional.examples;
 
+import ai.djl.Device;
 import ai.djl.MalformedModelException;
 import ai.djl.Model;
+import ai.djl.engine.Engine;
 import java.io.IOException;
-import java.io.Reader;
 import java.io.Writer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.DirectoryStream;
@@ -21,10 +22,9 @@ import java.util.Properties;
 final class EncoderFolder {
 
     /** What DJL calls the model. */
-    static final String MODEL = "encoder";
+    private static final String MODEL = "encoder";
 
     private static final String PARAMETERS = MODEL + "-0000.params";
-    private static final String SIZES = "encoder.properties";
     private static final String WORDS = "vocabulary.txt";
     private static final String SERVING = "serving.properties";
 
@@ -33,15 +33,9 @@ final class EncoderFolder {
 
     private EncoderFolder() {}
 
-    /** Makes the folder, so that what cannot be saved is known before it is trained. */
-    static void prepare(Path folder) {
-        try {
-            Files.createDirectories(folder);
-            Files.delete(Files.createTempFile(folder, MODEL, ".tmp"));
-        } catch (IOException e) {
-            throw new UserError(
-                    "output folder '" + folder + "' cannot be written to (" + e + "): name another with --out", e);
-        }
+    /** A model without weights, to be trained and saved, or loaded. */
+    static Model newModel(Engine engine, Device device) {
+        return Model.newInstance(MODEL, device, engine.getEngineName());
     }
 
     /**
@@ -60,32 +54,18 @@ final class EncoderFolder {
 
     private static void write(Path folder, Model trained, EncoderSpec spec, Vocabulary vocabulary, TrainingLog log)
             throws IOException {
-        Properties sizes = new Properties();
-        sizes.setProperty("encoding", spec.encoding().name());
-        sizes.setProperty("vocabularySize", Integer.toString(spec.vocabularySize()));
-        sizes.setProperty("maxWords", Integer.toString(spec.maxWords()));
-        sizes.setProperty("embeddingSize", Integer.toString(spec.embeddingSize()));
-        sizes.setProperty("layers", Integer.toString(spec.layers()));
-        sizes.setProperty("heads", Integer.toString(spec.heads()));
-        sizes.setProperty("feedForwardSize", Integer.toString(spec.feedForwardSize()));
-        sizes.setProperty("dropoutRate", Float.toString(spec.dropoutRate()));
         Properties serving = new Properties();
         serving.setProperty("option.modelName", MODEL);
         serving.setProperty("blockFactory", EncoderBlockFactory.class.getName());
         serving.setProperty("translatorFactory", WordOrderTranslatorFactory.class.getName());
-        write(serving, folder.resolve(SERVING));
+        try (Writer out = Files.newBufferedWriter(folder.resolve(SERVING))) {
+            serving.store(out, null);
+        }
         Files.write(folder.resolve(WORDS), vocabulary.words());
         trained.setProperty("Epoch", "0");
         trained.save(folder, MODEL);
-        EncoderChecksums.addTo(sizes, folder.resolve(PARAMETERS), folder.resolve(WORDS));
-        write(sizes, folder.resolve(SIZES));
+        EncoderProperties.write(folder, spec, folder.resolve(PARAMETERS), folder.resolve(WORDS));
         log.write(folder);
-    }
-
-    private static void write(Properties properties, Path file) throws IOException {
-        try (Writer out = Files.newBufferedWriter(file)) {
-            properties.store(out, null);
-        }
     }
 
     /**
@@ -93,18 +73,18 @@ final class EncoderFolder {
      * damaged file, whatever memory they ask for, and every number in it; and sizes that are not those of the file would be
      * built first, whatever memory that takes.
      */
-    static EncoderSpec readIntact(Path folder) throws IOException, MalformedModelException {
+    static EncoderProperties readIntact(Path folder) throws IOException, MalformedModelException {
         FolderUpdate.finish(folder);
-        EncoderSpec spec = readSpec(folder);
+        EncoderProperties saved = EncoderProperties.read(folder);
         Path parameters = folder.resolve(PARAMETERS);
         long bytes = Files.size(parameters);
-        long least = spec.leastWeights() * Float.BYTES;
+        long least = saved.spec().leastWeights() * Float.BYTES;
         if (bytes < least) {
             throw new MalformedModelException(PARAMETERS + " is cut off or of another model: it has " + bytes
-                    + " bytes, the sizes in " + SIZES + " ask for " + least + " or more");
+                    + " bytes, the sizes in " + EncoderProperties.FILE + " ask for " + least + " or more");
         }
-        EncoderChecksums.requireParameters(sizes(folder), parameters);
-        return spec;
+        saved.requireParameters(parameters);
+        return saved;
     }
 
     /** Refuses a folder in which DJL, when it is not told the epoch or the name, could find other parameters than those checked. */
@@ -127,7 +107,7 @@ final class EncoderFolder {
     /** What has to be there to load the encoder, once all of it is known to be what was saved. */
     static List<Path> intactFiles(Path folder) throws IOException, MalformedModelException {
         readVocabulary(folder, readIntact(folder));
-        return List.of(folder.resolve(SIZES), folder.resolve(PARAMETERS), folder.resolve(WORDS));
+        return List.of(folder.resolve(EncoderProperties.FILE), folder.resolve(PARAMETERS), folder.resolve(WORDS));
     }
 
     /** What the user is told of a folder that does not load. */
@@ -158,88 +138,14 @@ final class EncoderFolder {
         }
     }
 
-    private static Properties sizes(Path folder) throws IOException, MalformedModelException {
-        Properties sizes = new Properties();
-        try (Reader in = Files.newBufferedReader(folder.resolve(SIZES))) {
-            sizes.load(in);
-        } catch (CharacterCodingException e) {
-            throw notText(SIZES, e);
-        } catch (IllegalArgumentException e) {
-            throw new MalformedModelException(SIZES + " is no file of properties: " + e.getMessage(), e);
-        }
-        return sizes;
-    }
-
-    private static MalformedModelException notText(String file, CharacterCodingException e) {
-        return new MalformedModelException(file + " is no text in UTF-8: " + e.getMessage(), e);
-    }
-
-    /** The sizes of the encoder in a folder. */
-    static EncoderSpec readSpec(Path folder) throws IOException, MalformedModelException {
-        Properties sizes = sizes(folder);
-        EncoderSpec spec = new EncoderSpec(
-                encoding(sizes),
-                number(sizes, "vocabularySize", EncoderSpec.MOST_TOKENS),
-                number(sizes, "maxWords", EncoderSpec.MOST_WORDS),
-                number(sizes, "embeddingSize", EncoderSpec.WIDEST),
-                number(sizes, "layers", EncoderSpec.MOST_LAYERS),
-                number(sizes, "heads", EncoderSpec.MOST_HEADS),
-                number(sizes, "feedForwardSize", EncoderSpec.WIDEST),
-                rate(sizes));
-        // after the entries, of which the message is more exact
-        EncoderChecksums.requireSizes(sizes, SIZES);
-        return spec;
-    }
-
-    private static Encoding encoding(Properties sizes) throws MalformedModelException {
-        String value = required(sizes, "encoding");
-        try {
-            return Encoding.valueOf(value);
-        } catch (IllegalArgumentException e) {
-            throw new MalformedModelException(
-                    SIZES + " has the encoding '" + value + "': allowed are " + List.of(Encoding.values()), e);
-        }
-    }
-
-    private static int number(Properties sizes, String key, int greatest) throws MalformedModelException {
-        String value = required(sizes, key);
-        String refusal = SIZES + " has " + key + " '" + value + "': allowed are whole numbers from 1 to " + greatest;
-        try {
-            int number = Integer.parseInt(value);
-            if (number > 0 && number <= greatest) {
-                return number;
-            }
-        } catch (NumberFormatException e) {
-            throw new MalformedModelException(refusal, e);
-        }
-        throw new MalformedModelException(refusal);
-    }
-
-    private static float rate(Properties sizes) throws MalformedModelException {
-        String value = required(sizes, "dropoutRate");
-        try {
-            return Float.parseFloat(value);
-        } catch (NumberFormatException e) {
-            throw new MalformedModelException(SIZES + " has dropoutRate '" + value + "': allowed is 0 to below 1", e);
-        }
-    }
-
-    private static String required(Properties sizes, String key) throws MalformedModelException {
-        String value = sizes.getProperty(key);
-        if (value == null) {
-            throw new MalformedModelException(SIZES + " has no " + key);
-        }
-        return value;
-    }
-
-    /** Its vocabulary. */
-    static Vocabulary readVocabulary(Path folder, EncoderSpec spec) throws IOException, MalformedModelException {
+    /** The vocabulary of the encoder in a folder. */
+    static Vocabulary readVocabulary(Path folder, EncoderProperties saved) throws IOException, MalformedModelException {
         Path file = folder.resolve(WORDS);
-        EncoderChecksums.requireVocabulary(sizes(folder), file);
+        saved.requireVocabulary(file);
         Vocabulary vocabulary = Vocabulary.of(lines(file));
-        if (vocabulary.size() != spec.vocabularySize()) {
-            throw new MalformedModelException(
-                    WORDS + " has " + vocabulary.size() + " ids, " + SIZES + " says " + spec.vocabularySize());
+        if (vocabulary.size() != saved.spec().vocabularySize()) {
+            throw new MalformedModelException(WORDS + " has " + vocabulary.size() + " ids, " + EncoderProperties.FILE
+                    + " says " + saved.spec().vocabularySize());
         }
         return vocabulary;
     }
@@ -248,7 +154,7 @@ final class EncoderFolder {
         try {
             return Files.readAllLines(file);
         } catch (CharacterCodingException e) {
-            throw notText(WORDS, e);
+            throw new MalformedModelException(WORDS + " is no text in UTF-8: " + e.getMessage(), e);
         }
     }
 }

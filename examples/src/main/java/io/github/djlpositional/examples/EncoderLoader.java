@@ -4,6 +4,7 @@ import ai.djl.Device;
 import ai.djl.MalformedModelException;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
+import ai.djl.engine.EngineException;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.translate.TranslateException;
 import ai.djl.translate.Translator;
@@ -40,20 +41,29 @@ public final class EncoderLoader {
      * @param answers {@code Classifications} or {@link Judgement}
      * @return the model; closed by the caller
      * @throws UserError if the folder is not there or cannot be read
+     * @throws IllegalArgumentException for other answers than these
+     * @throws EngineException if the engine cannot compute there, as without memory for the parameters
      */
     public static <O> ZooModel<String, O> load(Path folder, Engine engine, Device device, Class<O> answers) {
+        WordOrderTranslatorFactory translators = new WordOrderTranslatorFactory();
+        translators.requireSupported(String.class, answers);
         EncoderFolder.requireThere(folder);
         // not with DJL's Criteria: it would split a path at its commas, and do what a stranger's serving.properties
         // says
-        Model model = SavedEncoder.newModel(engine, device);
+        Model model = EncoderFolder.newModel(engine, device);
         try {
             Path files = Utils.getNestedModelDir(folder);
             boolean embeds = answers == Judgement.class;
-            model.setBlock(new TransformerEncoder(EncoderFolder.readIntact(files), embeds));
+            model.setBlock(
+                    new TransformerEncoder(EncoderFolder.readIntact(files).spec(), embeds));
             EncoderFolder.loadParameters(files, model);
-            Translator<String, O> translator = new WordOrderTranslatorFactory()
-                    .newInstance(String.class, answers, model, Map.of(EncoderBlockFactory.EMBEDDING, embeds));
+            Translator<String, O> translator = translators.newInstance(
+                    String.class, answers, model, Map.of(EncoderBlockFactory.EMBEDDING, embeds));
             return new ZooModel<>(model, translator);
+        } catch (EngineException | Error e) {
+            // another model would not help
+            model.close();
+            throw e;
         } catch (IOException | MalformedModelException | TranslateException | RuntimeException e) {
             model.close();
             throw EncoderFolder.unreadable(folder, e);

@@ -2,10 +2,14 @@ package io.github.djlpositional.examples;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.FileChannel;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -37,6 +41,22 @@ public final class FolderUpdate {
     }
 
     /**
+     * Makes a folder for what is yet to be computed, so that what cannot be saved is known before.
+     *
+     * @param folder it may be there
+     * @throws UserError if it cannot be made or written to
+     */
+    public static void prepare(Path folder) {
+        try {
+            Files.createDirectories(folder);
+            Files.delete(Files.createTempFile(folder, "writable", ".tmp"));
+        } catch (IOException e) {
+            throw new UserError(
+                    "output folder '" + folder + "' cannot be written to (" + e + "): name another with --out", e);
+        }
+    }
+
+    /**
      * Replaces files, or adds them. Others stay as they are.
      *
      * @param folder where they belong; it is there
@@ -55,6 +75,7 @@ public final class FolderUpdate {
             for (Path file : filesIn(writing)) {
                 force(file);
             }
+            forceEntries(writing);
             isWritten = true;
         } finally {
             if (!isWritten) {
@@ -63,6 +84,7 @@ public final class FolderUpdate {
             }
         }
         Files.move(writing, folder.resolve(WRITTEN), StandardCopyOption.ATOMIC_MOVE);
+        forceEntries(folder);
         finish(folder);
     }
 
@@ -81,6 +103,7 @@ public final class FolderUpdate {
             for (Path file : filesIn(written)) {
                 Files.move(file, folder.resolve(file.getFileName()), StandardCopyOption.ATOMIC_MOVE);
             }
+            forceEntries(folder);
             Files.delete(written);
         } catch (NoSuchFileException e) {
             if (Files.exists(written)) {
@@ -94,6 +117,29 @@ public final class FolderUpdate {
     private static void force(Path file) throws IOException {
         try (RandomAccessFile open = new RandomAccessFile(file.toFile(), "rw")) {
             open.getFD().sync();
+        }
+    }
+
+    /** The names in a folder, likewise: a file's bytes may be on the disk before the entry that leads to them. */
+    private static void forceEntries(Path folder) throws IOException {
+        boolean wasInterrupted = Thread.interrupted();
+        boolean isForced = false;
+        try {
+            while (!isForced) {
+                try (FileChannel entries = FileChannel.open(folder, StandardOpenOption.READ)) {
+                    entries.force(true);
+                    isForced = true;
+                } catch (ClosedByInterruptException e) {
+                    wasInterrupted |= Thread.interrupted();
+                } catch (AccessDeniedException e) {
+                    // Windows opens no folder
+                    isForced = true;
+                }
+            }
+        } finally {
+            if (wasInterrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

@@ -40,7 +40,9 @@ final class JudgeSentences implements Callable<Integer> {
     @Parameters(
             paramLabel = "SENTENCE",
             arity = "0..*",
-            description = "Each in quotes; without any, one a line is read from standard input.")
+            description =
+                    "Each in quotes; without any, one a line is read from standard input, where lines without a word"
+                            + " are left out.")
     private List<String> sentences;
 
     @Override
@@ -55,7 +57,7 @@ final class JudgeSentences implements Callable<Integer> {
             Charset charset = Charset.defaultCharset();
             BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, charset));
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                if (!line.isBlank()) {
+                if (!Words.of(line).isEmpty()) {
                     print(out, List.of(line), encoder.judge(List.of(line)));
                 }
             }

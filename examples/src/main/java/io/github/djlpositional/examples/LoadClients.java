@@ -1,6 +1,5 @@
 package io.github.djlpositional.examples;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -33,7 +32,7 @@ final class LoadClients implements AutoCloseable {
     private final List<Known> known;
     private final JudgementDifference allowed;
     private final Function<String, CompletableFuture<Judgement>> server;
-    private final List<Thread> threads = new ArrayList<>();
+    private final StartedThreads started;
     private final Recorder latencies = new Recorder(DIGITS);
     private final AtomicLong wrong = new AtomicLong();
     private final AtomicReference<String> firstWrong = new AtomicReference<>();
@@ -54,14 +53,29 @@ final class LoadClients implements AutoCloseable {
             List<Known> known,
             JudgementDifference allowed,
             Function<String, CompletableFuture<Judgement>> server) {
+        this(clients, known, allowed, server, new StartedThreads());
+    }
+
+    /** Starts the clients' threads as it is told. */
+    LoadClients(
+            int clients,
+            List<Known> known,
+            JudgementDifference allowed,
+            Function<String, CompletableFuture<Judgement>> server,
+            StartedThreads started) {
         this.known = known;
         this.allowed = allowed;
         this.server = server;
-        for (int i = 0; i < clients; i++) {
-            int from = (int) ((long) i * known.size() / clients);
-            Thread thread = new Thread(() -> askFrom(from), "client-" + i);
-            thread.start();
-            threads.add(thread);
+        this.started = started;
+        try {
+            for (int i = 0; i < clients; i++) {
+                int from = (int) ((long) i * known.size() / clients);
+                started.start("client-" + i, () -> askFrom(from));
+            }
+        } catch (RuntimeException | Error e) {
+            // nobody else can: the caller gets no clients
+            close();
+            throw e;
         }
     }
 
@@ -120,18 +134,6 @@ final class LoadClients implements AutoCloseable {
     @Override
     public void close() {
         isClosed = true;
-        boolean wasInterrupted = false;
-        for (Thread thread : threads) {
-            while (thread.isAlive()) {
-                try {
-                    thread.join();
-                } catch (InterruptedException e) {
-                    wasInterrupted = true;
-                }
-            }
-        }
-        if (wasInterrupted) {
-            Thread.currentThread().interrupt();
-        }
+        started.close();
     }
 }

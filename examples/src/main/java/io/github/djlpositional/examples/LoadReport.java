@@ -33,7 +33,7 @@ final class LoadReport {
      */
     void addInterval(Duration elapsed, double seconds, Histogram latencies, BatchCount batches, ResidentMemory memory) {
         all.add(latencies);
-        printRow(TrainingProgress.shown(elapsed), seconds, latencies, batches.since(reported), memory);
+        printRow(MinutesAndSeconds.of(elapsed), seconds, latencies, batches.since(reported), memory);
         reported = batches;
     }
 

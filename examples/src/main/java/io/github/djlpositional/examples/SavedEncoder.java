@@ -1,7 +1,6 @@
 package io.github.djlpositional.examples;
 
 import ai.djl.Device;
-import ai.djl.MalformedModelException;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
@@ -10,9 +9,9 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
+import ai.djl.repository.zoo.ZooModel;
 import ai.djl.training.ParameterStore;
 import ai.djl.translate.TranslateException;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -20,38 +19,24 @@ import java.util.List;
 final class SavedEncoder implements AutoCloseable {
 
     private final Model model;
-    private final Vocabulary vocabulary;
-    private final int maxWords;
+    private final WordOrderTranslator translator;
     private final Predictor<String, Classifications> predictor;
 
-    private SavedEncoder(Model model, Vocabulary vocabulary, int maxWords) {
+    private SavedEncoder(Model model, WordOrderTranslator translator) {
         this.model = model;
-        this.vocabulary = vocabulary;
-        this.maxWords = maxWords;
-        predictor = model.newPredictor(new WordOrderTranslator(vocabulary, maxWords));
-    }
-
-    /** A model without weights, to be trained and saved, or loaded. */
-    static Model newModel(Engine engine, Device device) {
-        return Model.newInstance(EncoderFolder.MODEL, device, engine.getEngineName());
+        this.translator = translator;
+        predictor = model.newPredictor(translator);
     }
 
     /** Gives a trained model a judge's face; closing this closes the model. */
     static SavedEncoder of(Model trained, EncoderSpec spec, Vocabulary vocabulary) {
-        return new SavedEncoder(trained, vocabulary, spec.maxWords());
+        return new SavedEncoder(trained, new WordOrderTranslator(vocabulary, spec.maxWords()));
     }
 
     /** Loads a folder that {@link EncoderFolder#save} wrote, into new objects. */
     static SavedEncoder load(Path folder, Engine engine, Device device) {
-        Model model = EncoderLoader.load(folder, engine, device, Classifications.class);
-        try {
-            Path files = model.getModelPath();
-            EncoderSpec spec = EncoderFolder.readSpec(files);
-            return new SavedEncoder(model, EncoderFolder.readVocabulary(files, spec), spec.maxWords());
-        } catch (IOException | MalformedModelException e) {
-            model.close();
-            throw EncoderFolder.unreadable(folder, e);
-        }
+        ZooModel<String, Classifications> model = EncoderLoader.load(folder, engine, device, Classifications.class);
+        return new SavedEncoder(model, (WordOrderTranslator) model.getTranslator());
     }
 
     /**
@@ -81,13 +66,12 @@ final class SavedEncoder implements AutoCloseable {
      * @return what each of its words looks at
      */
     AttentionMaps attentionOf(String sentence) {
-        List<String> words = SentenceTranslator.wordsOf(sentence);
-        List<String> taken = words.subList(0, Math.min(words.size(), maxWords));
+        List<String> words = translator.wordsOf(sentence);
         try (NDManager manager = model.getNDManager().newSubManager()) {
-            NDList ids = new NDList(manager.create(vocabulary.idsOf(taken)).expandDims(0));
+            NDList ids = new NDList(translator.idsOf(words, manager).expandDims(0));
             NDList maps = ((TransformerEncoder) model.getBlock()).attentionOf(new ParameterStore(manager, false), ids);
             return new AttentionMaps(
-                    taken, maps.stream().map(SavedEncoder::heads).toList());
+                    words, maps.stream().map(SavedEncoder::heads).toList());
         }
     }
 

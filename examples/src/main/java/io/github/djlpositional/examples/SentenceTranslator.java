@@ -1,6 +1,8 @@
 package io.github.djlpositional.examples;
 
+import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.translate.Batchifier;
@@ -27,19 +29,21 @@ abstract class SentenceTranslator<O> implements Translator<String, O> {
 
     @Override
     public final NDList processInput(TranslatorContext ctx, String sentence) {
-        List<String> words = wordsOf(sentence);
-        // words beyond the length are cut, as in training
-        List<String> taken = words.subList(0, Math.min(words.size(), maxWords));
-        return new NDList(ctx.getNDManager().create(vocabulary.idsOf(taken)));
+        return new NDList(idsOf(wordsOf(sentence), ctx.getNDManager()));
     }
 
-    /** The words of a sentence, of which there must be some. */
-    static List<String> wordsOf(String sentence) {
+    /** The words of a sentence, of which there must be some; those beyond the encoder's length are cut, as in training. */
+    final List<String> wordsOf(String sentence) {
         List<String> words = Words.of(sentence);
         if (words.isEmpty()) {
             throw new UserError("the sentence '" + sentence + "' has no word: give one or more");
         }
-        return words;
+        return words.subList(0, Math.min(words.size(), maxWords));
+    }
+
+    /** The ids (T) of T words. */
+    final NDArray idsOf(List<String> words, NDManager manager) {
+        return manager.create(vocabulary.idsOf(words));
     }
 
     @Override

@@ -1,6 +1,5 @@
 package io.github.djlpositional.examples;
 
-import ai.djl.MalformedModelException;
 import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
 import ai.djl.repository.zoo.ZooModel;
@@ -20,7 +19,6 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
@@ -128,17 +126,18 @@ final class ServeUnderLoad implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws IOException, MalformedModelException, TranslateException, InterruptedException {
-        requireAtLeastOne("--threads", threads);
-        requireAtLeastOne("--clients", clients);
-        requireAtLeastOne("--batch", largestBatch);
+    public Integer call() throws IOException, TranslateException, InterruptedException {
+        OptionChecks.requireAtLeast(spec, "--threads", threads, 1);
+        OptionChecks.requireAtLeast(spec, "--clients", clients, 1);
+        OptionChecks.requireAtLeast(spec, "--batch", largestBatch, 1);
         EncoderLoader.useOneThreadForEachForward();
         Engine engine = engineOptions.startEngine();
         PrintWriter out = spec.commandLine().getOut();
         try (ZooModel<String, Judgement> model =
                 EncoderLoader.load(folder, engine, engineOptions.deviceOf(engine), Judgement.class)) {
-            EncoderSpec sizes = EncoderFolder.readSpec(model.getModelPath());
-            JudgementDifference allowed = allowed(tolerance == null ? tolerance(sizes) : tolerance);
+            EncoderSpec sizes = ((TransformerEncoder) model.getBlock()).spec();
+            JudgementDifference allowed =
+                    tolerance == null ? JudgementDifference.ofRounding(sizes) : JudgementDifference.upTo(tolerance);
             List<LoadClients.Known> known = answeredOneByOne(model, sizes.maxWords());
             out.printf(
                     Locale.ROOT,
@@ -154,25 +153,6 @@ final class ServeUnderLoad implements Callable<Integer> {
         }
     }
 
-    /**
-     * How far a probability may be from that of the sentence alone, whose sums are added up in another order.
-     *
-     * <p>A float sum of n terms is off by at most n·2⁻²⁴ of the sum of their magnitudes. The longest sum here has as many terms
-     * as the feed-forward network is wide, or a vector long, or a sentence. A score passes 6 sums in each layer, one after the
-     * other, and those of the mean and of the head; layer normalization keeps the vectors between them at the same size. A
-     * probability of two classes changes by a quarter of what the difference of their scores does, and both scores are off.
-     */
-    private static double tolerance(EncoderSpec sizes) {
-        int longestSum = Math.max(sizes.feedForwardSize(), Math.max(sizes.embeddingSize(), sizes.maxWords()));
-        int sums = 6 * sizes.layers() + 2;
-        return longestSum * Math.pow(2, -24) * sums / 2;
-    }
-
-    /** The embedding has neither the head nor that half, which leaves twice as much, of numbers of a size of about 1. */
-    private static JudgementDifference allowed(double tolerance) {
-        return new JudgementDifference(tolerance, 2 * tolerance);
-    }
-
     /** The share of pairs of sentences of which one got the other's answer would be found out. */
     private static double toldApart(List<LoadClients.Known> known, JudgementDifference allowed) {
         long apart = 0;
@@ -184,12 +164,6 @@ final class ServeUnderLoad implements Callable<Integer> {
                     .count();
         }
         return apart / (known.size() * (known.size() - 1) / 2.0);
-    }
-
-    private void requireAtLeastOne(String option, int value) {
-        if (value < 1) {
-            throw new ParameterException(spec.commandLine(), option + " " + value + " is too small: give 1 or more");
-        }
     }
 
     /** What must be answered: what one thread answers to one sentence at a time. */
@@ -237,8 +211,11 @@ final class ServeUnderLoad implements Callable<Integer> {
             report.printAll(elapsed / NANOS_PER_SECOND, memory);
         }
         out.printf(
+                Locale.ROOT,
                 "%nWrong answers: %d; the greatest differences are %s, allowed are %s.%n",
-                asking.wrong(), asking.greatestDifference(), allowed);
+                asking.wrong(),
+                asking.greatestDifference(),
+                allowed);
         out.printf("Resident memory over the second half: %s.%n", memory.growth());
         out.flush();
         if (asking.wrong() > 0) {

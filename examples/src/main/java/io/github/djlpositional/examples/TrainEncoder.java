@@ -30,7 +30,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "train-encoder",
         mixinStandardHelpOptions = true,
-        version = "djl-positional examples 0.1.0",
+        versionProvider = ExamplesVersion.class,
         subcommands = {JudgeSentences.class, CompareEncodings.class, ServeUnderLoad.class},
         sortOptions = false,
         description = {
@@ -147,7 +147,7 @@ public final class TrainEncoder implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         Engine engine = engineOptions.startEngine();
         Device device = engineOptions.deviceOf(engine);
-        EncoderFolder.prepare(folder);
+        FolderUpdate.prepare(folder);
         STATE.set(State.TRAINING);
 
         List<List<String>> sentences = Glosses.read(maxWords);
@@ -160,6 +160,7 @@ public final class TrainEncoder implements Callable<Integer> {
         List<List<String>> measuring = sentences.subList(glosses, glosses + heldOut);
         Vocabulary vocabulary = Vocabulary.mostFrequent(training, trainingOptions.vocabularySize());
         out.printf(
+                Locale.ROOT,
                 "%,d definitions from WordNet to learn from, %,d others held out; %,d token ids; %s %s on %s%n",
                 training.size(),
                 measuring.size(),
@@ -175,7 +176,7 @@ public final class TrainEncoder implements Callable<Integer> {
             EncoderSpec sizes = trainingOptions.spec(encoding, vocabulary.size(), maxWords);
             out.printf("%nPositions: %s%n", encoding);
             out.flush();
-            try (Model model = SavedEncoder.newModel(engine, device)) {
+            try (Model model = EncoderFolder.newModel(engine, device)) {
                 results.add(train(
                         engine,
                         device,
@@ -216,7 +217,7 @@ public final class TrainEncoder implements Callable<Integer> {
                     "%-12s %18.4f %8s%n",
                     result.encoding(),
                     result.accuracy(),
-                    TrainingProgress.shown(result.time()));
+                    MinutesAndSeconds.of(result.time()));
         }
         out.flush();
     }
@@ -246,16 +247,19 @@ public final class TrainEncoder implements Callable<Integer> {
                 throw new IllegalStateException("the saved model gives other answers than the trained one");
             }
             out.printf(
-                    "%nSaved to %s; loaded again, it gives the same answers to %d sentences.%n%n", folder, some.size());
+                    Locale.ROOT,
+                    "%nSaved to %s; loaded again, it gives the same answers to %d sentences.%n%n",
+                    folder,
+                    some.size());
             JudgeSentences.print(out, SENTENCES, loaded.judge(SENTENCES));
         }
     }
 
     private void requireOptions() {
         trainingOptions.require();
-        trainingOptions.requireAtLeast("--glosses", glosses, 1);
-        trainingOptions.requireAtLeast("--held-out", heldOut, 1);
-        trainingOptions.requireAtLeast("--max-words", maxWords, 2);
-        trainingOptions.requireAtMost("--max-words", maxWords, EncoderSpec.MOST_WORDS);
+        OptionChecks.requireAtLeast(spec, "--glosses", glosses, 1);
+        OptionChecks.requireAtLeast(spec, "--held-out", heldOut, 1);
+        OptionChecks.requireAtLeast(spec, "--max-words", maxWords, 2);
+        OptionChecks.requireAtMost(spec, "--max-words", maxWords, EncoderSpec.MOST_WORDS);
     }
 }

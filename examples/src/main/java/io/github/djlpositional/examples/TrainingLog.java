@@ -118,13 +118,16 @@ public final class TrainingLog {
                 .setSkipHeaderRecord(true)
                 .get();
         List<Line> lines = new ArrayList<>();
-        try (Reader in = Files.newBufferedReader(file)) {
-            for (CSVRecord line : format.parse(in)) {
-                lines.add(new Line(
-                        Encoding.valueOf(line.get(POSITIONS).toUpperCase(Locale.ROOT)),
-                        Integer.parseInt(line.get(STEP)),
-                        Double.parseDouble(line.get(LOSS)),
-                        Double.parseDouble(line.get(ACCURACY))));
+        try {
+            FolderUpdate.finish(folder);
+            try (Reader in = Files.newBufferedReader(file)) {
+                for (CSVRecord line : format.parse(in)) {
+                    lines.add(new Line(
+                            Encoding.valueOf(line.get(POSITIONS).toUpperCase(Locale.ROOT)),
+                            Integer.parseInt(line.get(STEP)),
+                            Double.parseDouble(line.get(LOSS)),
+                            Double.parseDouble(line.get(ACCURACY))));
+                }
             }
         } catch (IOException | RuntimeException e) {
             throw new UserError(

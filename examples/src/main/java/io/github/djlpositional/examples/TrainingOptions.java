@@ -6,7 +6,6 @@ import java.util.Arrays;
 import java.util.List;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** The options that say how large an encoder is and how it is trained. */
@@ -128,36 +127,25 @@ final class TrainingOptions {
 
     /** Refuses what is out of range. */
     void require() {
-        requireAtLeast("--epochs", epochs, 1);
-        requireAtLeast("--vocabulary", vocabularySize, 3);
-        requireAtLeast("--size", size, 1);
-        requireAtLeast("--layers", layers, 1);
-        requireAtLeast("--heads", heads, 1);
-        requireAtLeast("--feed-forward", feedForwardSize, 1);
-        requireAtLeast("--batch", batchSize, 1);
-        requireAtMost("--vocabulary", vocabularySize, EncoderSpec.MOST_TOKENS);
-        requireAtMost("--size", size, EncoderSpec.WIDEST);
-        requireAtMost("--layers", layers, EncoderSpec.MOST_LAYERS);
-        requireAtMost("--heads", heads, EncoderSpec.MOST_HEADS);
-        requireAtMost("--feed-forward", feedForwardSize, EncoderSpec.WIDEST);
-        require(size % heads == 0, "--size " + size + " is not divisible by --heads " + heads);
-        require(dropoutRate >= 0 && dropoutRate < 1, "--dropout " + dropoutRate + " is outside [0, 1)");
-        require(learningRate > 0 && learningRate <= 1, "--learning-rate " + learningRate + " is outside (0, 1]");
-    }
-
-    /** Refuses an option that is too small. */
-    void requireAtLeast(String option, int value, int least) {
-        require(value >= least, option + " " + value + " is too small: give " + least + " or more");
-    }
-
-    /** Refuses an option that is too great: what is trained must load again. */
-    void requireAtMost(String option, int value, int most) {
-        require(value <= most, option + " " + value + " is too great: give " + most + " or less");
-    }
-
-    private void require(boolean holds, String message) {
-        if (!holds) {
-            throw new ParameterException(command.commandLine(), message);
-        }
+        OptionChecks.requireAtLeast(command, "--epochs", epochs, 1);
+        OptionChecks.requireAtLeast(command, "--vocabulary", vocabularySize, 3);
+        OptionChecks.requireAtLeast(command, "--size", size, 1);
+        OptionChecks.requireAtLeast(command, "--layers", layers, 1);
+        OptionChecks.requireAtLeast(command, "--heads", heads, 1);
+        OptionChecks.requireAtLeast(command, "--feed-forward", feedForwardSize, 1);
+        OptionChecks.requireAtLeast(command, "--batch", batchSize, 1);
+        // what is trained must load again
+        OptionChecks.requireAtMost(command, "--vocabulary", vocabularySize, EncoderSpec.MOST_TOKENS);
+        OptionChecks.requireAtMost(command, "--size", size, EncoderSpec.WIDEST);
+        OptionChecks.requireAtMost(command, "--layers", layers, EncoderSpec.MOST_LAYERS);
+        OptionChecks.requireAtMost(command, "--heads", heads, EncoderSpec.MOST_HEADS);
+        OptionChecks.requireAtMost(command, "--feed-forward", feedForwardSize, EncoderSpec.WIDEST);
+        OptionChecks.require(command, size % heads == 0, "--size " + size + " is not divisible by --heads " + heads);
+        OptionChecks.require(
+                command, dropoutRate >= 0 && dropoutRate < 1, "--dropout " + dropoutRate + " is outside [0, 1)");
+        OptionChecks.require(
+                command,
+                learningRate > 0 && learningRate <= 1,
+                "--learning-rate " + learningRate + " is outside (0, 1]");
     }
 }

@@ -44,17 +44,12 @@ final class TrainingProgress extends TrainingListenerAdapter {
                 status.append(String.format(Locale.ROOT, "%s %.3f, ", name, value));
             }
         }
-        return status.append(shown(timeLeft())).append(" left ").toString();
+        return status.append(MinutesAndSeconds.of(timeLeft())).append(" left ").toString();
     }
 
     private Duration timeLeft() {
         long elapsed = System.nanoTime() - startNanos;
         long total = (long) epochs * batchesPerEpoch;
         return Duration.ofNanos(elapsed / batchesDone * (total - batchesDone));
-    }
-
-    /** A duration as minutes and seconds, for example 1:05. */
-    static String shown(Duration duration) {
-        return String.format(Locale.ROOT, "%d:%02d", duration.toMinutes(), duration.toSecondsPart());
     }
 }

@@ -28,7 +28,7 @@ public final class TransformerEncoder extends AbstractBlock {
 
     private static final int CLASSES = 2;
 
-    private final int embeddingSize;
+    private final EncoderSpec spec;
     private final boolean returnsEmbedding;
     private final Block input;
     private final List<EncoderLayer> layers = new ArrayList<>();
@@ -50,11 +50,11 @@ public final class TransformerEncoder extends AbstractBlock {
      * @param returnsEmbedding whether a forward returns the embedding beside the scores; a loss takes the scores alone
      */
     public TransformerEncoder(EncoderSpec spec, boolean returnsEmbedding) {
-        embeddingSize = spec.embeddingSize();
+        this.spec = spec;
         this.returnsEmbedding = returnsEmbedding;
         InputEmbeddingBlock.Builder embedding = InputEmbeddingBlock.builder()
                 .setVocabularySize(spec.vocabularySize())
-                .setEmbeddingSize(embeddingSize)
+                .setEmbeddingSize(spec.embeddingSize())
                 .optPaddingIndex(PADDING)
                 .optDropoutRate(spec.dropoutRate());
         spec.encoding().addTo(embedding, spec);
@@ -63,6 +63,15 @@ public final class TransformerEncoder extends AbstractBlock {
             layers.add(addChildBlock("layer", new EncoderLayer(spec)));
         }
         head = addChildBlock("head", Linear.builder().setUnits(CLASSES).build());
+    }
+
+    /**
+     * Returns the sizes that it was built with.
+     *
+     * @return the sizes and the kind of positional encoding
+     */
+    public EncoderSpec spec() {
+        return spec;
     }
 
     @Override
@@ -104,17 +113,17 @@ public final class TransformerEncoder extends AbstractBlock {
     @Override
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
         input.initialize(manager, dataType, inputShapes);
-        Shape embedded = inputShapes[0].add(embeddingSize);
+        Shape embedded = inputShapes[0].add(spec.embeddingSize());
         for (Block layer : layers) {
             layer.initialize(manager, dataType, embedded);
         }
-        head.initialize(manager, dataType, new Shape(inputShapes[0].get(0), embeddingSize));
+        head.initialize(manager, dataType, new Shape(inputShapes[0].get(0), spec.embeddingSize()));
     }
 
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
         long batch = inputShapes[0].get(0);
         Shape scores = new Shape(batch, CLASSES);
-        return returnsEmbedding ? new Shape[] {scores, new Shape(batch, embeddingSize)} : new Shape[] {scores};
+        return returnsEmbedding ? new Shape[] {scores, new Shape(batch, spec.embeddingSize())} : new Shape[] {scores};
     }
 }

@@ -32,6 +32,14 @@ public final class WordOrderTranslatorFactory implements TranslatorFactory, Seri
         return Set.of(new Pair<>(String.class, Classifications.class), new Pair<>(String.class, Judgement.class));
     }
 
+    /** Refuses other types than {@link #getSupportedTypes} has. */
+    void requireSupported(Class<?> input, Class<?> output) {
+        if (!isSupported(input, output)) {
+            throw new IllegalArgumentException(input.getName() + " to " + output.getName()
+                    + ": allowed is String to Classifications or Judgement; ask for one of these");
+        }
+    }
+
     /**
      * {@inheritDoc}
      *
@@ -43,10 +51,7 @@ public final class WordOrderTranslatorFactory implements TranslatorFactory, Seri
     @SuppressWarnings("unchecked") // the types are checked
     public <I, O> Translator<I, O> newInstance(Class<I> input, Class<O> output, Model model, Map<String, ?> arguments)
             throws TranslateException {
-        if (!isSupported(input, output)) {
-            throw new IllegalArgumentException(input.getName() + " to " + output.getName()
-                    + ": allowed is String to Classifications or Judgement; set these types in the Criteria");
-        }
+        requireSupported(input, output);
         boolean embeds = output == Judgement.class;
         if (embeds != ArgumentsUtil.booleanValue(arguments, EncoderBlockFactory.EMBEDDING)) {
             throw new IllegalArgumentException("the argument " + EncoderBlockFactory.EMBEDDING + " is "
@@ -55,12 +60,13 @@ public final class WordOrderTranslatorFactory implements TranslatorFactory, Seri
         }
         Path folder = model.getModelPath();
         try {
-            EncoderSpec spec = EncoderFolder.readSpec(folder);
-            Vocabulary vocabulary = EncoderFolder.readVocabulary(folder, spec);
+            EncoderProperties saved = EncoderProperties.read(folder);
+            Vocabulary vocabulary = EncoderFolder.readVocabulary(folder, saved);
+            int maxWords = saved.spec().maxWords();
             return (Translator<I, O>)
                     (embeds
-                            ? new JudgementTranslator(vocabulary, spec.maxWords())
-                            : new WordOrderTranslator(vocabulary, spec.maxWords()));
+                            ? new JudgementTranslator(vocabulary, maxWords)
+                            : new WordOrderTranslator(vocabulary, maxWords));
         } catch (IOException | MalformedModelException e) {
             throw new TranslateException("model folder '" + folder + "' cannot be read: " + e.getMessage(), e);
         }

@@ -113,6 +113,11 @@ class CompareEncodingsTest {
     }
 
     @Test
+    void lengthsAreSaidAsThePictureHasThem() {
+        assertThat(LengthClass.all()).isEqualTo("5 to 16, 17 to 24 and 25 to 40");
+    }
+
+    @Test
     void refusesWhatCannotBe() {
         assertThat(run("compare", "--seeds", "0")).isEqualTo(2);
         assertThat(err.toString()).startsWith("error: --seeds 0 is too small: give 1 or more");

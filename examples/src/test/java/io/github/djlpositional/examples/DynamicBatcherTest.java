@@ -16,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -183,5 +184,30 @@ class DynamicBatcherTest {
                     .isInstanceOf(NoClassDefFoundError.class)
                     .hasMessage("as asked");
         }
+    }
+
+    @Test
+    void threadThatDoesNotStartLeavesNoOtherAndNoPredictorBehind() {
+        List<Thread> made = new ArrayList<>();
+        AtomicInteger open = new AtomicInteger();
+        try (ZooModel<Integer, Integer> model = new ZooModel<>(model(new Echo()), new Echo()) {
+            @Override
+            public Predictor<Integer, Integer> newPredictor() {
+                open.incrementAndGet();
+                return new Predictor<>(this, getTranslator(), getNDManager().getDevice(), false) {
+                    @Override
+                    public void close() {
+                        open.decrementAndGet();
+                        super.close();
+                    }
+                };
+            }
+        }) {
+            assertThatThrownBy(() -> new DynamicBatcher<>(model, 4, 4, StartedThreadsTest.thatRunOutAfter(2, made)))
+                    .isInstanceOf(OutOfMemoryError.class)
+                    .hasMessage(StartedThreadsTest.NO_MORE);
+        }
+        assertThat(made).hasSize(3).noneMatch(Thread::isAlive);
+        assertThat(open).hasValue(0);
     }
 }

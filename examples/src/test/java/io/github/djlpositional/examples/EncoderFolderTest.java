@@ -7,9 +7,11 @@ import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
 import ai.djl.modality.Classifications;
+import ai.djl.nn.UninitializedParameterException;
 import ai.djl.repository.zoo.Criteria;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.translate.DeferredTranslatorFactory;
+import ai.djl.translate.TranslateException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -136,7 +138,9 @@ class EncoderFolderTest {
     @Test
     void encoderWithoutParametersDoesNotAnswer() throws Exception {
         append("serving.properties", "option.hasParameter=false\n");
-        assertThatThrownBy(() -> judgedByName(folder)).isInstanceOf(Exception.class);
+        assertThatThrownBy(() -> judgedByName(folder))
+                .isInstanceOf(TranslateException.class)
+                .hasRootCauseInstanceOf(UninitializedParameterException.class);
     }
 
     @Test
@@ -180,11 +184,29 @@ class EncoderFolderTest {
         assertRefused(file + " is no text in UTF-8: ");
     }
 
-    @Test
-    void moreLayersThanAllowedAreRefused() throws Exception {
+    @ParameterizedTest
+    @ValueSource(strings = {"0", "-3", "300000"})
+    void numbersOfLayersThatNobodyTrainsAreRefused(String layers) throws Exception {
         removeChecksums();
-        replaceSize("layers=3", "layers=300000");
-        assertRefused("encoder.properties has layers '300000': allowed are whole numbers from 1 to 1000");
+        replaceSize("layers=3", "layers=" + layers);
+        assertRefused("argument 'layers' of encoder.properties is the String " + layers
+                + ": allowed is a whole number from 1 to 1000; correct it");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"5", "1", "-0.1", "NaN"})
+    void ratesThatNobodyTrainsWithAreRefused(String rate) throws Exception {
+        removeChecksums();
+        replaceSize("dropoutRate=0.0", "dropoutRate=" + rate);
+        assertRefused("argument 'dropoutRate' of encoder.properties is the String " + rate
+                + ": allowed is a number from 0 to below 1; correct it");
+    }
+
+    @Test
+    void sizesWithoutAnEncodingAreRefused() throws Exception {
+        removeChecksums();
+        replaceSize("encoding=SINUSOIDAL", "");
+        assertRefused("argument 'encoding' of encoder.properties is missing: allowed is ");
     }
 
     @ParameterizedTest

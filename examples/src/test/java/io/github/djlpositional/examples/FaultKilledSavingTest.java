@@ -40,13 +40,7 @@ class FaultKilledSavingTest {
     }
 
     private static void killWhileSaving(Path folder, int afterMillis) throws Exception {
-        Process process = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        "-DOPT_OUT_TRACKING=true",
-                        SavingForever.class.getName(),
-                        folder.toString())
+        Process process = JavaProgram.with(List.of("-DOPT_OUT_TRACKING=true"), SavingForever.class, folder.toString())
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         try (BufferedReader out = process.inputReader()) {

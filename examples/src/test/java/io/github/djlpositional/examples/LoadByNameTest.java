@@ -1,7 +1,6 @@
 package io.github.djlpositional.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import ai.djl.Device;
@@ -44,9 +43,7 @@ class LoadByNameTest {
     @BeforeAll
     static void trainATinyModel() {
         System.setProperty("DJL_CACHE_DIR", cache.toString());
-        assertThat(TrainEncoder.commandLine()
-                        .execute("--glosses", "600", "--held-out", "50", "--epochs", "1", "--out", folder.toString()))
-                .isZero();
+        SmallEncoder.saveTo(folder, "PyTorch");
     }
 
     @AfterAll
@@ -130,11 +127,7 @@ class LoadByNameTest {
     }
 
     private Path damagedCopy(String file, byte[] content) throws IOException {
-        try (Stream<Path> files = Files.list(folder)) {
-            for (Path each : files.toList()) {
-                Files.copy(each, other.resolve(each.getFileName()));
-            }
-        }
+        SmallEncoder.copy(folder, other);
         Files.write(other.resolve(file), content);
         return other;
     }
@@ -171,7 +164,7 @@ class LoadByNameTest {
     void refusesParametersThatAreCutOff() throws Exception {
         byte[] parameters = Files.readAllBytes(folder.resolve("encoder-0000.params"));
         Path copy = damagedCopy("encoder-0000.params", Arrays.copyOf(parameters, parameters.length / 2));
-        assertThatExceptionOfType(Exception.class)
-                .isThrownBy(() -> requireJudges(copy.toUri().toString()));
+        Throwable thrown = catchThrowable(() -> requireJudges(copy.toUri().toString()));
+        assertThat(messages(thrown)).contains("encoder-0000.params is cut off or of another model: it has ");
     }
 }

@@ -1,7 +1,9 @@
 package io.github.djlpositional.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -80,5 +82,19 @@ class LoadClientsTest {
                 asked(sentence -> CompletableFuture.failedFuture(new IllegalStateException("out of order")));
         assertThat(clients.wrong()).isGreaterThanOrEqualTo(10);
         assertThat(clients.firstWrong()).contains("out of order");
+    }
+
+    @Test
+    void clientThatDoesNotStartLeavesNoOtherBehind() {
+        List<Thread> made = new ArrayList<>();
+        assertThatThrownBy(() -> new LoadClients(
+                        4,
+                        KNOWN,
+                        ALLOWED,
+                        sentence -> CompletableFuture.completedFuture(judgement(0.25)),
+                        StartedThreadsTest.thatRunOutAfter(2, made)))
+                .isInstanceOf(OutOfMemoryError.class)
+                .hasMessage(StartedThreadsTest.NO_MORE);
+        assertThat(made).hasSize(3).noneMatch(Thread::isAlive);
     }
 }

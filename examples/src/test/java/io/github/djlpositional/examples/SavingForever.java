@@ -25,7 +25,7 @@ final class SavingForever {
         engine.setRandomSeed(1);
         // two reserved ids
         EncoderSpec spec = new EncoderSpec(Encoding.SINUSOIDAL, 7, 8, width, 1, 2, width, 0);
-        try (Model model = SavedEncoder.newModel(engine, Device.cpu())) {
+        try (Model model = EncoderFolder.newModel(engine, Device.cpu())) {
             model.setBlock(new TransformerEncoder(spec));
             model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 8));
             EncoderFolder.save(folder, model, spec, WORDS, TrainingLog.empty());

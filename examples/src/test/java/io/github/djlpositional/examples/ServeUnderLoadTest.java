@@ -6,6 +6,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -94,14 +95,9 @@ class ServeUnderLoadTest {
     void memoryIsFlat() throws Exception {
         SmallEncoder.saveTo(folder, "PyTorch");
         Path log = folder.resolve("serve.log");
-        Process process = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-Xms256m",
-                        "-Xmx256m",
-                        "-XX:+AlwaysPreTouch",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        TrainEncoder.class.getName(),
+        Process process = JavaProgram.with(
+                        List.of("-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch"),
+                        TrainEncoder.class,
                         "serve",
                         "--model",
                         folder.toString(),

@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
@@ -90,6 +91,22 @@ class TrainEncoderTest {
         assertThat(run.out()).contains(judged.out().strip());
     }
 
+    @Test
+    void numbersHaveTheSameFormInEveryCountry() {
+        Locale before = Locale.getDefault();
+        Run run;
+        try {
+            // with other digits than these
+            Locale.setDefault(Locale.forLanguageTag("ar-u-nu-arab"));
+            run = trainSmall("PyTorch", "--encoding", "sinusoidal");
+        } finally {
+            Locale.setDefault(before);
+        }
+        assertThat(run.out())
+                .contains("400 definitions from WordNet to learn from, 50 others held out; 300 token ids; ")
+                .contains("the same answers to 50 sentences");
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"PyTorch", "MXNet"})
     void sameSeedGivesTheSameAnswers(String engine) {
@@ -110,11 +127,12 @@ class TrainEncoderTest {
         trainSmall("PyTorch", "--encoding", "sinusoidal");
         InputStream before = System.in;
         try {
-            System.setIn(new ByteArrayInputStream(
-                    "a person who writes books\n\nbooks who a writes person\n".getBytes(Charset.defaultCharset())));
+            System.setIn(new ByteArrayInputStream("a person who writes books\n\n---\nbooks who a writes person\n"
+                    .getBytes(Charset.defaultCharset())));
             Run run = run("judge", "--model", folder.toString());
+            assertThat(run.err()).isEmpty();
             assertThat(run.status()).isZero();
-            assertThat(run.out().lines()).hasSize(2);
+            assertThat(run.out().lines()).as("a line without a word is none").hasSize(2);
         } finally {
             System.setIn(before);
         }
@@ -243,21 +261,19 @@ class TrainEncoderTest {
         assertThat(run.errorLines()).singleElement().asString().contains("none has two different known words");
     }
 
-    private Process start(String... args) throws IOException {
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-cp",
-                System.getProperty("java.class.path"),
-                TrainEncoder.class.getName()));
-        command.addAll(Arrays.asList(args));
-        return new ProcessBuilder(command).start();
-    }
-
     @ParameterizedTest
     @ValueSource(strings = {"PyTorch", "MXNet"})
     void enginesSayNothingOfTheirOwn(String engine) throws Exception {
         trainSmall(engine, "--encoding", "sinusoidal");
-        Process process = start("judge", "--engine", engine, "--model", folder.toString(), "a person who writes books");
+        Process process = JavaProgram.of(
+                        TrainEncoder.class,
+                        "judge",
+                        "--engine",
+                        engine,
+                        "--model",
+                        folder.toString(),
+                        "a person who writes books")
+                .start();
         String err = new String(process.getErrorStream().readAllBytes(), Charset.defaultCharset());
         assertThat(process.waitFor()).isZero();
         assertThat(err).isEmpty();
@@ -276,7 +292,8 @@ class TrainEncoderTest {
     @Test
     @DisabledOnOs(value = OS.WINDOWS, disabledReason = "a process there is ended without a signal")
     void interruptEndsWithOneLine() throws Exception {
-        Process process = start("--out", folder.toString());
+        Process process =
+                JavaProgram.of(TrainEncoder.class, "--out", folder.toString()).start();
         try {
             awaitOutput(process, "Positions: none");
             // SIGTERM, which ends a JVM as Ctrl-C's SIGINT does: what a shell starts in the background ignores SIGINT

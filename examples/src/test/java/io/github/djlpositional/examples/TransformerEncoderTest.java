@@ -108,7 +108,7 @@ class TransformerEncoderTest {
         for (Encoding encoding : Encoding.values()) {
             // eight heads: of two, ALiBi's slopes would be 1/16 and 1/256, which hardly tell near from far
             EncoderSpec sizes = new EncoderSpec(encoding, 20, 8, 32, 1, 8, 64, 0);
-            try (Model model = SavedEncoder.newModel(started, Device.cpu())) {
+            try (Model model = EncoderFolder.newModel(started, Device.cpu())) {
                 WordOrderDataset dataset = new WordOrderDataset(sentences, 20, 1, false);
                 training.train(sizes, dataset, model);
                 double accuracy = Evaluation.of(model, dataset).accuracy();

@@ -1,10 +1,12 @@
 package io.github.djlpositional.examples.notebooks;
 
+import io.github.djlpositional.examples.LengthClass;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.Reader;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.commons.csv.CSVFormat;
 import org.apache.commons.csv.CSVRecord;
@@ -16,8 +18,6 @@ public final class LengthExtrapolation {
 
     /** The table that {@code train-encoder.jar compare} made for the guide. */
     private static final String TABLE = "/comparison.csv";
-
-    private static final List<String> LENGTHS = List.of("5-16", "17-24", "25-40");
 
     private LengthExtrapolation() {}
 
@@ -33,17 +33,21 @@ public final class LengthExtrapolation {
     static void write(Notebook notebook) throws Exception {
         notebook.title("Beyond the trained length");
         notebook.text("""
-                Eight small encoders learned word order from definitions of at most 16 words, three times each. How often are
-                they right about others, as short, longer, and much longer? (java -jar train-encoder.jar compare)""");
+                Eight small encoders learned word order from definitions of at most %d words, three times each. How often are
+                they right about others, as short, longer, and much longer? (java -jar train-encoder.jar compare)""".formatted(LengthClass.TRAINED_WORDS));
         List<CSVRecord> rows = table();
-        XYChart lines = Drawing.lines("Trained on at most 16 words", "words in the sentence", "held-out accuracy");
-        double[] x = {10.5, 20.5, 32.5};
-        notebook.row("%-16s %8s %8s %8s", "positions", LENGTHS.get(0), LENGTHS.get(1), LENGTHS.get(2));
+        XYChart lines = Drawing.lines(
+                "Trained on at most " + LengthClass.TRAINED_WORDS + " words",
+                "words in the sentence",
+                "held-out accuracy");
+        LengthClass[] lengths = LengthClass.values();
+        double[] x = Arrays.stream(lengths).mapToDouble(LengthClass::middle).toArray();
+        notebook.row("%-16s %8s %8s %8s", "positions", lengths[0], lengths[1], lengths[2]);
         for (CSVRecord row : rows) {
-            double[] means = LENGTHS.stream()
+            double[] means = Arrays.stream(lengths)
                     .mapToDouble(length -> Double.parseDouble(row.get("mean " + length)))
                     .toArray();
-            double[] halves = LENGTHS.stream()
+            double[] halves = Arrays.stream(lengths)
                     .mapToDouble(length -> (Double.parseDouble(row.get("greatest " + length))
                                     - Double.parseDouble(row.get("least " + length)))
                             / 2)

@@ -1,5 +1,6 @@
 package io.github.djlpositional.examples.notebooks;
 
+import io.github.djlpositional.examples.ExamplesVersion;
 import io.github.djlpositional.examples.HeadlessDrawing;
 import io.github.djlpositional.examples.UserError;
 import java.io.IOException;
@@ -55,7 +56,7 @@ public final class Notebook {
     }
 
     /** The options of every notebook. */
-    @Command(mixinStandardHelpOptions = true, version = "djl-positional examples 0.1.0")
+    @Command(mixinStandardHelpOptions = true, versionProvider = ExamplesVersion.class)
     private static final class Run implements Runnable {
         private final Page page;
 
@@ -87,16 +88,7 @@ public final class Notebook {
     /** Runs a notebook as a program. */
     static void main(Page page, Class<?> program, String... args) {
         System.setProperty("OPT_OUT_TRACKING", "true");
-        CommandLine line = new CommandLine(new Run(page))
-                .setCommandName(program.getSimpleName())
-                .setExecutionExceptionHandler((error, command, result) -> {
-                    if (error instanceof UserError) {
-                        command.getErr().println("error: " + error.getMessage());
-                    } else {
-                        error.printStackTrace(command.getErr());
-                    }
-                    return CommandLine.ExitCode.SOFTWARE;
-                });
+        CommandLine line = UserError.inOneLine(new CommandLine(new Run(page)).setCommandName(program.getSimpleName()));
         System.exit(line.execute(args));
     }
 

@@ -2,7 +2,6 @@ package io.github.djlpositional.examples.notebooks;
 
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
-import java.util.stream.IntStream;
 import org.knowm.xchart.XYChart;
 
 /** To move by k positions is to turn by k angles: one linear map for every position. */
@@ -48,14 +47,10 @@ public final class ShiftByRotation {
             double[][] map = encoding.shift(k);
             double error = 0;
             for (int t = 0; t < 1000; t++) {
-                double[] from = vector(encoding, t);
-                double[] to = vector(encoding, t + k);
+                double[] from = Vectors.of(encoding, t);
+                double[] to = Vectors.of(encoding, t + k);
                 for (int row = 0; row < SIZE; row++) {
-                    double[] line = map[row];
-                    double moved = IntStream.range(0, SIZE)
-                            .mapToDouble(i -> line[i] * from[i])
-                            .sum();
-                    error = Math.max(error, Math.abs(moved - to[row]));
+                    error = Math.max(error, Math.abs(Vectors.dot(map[row], from) - to[row]));
                 }
             }
             notebook.row("k = %6.1f: greatest error of T(k) · PE(t) - PE(t + k) = %.1e", k, error);
@@ -83,11 +78,5 @@ public final class ShiftByRotation {
         }
         notebook.picture(
                 "shift-sine-alone", "The sine alone does not tell 22 from 35, nor the cosine 22 from 60", chart);
-    }
-
-    private static double[] vector(SinusoidalEncoding encoding, double position) {
-        return IntStream.range(0, SIZE)
-                .mapToDouble(dimension -> encoding.value(position, dimension))
-                .toArray();
     }
 }

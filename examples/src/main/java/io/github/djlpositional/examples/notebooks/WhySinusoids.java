@@ -39,7 +39,7 @@ public final class WhySinusoids {
         for (int length : new int[] {5, 50, 500}) {
             notebook.row(
                     "one step of a sequence of %3d: normalized %.4f, sinusoids %.4f",
-                    length, 1.0 / (length - 1), distance(vector(encoding, 1), vector(encoding, 2)));
+                    length, 1.0 / (length - 1), Vectors.distance(Vectors.of(encoding, 1), Vectors.of(encoding, 2)));
         }
 
         notebook.text("""
@@ -51,12 +51,13 @@ public final class WhySinusoids {
                     position,
                     position + 1,
                     Math.sqrt(Integer.bitCount(position ^ (position + 1))),
-                    distance(vector(encoding, position), vector(encoding, position + 1)));
+                    Vectors.distance(Vectors.of(encoding, position), Vectors.of(encoding, position + 1)));
         }
         XYChart steps =
                 Drawing.lines("How far the encoding moves from one position to the next", "position", "distance");
         Drawing.line(steps, "binary, 6 bits", 62, t -> Math.sqrt(Integer.bitCount((int) t ^ ((int) t + 1))));
-        Drawing.line(steps, "sinusoids", 62, t -> distance(vector(encoding, t), vector(encoding, t + 1)));
+        Drawing.line(
+                steps, "sinusoids", 62, t -> Vectors.distance(Vectors.of(encoding, t), Vectors.of(encoding, t + 1)));
         notebook.picture("why-steps", "Binary counting jumps, sinusoids do not", steps);
 
         notebook.text(
@@ -88,8 +89,8 @@ public final class WhySinusoids {
         for (int distance = 0; distance <= 50; distance++) {
             asymmetry = Math.max(
                     asymmetry,
-                    Math.abs(dot(vector(encoding, 100), vector(encoding, 100 + distance))
-                            - dot(vector(encoding, 1000), vector(encoding, 1000 - distance))));
+                    Math.abs(Vectors.dot(Vectors.of(encoding, 100), Vectors.of(encoding, 100 + distance))
+                            - Vectors.dot(Vectors.of(encoding, 1000), Vectors.of(encoding, 1000 - distance))));
         }
         notebook.result("greatest difference of both sides, at 100 and at 1000", asymmetry);
         for (int distance : new int[] {0, 1, 5, 20, 50}) {
@@ -142,21 +143,5 @@ public final class WhySinusoids {
             greatest = Math.max(greatest, Math.abs(value));
         }
         return greatest;
-    }
-
-    private static double[] vector(SinusoidalEncoding encoding, double position) {
-        return IntStream.range(0, SIZE)
-                .mapToDouble(dimension -> encoding.value(position, dimension))
-                .toArray();
-    }
-
-    private static double dot(double[] a, double[] b) {
-        return IntStream.range(0, a.length).mapToDouble(i -> a[i] * b[i]).sum();
-    }
-
-    private static double distance(double[] a, double[] b) {
-        return Math.sqrt(IntStream.range(0, a.length)
-                .mapToDouble(i -> (a[i] - b[i]) * (a[i] - b[i]))
-                .sum());
     }
 }

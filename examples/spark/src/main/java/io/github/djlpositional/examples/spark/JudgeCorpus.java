@@ -1,6 +1,8 @@
 package io.github.djlpositional.examples.spark;
 
+import io.github.djlpositional.examples.ExamplesVersion;
 import io.github.djlpositional.examples.Glosses;
+import io.github.djlpositional.examples.OptionChecks;
 import io.github.djlpositional.examples.UserError;
 import io.github.djlpositional.examples.Words;
 import java.io.IOException;
@@ -12,6 +14,11 @@ import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.io.LongWritable;
+import org.apache.hadoop.io.Text;
+import org.apache.hadoop.mapred.FileInputFormat;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.TextInputFormat;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaRDD;
@@ -22,7 +29,6 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
@@ -34,7 +40,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "judge-corpus",
         mixinStandardHelpOptions = true,
-        version = "djl-positional examples 0.1.0",
+        versionProvider = ExamplesVersion.class,
         sortOptions = false,
         description = {
             "Judge with a saved model whether the words of each sentence of a corpus are in order,",
@@ -114,21 +120,15 @@ public final class JudgeCorpus implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        requireAtLeastOne("--batch", batchSize);
+        OptionChecks.requireAtLeast(spec, "--batch", batchSize, 1);
         if (partitions != null) {
-            requireAtLeastOne("--partitions", partitions);
+            OptionChecks.requireAtLeast(spec, "--partitions", partitions, 1);
         }
         try (SparkSession session =
                 SparkSession.builder().config(configuration()).getOrCreate()) {
             judge(session);
         }
         return 0;
-    }
-
-    private void requireAtLeastOne(String option, int value) {
-        if (value < 1) {
-            throw new ParameterException(spec.commandLine(), option + " " + value + " is too small: give 1 or more");
-        }
     }
 
     private static SparkConf configuration() {
@@ -178,11 +178,21 @@ public final class JudgeCorpus implements Callable<Integer> {
                                 .map(words -> String.join(" ", words))
                                 .toList(),
                         parts)
-                : spark.textFile(String.join(",", inputs), parts);
+                : lines(spark, parts);
         // numbered before anything is left out: the number is the line's, whatever the parts are
         return lines.zipWithIndex()
                 .map(line -> new NumberedSentence(line._2(), line._1()))
                 .filter(line -> !Words.of(line.sentence()).isEmpty());
+    }
+
+    /** The lines of all files. Not with {@code textFile}, which would split a path at its commas. */
+    private JavaRDD<String> lines(JavaSparkContext spark, int parts) {
+        JobConf files = new JobConf(spark.hadoopConfiguration());
+        FileInputFormat.setInputPaths(
+                files, inputs.stream().map(org.apache.hadoop.fs.Path::new).toArray(org.apache.hadoop.fs.Path[]::new));
+        return spark.hadoopRDD(files, TextInputFormat.class, LongWritable.class, Text.class, parts)
+                // copied: Hadoop reads every line into the same object
+                .map(line -> line._2().toString());
     }
 
     private static void requireThere(String input, Configuration hadoop) {

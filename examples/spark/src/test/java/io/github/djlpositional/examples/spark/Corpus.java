@@ -1,7 +1,6 @@
 package io.github.djlpositional.examples.spark;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.Device;
 import ai.djl.engine.Engine;
@@ -10,7 +9,9 @@ import ai.djl.repository.zoo.ZooModel;
 import io.github.djlpositional.examples.EncoderLoader;
 import io.github.djlpositional.examples.Glosses;
 import io.github.djlpositional.examples.Judgement;
-import io.github.djlpositional.examples.TrainEncoder;
+import io.github.djlpositional.examples.JudgementDifference;
+import io.github.djlpositional.examples.SmallEncoder;
+import io.github.djlpositional.examples.TransformerEncoder;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,19 +28,8 @@ import org.apache.parquet.hadoop.example.GroupReadSupport;
 /** A text file to judge, a model to judge it with, and what must come out. */
 final class Corpus {
 
-    /**
-     * How far a score may be from that of the sentence in another batch, whose sums are added up in another order: a float sum of
-     * n terms is off by at most n·2⁻²⁴ of the sum of their magnitudes; n is at most 256, the width of the feed-forward network;
-     * a score passes 20 such sums, six in each of three layers, the mean and the head; a probability changes by half of what
-     * both scores do. 256 · 2⁻²⁴ · 20 / 2.
-     */
-    private static final double SCORE_TOLERANCE = 1.5e-4;
-
-    /** The same without the head and the half, of vectors that layer normalization keeps at a size of about 1. */
-    private static final float EMBEDDING_TOLERANCE = 3e-4f;
-
     /** A row of the output. */
-    private record Judged(String sentence, double score, List<Float> embedding) {}
+    private record Judged(String sentence, Judgement judgement) {}
 
     private final Path model;
     private final Path text;
@@ -53,19 +43,7 @@ final class Corpus {
     /** Trains a small encoder and writes a text: some sentences twice, and lines without a word between them. */
     static Corpus create(Path folder, int lines) throws IOException {
         Corpus corpus = new Corpus(folder.resolve("model"), folder.resolve("corpus.txt"));
-        int status = TrainEncoder.commandLine()
-                .execute(
-                        "--encoding",
-                        "sinusoidal",
-                        "--glosses",
-                        "600",
-                        "--held-out",
-                        "50",
-                        "--epochs",
-                        "1",
-                        "--out",
-                        corpus.model.toString());
-        assertThat(status).isZero();
+        SmallEncoder.saveTo(corpus.model, "PyTorch");
         List<List<String>> glosses = Glosses.read(Integer.MAX_VALUE);
         List<String> written = new ArrayList<>();
         for (int line = 0; line < lines; line++) {
@@ -101,29 +79,27 @@ final class Corpus {
         try (ZooModel<String, Judgement> loaded =
                         EncoderLoader.load(model, Engine.getEngine("PyTorch"), Device.cpu(), Judgement.class);
                 Predictor<String, Judgement> predictor = loaded.newPredictor()) {
+            // each sentence was in another batch there
+            JudgementDifference allowed =
+                    JudgementDifference.ofRounding(((TransformerEncoder) loaded.getBlock()).spec());
             List<String> inOrder = List.copyOf(sentences.values());
             List<Judged> found = List.copyOf(rows.values());
             for (int from = 0; from < inOrder.size(); from += 128) {
                 List<String> batch = inOrder.subList(from, Math.min(inOrder.size(), from + 128));
                 List<Judgement> expected = predictor.batchPredict(batch);
                 for (int i = 0; i < batch.size(); i++) {
-                    requireSame(found.get(from + i), batch.get(i), expected.get(i));
+                    requireSame(found.get(from + i), batch.get(i), expected.get(i), allowed);
                 }
             }
         }
     }
 
-    private static void requireSame(Judged found, String sentence, Judgement expected) {
+    private static void requireSame(Judged found, String sentence, Judgement expected, JudgementDifference allowed) {
         assertThat(found.sentence()).isEqualTo(sentence);
-        assertThat(found.score()).as(sentence).isCloseTo(expected.inOrder(), within(SCORE_TOLERANCE));
-        assertThat(found.embedding()).as(sentence).hasSameSizeAs(expected.embedding());
-        float greatest = 0;
-        for (int d = 0; d < found.embedding().size(); d++) {
-            greatest = Math.max(
-                    greatest,
-                    Math.abs(found.embedding().get(d) - expected.embedding().get(d)));
-        }
-        assertThat(greatest).as(sentence).isLessThanOrEqualTo(EMBEDDING_TOLERANCE);
+        JudgementDifference difference = JudgementDifference.between(found.judgement(), expected);
+        assertThat(difference.isWithin(allowed))
+                .as("%s: differences of %s, allowed are %s", sentence, difference, allowed)
+                .isTrue();
     }
 
     /** All rows by id, of which none may come twice. */
@@ -152,7 +128,7 @@ final class Corpus {
                 }
                 Judged before = rows.put(
                         row.getLong("id", 0),
-                        new Judged(row.getString("sentence", 0), row.getDouble("score", 0), embedding));
+                        new Judged(row.getString("sentence", 0), new Judgement(row.getDouble("score", 0), embedding)));
                 assertThat(before).as("another row of the same line").isNull();
             }
         }

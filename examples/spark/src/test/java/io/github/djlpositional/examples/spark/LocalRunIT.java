@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 import java.util.jar.JarFile;
@@ -80,9 +81,31 @@ class LocalRunIT {
                 "8")) {
             assertThat(process.await()).as(process::output).isZero();
             assertThat(process.output())
-                    .startsWith(String.format("%,d sentences judged in ", corpus.size()))
+                    .startsWith(String.format(Locale.ROOT, "%,d sentences judged in ", corpus.size()))
                     .contains("; model loaded once, in ")
                     .endsWith("Saved to " + output + System.lineSeparator());
+        }
+        corpus.requireJudged(output);
+    }
+
+    @Test
+    void inputsMayHaveCommasInTheirNamesAndBePatterns() throws Exception {
+        List<String> lines = Files.readAllLines(corpus.text());
+        int half = Math.floorDiv(lines.size(), 2);
+        Path first = Files.write(folder.resolve("corpus, part 1.txt"), lines.subList(0, half));
+        Files.write(folder.resolve("corpus, part 2.txt"), lines.subList(half, lines.size()));
+        Path output = folder.resolve("of-two");
+        try (JavaProcess process = run(
+                "commas",
+                "--model",
+                corpus.model().toString(),
+                "--input",
+                first.toString(),
+                "--input",
+                folder.resolve("corpus, part {2,3}.*").toString(),
+                "--output",
+                output.toString())) {
+            assertThat(process.await()).as(process::output).isZero();
         }
         corpus.requireJudged(output);
     }
@@ -186,6 +209,14 @@ class LocalRunIT {
     private static List<Path> list(Path of) throws IOException {
         try (Stream<Path> files = Files.list(of)) {
             return files.toList();
+        }
+    }
+
+    @Test
+    void saysWhichVersionItIs() throws Exception {
+        try (JavaProcess process = run("version", "--version")) {
+            assertThat(process.await()).isZero();
+            assertThat(process.output()).matches("djl-positional examples \\d+\\.\\d+\\.\\d+\\S*\\s+");
         }
     }
 

@@ -3,12 +3,12 @@ package io.github.djlpositional.examples.spark;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.djlpositional.examples.SmallEncoder;
 import io.github.djlpositional.examples.UserError;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 import org.junit.jupiter.api.BeforeAll;
@@ -34,11 +34,7 @@ class ModelArchiveTest {
 
     @BeforeEach
     void copy() throws IOException {
-        try (Stream<Path> files = Files.list(saved)) {
-            for (Path file : files.toList()) {
-                Files.copy(file, folder.resolve(file.getFileName()));
-            }
-        }
+        SmallEncoder.copy(saved, folder);
     }
 
     @Test
