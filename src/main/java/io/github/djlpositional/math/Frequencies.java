@@ -32,7 +32,7 @@ public final class Frequencies implements HasArguments {
     /** More than any model has pairs; a greater count, from a file perhaps, is refused before there is room for it. */
     private static final int MOST = 1 << 20;
 
-    /** Of what is made from arguments: each factor goes over all frequencies. */
+    /** More than any convention has; each costs a pass over all frequencies when they are made from arguments. */
     private static final int MOST_FACTORS = 16;
 
     private final double[] high;
@@ -132,12 +132,25 @@ public final class Frequencies implements HasArguments {
             exact[k] = DoubleDouble.of(frequencies[k]);
         }
         Origin origin = new Origin("given", "of(" + describe(frequencies) + ")").with("values", frequencies);
-        return exact(exact, origin);
+        return new Frequencies(exact, origin, List.of());
     }
 
-    /** The frequencies of a computation in this package. */
+    /** The frequencies of a computation in this package, which must not have left the range of normal doubles. */
     static Frequencies exact(DoubleDouble[] frequencies, Origin origin) {
+        for (int pair = 0; pair < frequencies.length; pair++) {
+            double frequency = frequencies[pair].high();
+            if (!isNormal(frequency)) {
+                throw new IllegalArgumentException("frequency " + frequency + " of pair " + pair + " of " + origin
+                        + " cannot be kept exactly: allowed are " + LEAST + " to " + GREATEST
+                        + "; choose a base, timescales or factors nearer to 1");
+            }
+        }
         return new Frequencies(frequencies, origin, List.of());
+    }
+
+    /** Whether a frequency and its low part are normal doubles. */
+    private static boolean isNormal(double frequency) {
+        return Math.abs(frequency) > LEAST && Math.abs(frequency) < GREATEST;
     }
 
     /** A frequency in full. */
@@ -150,19 +163,23 @@ public final class Frequencies implements HasArguments {
      *
      * @param factor finite and not zero
      * @return new frequencies, as exact as these
-     * @throws IllegalArgumentException if the factor is zero, infinite or NaN, or makes a frequency too large or too small for
-     *     a double
+     * @throws IllegalArgumentException if the factor is zero, infinite or NaN, or makes a frequency other than 0 one outside
+     *     10<sup>-270</sup> to 10<sup>270</sup>, or this has been scaled 16 times
      */
     public Frequencies scaledBy(double factor) {
         if (factor == 0 || !Double.isFinite(factor)) {
             throw new IllegalArgumentException(
                     "scale " + factor + " is no factor of a frequency: give a finite number that is not 0");
         }
+        if (factors.size() == MOST_FACTORS) {
+            throw new IllegalArgumentException("scale " + factor + " comes after " + MOST_FACTORS
+                    + " others: allowed is to scale " + MOST_FACTORS
+                    + " times; multiply the factors and scale by their product");
+        }
         DoubleDouble[] scaled = new DoubleDouble[size()];
         for (int pair = 0; pair < scaled.length; pair++) {
             scaled[pair] = exactly(pair).times(factor);
-            double size = Math.abs(scaled[pair].high());
-            if (high[pair] != 0 && !(size > LEAST && size < GREATEST)) {
+            if (high[pair] != 0 && !isNormal(scaled[pair].high())) {
                 throw new IllegalArgumentException(
                         "scale " + factor + " makes frequency " + high[pair] + " of pair " + pair
                                 + " " + scaled[pair].high() + ": allowed are " + LEAST + " to " + GREATEST
@@ -178,10 +195,11 @@ public final class Frequencies implements HasArguments {
         DoubleDouble[] frequencies = new DoubleDouble[count];
         for (int k = 0; k < count; k++) {
             DoubleDouble exponent = logStep.times(k);
-            // beyond this the exponential, or its low part, is no longer a normal double
-            if (Math.abs(exponent.high()) > 600) {
+            // beyond this the exponential, or its low part, is no longer a normal double; NaN where the ratio was none
+            if (!(Math.abs(exponent.high()) <= 600)) {
                 throw new IllegalArgumentException("frequency " + k + " of " + origin + " is about e^" + exponent.high()
-                        + ": only e^-600 to e^600 can be computed; choose a smaller base or fewer pairs");
+                        + ": only e^-600 to e^600 can be computed; choose a base or timescales nearer to 1, or fewer"
+                        + " pairs");
             }
             frequencies[k] = exponent.exp().times(scale);
         }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.github.djlpositional.Goldens;
 import java.math.BigDecimal;
 import java.math.MathContext;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
 class FrequenciesTest {
@@ -63,7 +64,53 @@ class FrequenciesTest {
         assertThatIllegalArgumentException().isThrownBy(() -> Frequencies.geometric(4, 10_000, 0));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Frequencies.geometric(1000, 1e300, 4))
-                .withMessageContaining("choose a smaller base");
+                .withMessageContaining("choose a base or timescales nearer to 1, or fewer pairs");
+    }
+
+    @Test
+    void refuseWhatDoublesCannotCompute() {
+        for (ThrowingCallable call : new ThrowingCallable[] {
+            // what overflows: the ratio, the reciprocal of a base that is no normal number, the growth of the base
+            () -> SinusoidalEncoding.tensor2tensor(4, 1e-200, 1e200),
+            () -> Frequencies.geometric(2, 1e-310, 1),
+            () -> RotaryScaling.dynamicNtk(1e308, 1).frequencies(4, 10, 1_000_000_000)
+        }) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(call)
+                    .withMessageContaining("only e^-600 to e^600 can be computed");
+        }
+        for (ThrowingCallable call : new ThrowingCallable[] {
+            () -> Frequencies.timescales(2, 1e200, 1e-50),
+            () -> Frequencies.timescales(1, 1e-320, 1e-320),
+            () -> RotaryScaling.linear(1e308).frequencies(4, 10_000, 0),
+            () -> RotaryScaling.linear(Double.MAX_VALUE).frequencies(64, 1e250, 0),
+            () -> RotaryScaling.longRope(new double[] {1e-320}, new double[] {1}, 2, 4)
+                    .frequencies(2, 10, 1)
+        }) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(call)
+                    .withMessageContaining("cannot be kept exactly: allowed are 1.0E-270 to 1.0E270")
+                    .withMessageEndingWith("; choose a base, timescales or factors nearer to 1");
+        }
+    }
+
+    @Test
+    void givenOnesMayBeOfAnySize() {
+        assertThat(Frequencies.of(0, 1e-310, 1e300).get(1)).isEqualTo(1e-310);
+    }
+
+    @Test
+    void areScaledAsOftenAsTheirArgumentsAllow() {
+        Frequencies scaled = Frequencies.geometric(2, 10, 2);
+        for (int i = 0; i < 16; i++) {
+            scaled = scaled.scaledBy(2);
+        }
+        assertThat(Frequencies.fromArguments(scaled.getArguments())).isEqualTo(scaled);
+        Frequencies often = scaled;
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> often.scaledBy(3))
+                .withMessage("scale 3.0 comes after 16 others: allowed is to scale 16 times; multiply the factors and"
+                        + " scale by their product");
     }
 
     @Test
