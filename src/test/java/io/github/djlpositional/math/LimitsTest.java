@@ -68,7 +68,7 @@ class LimitsTest {
                 () -> RotaryScaling.yarn(2, 0),
                 () -> RotaryScaling.yarn(2, 0, 32, 1, true, 1),
                 () -> RotaryScaling.llama3(2, 1, 4, 0));
-        assertThat(RotaryScaling.dynamicNtk(2, 1).getOriginalLength()).isEqualTo(1);
+        assertThat(RotaryScaling.dynamicNtk(2, 1).lengthThreshold()).isEqualTo(1);
     }
 
     @Test
