@@ -158,8 +158,13 @@ class LimitsTest {
 
     @Test
     void aGridsChannelsAndSizesAreEnough() {
-        refused("channel count 0 is too small: allowed is 1", () -> GridEncoding.multidim(2, 0));
-        refused("channel count 0 is too small: allowed is 4", () -> GridEncoding.visionTransformer(0));
+        refused("channel count 0 is outside 1 to 2097152", () -> GridEncoding.multidim(2, 0));
+        refused("channel count 0 is outside 4 to 2097152", () -> GridEncoding.visionTransformer(0));
+        refused(
+                "channel count 2147483647 is outside",
+                () -> GridEncoding.multidim(2, Integer.MAX_VALUE),
+                () -> GridEncoding.tensor2tensor(2, Integer.MAX_VALUE, 1, 10_000));
+        assertThat(GridEncoding.multidim(2, 1 << 21).getEmbeddingSize()).isEqualTo(1 << 21);
         write(GridEncoding.multidim(2, 1), 0, 1, 1, 1);
         GridEncoding grid = GridEncoding.multidim(2, 4);
         refused(
