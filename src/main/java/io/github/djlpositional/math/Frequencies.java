@@ -223,10 +223,11 @@ public final class Frequencies implements HasArguments {
         }
     }
 
-    private static void requirePositive(String name, double value, String usual) {
-        if (!(value > 0) || Double.isInfinite(value)) {
+    /** Refuses a number that is none which a convention could have, and says which one is usual. */
+    static void requirePositive(String what, double value, String usual) {
+        if (!(value > 0 && Double.isFinite(value))) {
             throw new IllegalArgumentException(
-                    name + " " + value + " is outside its range: give a positive finite number, " + usual);
+                    what + " " + value + " is outside its range: give a positive finite number, " + usual);
         }
     }
 

@@ -139,7 +139,7 @@ public final class RotaryScaling implements HasArguments {
             double attentionFactor) {
         requireFactor(factor);
         requireOriginalLength(originalLength);
-        requirePositive("attention factor", attentionFactor, "the paper's is 0.1 · ln(factor) + 1");
+        Frequencies.requirePositive("attention factor", attentionFactor, "the paper's is 0.1 · ln(factor) + 1");
         if (!(betaSlow > 0 && betaFast > betaSlow && Double.isFinite(betaFast))) {
             throw new IllegalArgumentException("betas " + betaFast + " and " + betaSlow
                     + ": allowed are finite numbers, the first above the second, the second above 0; the"
@@ -339,7 +339,7 @@ public final class RotaryScaling implements HasArguments {
 
     private static double[] requireFactors(double... factors) {
         for (double factor : factors) {
-            requirePositive("LongRoPE factor", factor, "models publish one for each pair");
+            Frequencies.requirePositive("LongRoPE factor", factor, "models publish one for each pair");
         }
         return factors.clone();
     }
@@ -355,13 +355,6 @@ public final class RotaryScaling implements HasArguments {
         if (length < 1) {
             throw new IllegalArgumentException("original length " + length
                     + " is not positive: allowed is 1 or more; give the context length the model was trained with");
-        }
-    }
-
-    private static void requirePositive(String what, double value, String usual) {
-        if (!(value > 0 && Double.isFinite(value))) {
-            throw new IllegalArgumentException(
-                    what + " " + value + " is outside its range: give a positive finite number, " + usual);
         }
     }
 

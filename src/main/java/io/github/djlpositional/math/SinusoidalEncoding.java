@@ -262,7 +262,7 @@ public final class SinusoidalEncoding implements HasArguments {
      * @throws IllegalArgumentException if the position is not finite or the dimension is out of range
      */
     public double value(double position, int dimension) {
-        requireFinite(position);
+        TableBounds.requireFinite(position);
         requireDimension(dimension);
         return half(position, halfAt[dimension]);
     }
@@ -300,7 +300,7 @@ public final class SinusoidalEncoding implements HasArguments {
      * @throws IllegalArgumentException if the length is negative or length · d exceeds 2<sup>31</sup> - 1
      */
     public float[] table(int start, int length) {
-        requireLength(length, 1);
+        TableBounds.requireLength(length, embeddingSize, 1);
         float[] table = new float[length * embeddingSize];
         writeNearestFloats(start, length, FloatBuffer.wrap(table));
         return table;
@@ -316,7 +316,7 @@ public final class SinusoidalEncoding implements HasArguments {
      * @throws IllegalArgumentException if the length is negative or the buffer is too small
      */
     public void write(int start, int length, FloatFormat format, ByteBuffer out) {
-        requireRoom(length, format, out);
+        TableBounds.requireRoom(length, embeddingSize, format, out);
         if (format == FloatFormat.FLOAT32) {
             writeNearestFloats(
                     start,
@@ -336,10 +336,8 @@ public final class SinusoidalEncoding implements HasArguments {
      * @throws IllegalArgumentException if a position is not finite or the buffer is too small
      */
     public void write(double[] positions, FloatFormat format, ByteBuffer out) {
-        requireRoom(positions.length, format, out);
-        for (double position : positions) {
-            requireFinite(position);
-        }
+        TableBounds.requireRoom(positions.length, embeddingSize, format, out);
+        TableBounds.requireAllFinite(positions);
         IntStream.range(0, positions.length).parallel().forEach(row -> {
             for (int dimension = 0; dimension < embeddingSize; dimension++) {
                 format.put(out, row * embeddingSize + dimension, half(positions[row], halfAt[dimension]));
@@ -428,7 +426,7 @@ public final class SinusoidalEncoding implements HasArguments {
      *     cosine cannot be moved by any linear map
      */
     public double[][] shift(double offset) {
-        requireFinite(offset);
+        TableBounds.requireFinite(offset);
         requireWholePairs("no linear map can shift");
         double[][] shift = new double[embeddingSize][embeddingSize];
         int pairs = frequencies.size();
@@ -462,7 +460,7 @@ public final class SinusoidalEncoding implements HasArguments {
      *     depends on t
      */
     public double similarity(double offset) {
-        requireFinite(offset);
+        TableBounds.requireFinite(offset);
         requireWholePairs("makes the similarity depend on the position");
         double sum = 0;
         for (int pair = 0; pair < frequencies.size(); pair++) {
@@ -475,34 +473,6 @@ public final class SinusoidalEncoding implements HasArguments {
         if (embeddingSize % 2 != 0 && oddSize != OddSize.ZERO_PADDED) {
             throw new UnsupportedOperationException("an encoding of odd size " + embeddingSize + " with " + oddSize
                     + " ends with half a pair, which " + why + ": use an even size or OddSize.ZERO_PADDED");
-        }
-    }
-
-    private static void requireFinite(double position) {
-        if (!Double.isFinite(position)) {
-            throw new IllegalArgumentException("position " + position + " is not finite: give a finite number");
-        }
-    }
-
-    private void requireLength(int length, int bytes) {
-        if (length < 0) {
-            throw new IllegalArgumentException("length " + length + " is negative: give 0 or more positions");
-        }
-        if ((long) length * embeddingSize * bytes > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException(
-                    "length " + length + " of size " + embeddingSize + " exceeds what one Java"
-                            + " array or buffer can hold: ask for at most " + Integer.MAX_VALUE / bytes / embeddingSize
-                            + " positions at a time");
-        }
-    }
-
-    private void requireRoom(int length, FloatFormat format, ByteBuffer out) {
-        requireLength(length, format.bytes());
-        int needed = length * embeddingSize * format.bytes();
-        if (out.limit() < needed) {
-            throw new IllegalArgumentException("buffer of " + out.limit() + " bytes is too small for " + length
-                    + " positions of size " + embeddingSize + " in " + format + ": give one of at least " + needed
-                    + " bytes");
         }
     }
 
@@ -653,9 +623,9 @@ public final class SinusoidalEncoding implements HasArguments {
                         + " is not positive: set 1 or more with setEmbeddingSize(int)");
             }
             if (base != null && frequencies != null) {
-                throw new IllegalArgumentException(
-                        "base " + base + " and frequencies " + frequencies
-                                + " were both given: give optBase(double) for the paper's frequencies or optFrequencies for others");
+                throw new IllegalArgumentException("base " + base + " and frequencies " + frequencies
+                        + " were both given: give optBase(double) for the paper's frequencies or"
+                        + " optFrequencies for others");
             }
             int pairs = oddSize.pairs(embeddingSize);
             Frequencies used = frequencies != null
