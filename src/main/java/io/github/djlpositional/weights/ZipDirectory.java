@@ -118,7 +118,8 @@ final class ZipDirectory {
             start = end64.getLong(48);
         }
         if (start < 0 || size < 0 || size > LARGEST_DIRECTORY || start > endAt - size) {
-            throw damaged("its zip directory of " + size + " bytes at " + start + " does not fit its " + fileSize);
+            throw damaged("its zip directory of " + size + " bytes at " + start + " does not fit the file's " + fileSize
+                    + " bytes");
         }
         if (count < 0 || count > Math.min(size / CENTRAL_HEADER_BYTES, WeightFile.MOST_TENSORS)) {
             throw damaged("its zip directory of " + size + " bytes claims " + count + " entries");
@@ -193,7 +194,7 @@ final class ZipDirectory {
                 || entry.compressedSize() > start - LOCAL_HEADER_BYTES
                 || entry.headerAt() > start - LOCAL_HEADER_BYTES - entry.compressedSize()) {
             throw damaged("its entry " + Quoted.text(entry.name()) + " of " + entry.compressedSize() + " bytes at "
-                    + entry.headerAt() + " does not fit its " + fileSize);
+                    + entry.headerAt() + " does not fit the file's " + fileSize + " bytes");
         }
         boolean isPossible = entry.isDeflated()
                 ? entry.size() / MOST_INFLATED <= entry.compressedSize()

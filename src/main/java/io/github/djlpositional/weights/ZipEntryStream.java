@@ -11,6 +11,9 @@ import java.util.zip.ZipException;
 /** A file in a zip archive: exactly as many bytes as the directory has for it, whose checksum is compared at their end. */
 final class ZipEntryStream extends InputStream {
 
+    /** The compressed bytes that are read at once: Java's own 512 would ask the file for each. */
+    private static final int BUFFER = 1 << 16;
+
     private final ZipDirectory.Entry entry;
     private final InputStream in;
 
@@ -24,7 +27,7 @@ final class ZipEntryStream extends InputStream {
     ZipEntryStream(ZipDirectory.Entry entry, InputStream compressed) {
         this.entry = entry;
         inflater = entry.isDeflated() ? new Inflater(true) : null;
-        in = inflater == null ? compressed : new InflaterInputStream(compressed, inflater);
+        in = inflater == null ? compressed : new InflaterInputStream(compressed, inflater, BUFFER);
         remaining = entry.size();
     }
 
