@@ -229,9 +229,9 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                     || input.getDataType() != first.getDataType()
                     || !input.getDevice().equals(first.getDevice())) {
                 throw new IllegalArgumentException(
-                        "queries " + first.getShape() + " " + first.getDataType()
-                                + " and keys "
-                                + input.getShape() + " " + input.getDataType()
+                        "queries " + first.getShape() + " " + first.getDataType() + " on " + first.getDevice()
+                                + " and keys " + input.getShape() + " " + input.getDataType() + " on "
+                                + input.getDevice()
                                 + ": allowed is the same batch size, sequence"
                                 + " length, data type and device for both; rotate them one by one where their positions differ");
             }
@@ -276,7 +276,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         DataType type = x.getDataType();
         Device device = x.getDevice();
         Shape shape = positions.getShape().add(2L * rotarySize);
-        ByteBuffer buffer = manager.allocateDirect(Math.toIntExact(shape.size() * type.getNumOfBytes()));
+        ByteBuffer buffer = HostData.bufferFor(manager, shape, type);
         tables.table((long) Math.floor(last) + 1).write(values, DataTypes.formatOf(type), buffer);
         return HostData.toArray(manager, device, buffer, shape, type);
     }
