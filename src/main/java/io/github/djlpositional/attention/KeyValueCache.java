@@ -115,13 +115,14 @@ public final class KeyValueCache implements AutoCloseable {
     /** The steps that an attention over its own input has done. */
     Steps stepsOf(Block attention, PairList<String, Object> params) {
         Steps entry = steps.computeIfAbsent(attention, key -> new Steps(manager));
-        Object start = params.get(StartPosition.KEY);
-        if (start != null && (!(start instanceof Number number) || number.longValue() != entry.length)) {
-            throw new IllegalArgumentException(StartPosition.KEY + " is " + start + ", but the cache holds "
-                    + entry.length
-                    + " steps of " + attention
-                    + ": allowed is the same; pass nextStep() of the cache, once for the whole model, or begin anew"
-                    + " with clear()");
+        if (params.get(StartPosition.KEY) != null) {
+            int start = StartPosition.of(params, 0, StartPosition.UNLIMITED);
+            if (start != entry.length) {
+                throw new IllegalArgumentException(StartPosition.KEY + " is " + start + ", but the cache holds "
+                        + entry.length + " positions of " + attention
+                        + ": allowed is the same; pass nextStep() of the cache, once for the whole model, or begin anew"
+                        + " with clear()");
+            }
         }
         return entry;
     }

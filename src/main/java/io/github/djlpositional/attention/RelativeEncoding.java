@@ -120,7 +120,11 @@ public interface RelativeEncoding extends Block {
             case "RelativePositionBiasBlock" -> RelativePositionBiasBlock.fromArguments(own);
             case "ShawRelativePositionBlock" -> ShawRelativePositionBlock.fromArguments(own);
             case "TransformerXlPositionBlock" -> TransformerXlPositionBlock.fromArguments(own);
-            default -> throw given.refused(BlockSettings.TYPE, "the name of one of this library's relative encodings");
+            default ->
+                throw given.refused(
+                        BlockSettings.TYPE,
+                        "RotaryEmbeddingBlock, AlibiBiasBlock, RelativePositionBiasBlock, ShawRelativePositionBlock or"
+                                + " TransformerXlPositionBlock");
         };
     }
 }
