@@ -151,24 +151,20 @@ final class ZipDirectory {
         return end64;
     }
 
-    private static byte[] exactly(InputStream in, int length) throws IOException {
-        byte[] bytes = in.readNBytes(length);
-        if (bytes.length < length) {
-            throw new EOFException("it ends within an entry");
-        }
-        return bytes;
+    private static ByteBuffer next(InputStream in, int length) throws IOException {
+        return littleEndian(BulkStream.exactly(in, length, "an entry"));
     }
 
     private void readEntry(InputStream in) throws IOException, MalformedModelException {
-        ByteBuffer header = littleEndian(exactly(in, CENTRAL_HEADER_BYTES));
+        ByteBuffer header = next(in, CENTRAL_HEADER_BYTES);
         if (header.getInt(0) != CENTRAL_HEADER) {
             throw damaged("its zip directory has something else where an entry belongs");
         }
         String name = StandardCharsets.UTF_8
                 .newDecoder()
-                .decode(ByteBuffer.wrap(exactly(in, unsignedShort(header, 28))))
+                .decode(next(in, unsignedShort(header, 28)))
                 .toString();
-        ByteBuffer extra = littleEndian(exactly(in, unsignedShort(header, 30)));
+        ByteBuffer extra = next(in, unsignedShort(header, 30));
         in.skipNBytes(unsignedShort(header, 32));
         int method = unsignedShort(header, 10);
         boolean isEncrypted = (unsignedShort(header, 8) & 1) != 0;
