@@ -108,7 +108,8 @@ class AttentionBadInputTest {
                                 .build())
                         .build())
                 .withMessageEndingWith(
-                        " has another head size than the attention's 4: give both the same, setEmbeddingSize(8)");
+                        " has another head size than the attention's 4, its embedding size by its head count: give both the"
+                                + " same, setEmbeddingSize(8)");
         refused(
                 () -> RelativePositionBiasBlock.builder()
                         .setHeadCount(2)
