@@ -17,11 +17,15 @@ import java.util.stream.Collectors;
  * sine and cosine are right far out. One double would not do: near a zero crossing at position 10<sup>7</sup> the rounding
  * of the frequency alone costs hundreds of float ulps.
  *
+ * <p>For |frequency| up to 1, sine and cosine are within two double ulps of the true value at every |position| up to
+ * 2<sup>26</sup>, or where it is smaller than 2<sup>-24</sup>, near a zero crossing, within 2<sup>-76</sup> of it; up to
+ * 2<sup>53</sup> they are within 2<sup>-50</sup>.
+ *
  * <p>Sinusoidal and rotary encodings share this class.
  */
 public final class Frequencies implements HasArguments {
 
-    /** Below this the first-order correction of sine and cosine is exact to 2^-55; 2^-27. */
+    /** Below this the first-order correction of sine and cosine is exact to 2^-55. */
     private static final double FIRST_ORDER_LIMIT = 0x1p-27;
 
     /** Between these a frequency's low part is a normal double too. */
@@ -55,11 +59,12 @@ public final class Frequencies implements HasArguments {
      * <p>With {@code period = d / 2} these are the frequencies of Vaswani et al., <em>Attention Is All You Need</em>
      * (2017), section 3.5, and of Su et al., <em>RoFormer</em> (2021), for an even embedding size d.
      *
-     * @param count the number of frequencies, at least 0
+     * @param count the number of frequencies, from 0 to 1,048,576
      * @param base what a frequency falls by over one period; positive and finite, usually 10,000
      * @param period the number of steps over which the frequency falls by {@code base}; positive and finite
      * @return the frequencies, the fastest first where {@code base > 1}
-     * @throws IllegalArgumentException if an argument is outside its range, or the last frequency is not a normal double
+     * @throws IllegalArgumentException if an argument is outside its range, or the last frequency is outside e<sup>-600</sup> to
+     *     e<sup>600</sup>
      */
     public static Frequencies geometric(int count, double base, double period) {
         requireCount(count);
@@ -90,11 +95,12 @@ public final class Frequencies implements HasArguments {
      * <p>The published code multiplies by the minimum timescale where its own docstring would have it divide; models were
      * trained with the code, so this follows the code. With {@code minTimescale = 1} the two agree.
      *
-     * @param count the number of frequencies, at least 0
+     * @param count the number of frequencies, from 0 to 1,048,576
      * @param minTimescale the first frequency; positive and finite, usually 1
      * @param maxTimescale positive and finite, usually 10,000
      * @return the frequencies
-     * @throws IllegalArgumentException if an argument is outside its range, or a frequency is not a normal double
+     * @throws IllegalArgumentException if an argument is outside its range, the timescales are too far apart, or a frequency is
+     *     outside 10<sup>-270</sup> to 10<sup>270</sup>
      */
     public static Frequencies timescales(int count, double minTimescale, double maxTimescale) {
         requireCount(count);
@@ -121,6 +127,7 @@ public final class Frequencies implements HasArguments {
      * @param frequencies angular frequencies in radians per position, each finite
      * @return the frequencies, in the given order
      * @throws IllegalArgumentException if a frequency is infinite or NaN
+     * @throws NullPointerException if they are null
      */
     public static Frequencies of(double... frequencies) {
         DoubleDouble[] exact = new DoubleDouble[frequencies.length];
@@ -234,8 +241,10 @@ public final class Frequencies implements HasArguments {
     /**
      * Makes frequencies from the plain values that {@link #getArguments} returns.
      *
-     * @param arguments {@code kind}, which is geometric, timescales, given or rotary, and the arguments of that factory;
-     *     {@code factors} where they were {@linkplain #scaledBy scaled}
+     * @param arguments {@code kind}, which is geometric (count, base, period), timescales (count, minTimescale, maxTimescale),
+     *     given (values) or rotary (rotarySize, base, length and scaling, a map for {@link RotaryScaling#fromArguments}), and
+     *     the arguments of that kind; and {@code factors}, a list of up to 16 numbers, where they were
+     *     {@linkplain #scaledBy scaled}
      * @return the frequencies
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
@@ -285,23 +294,19 @@ public final class Frequencies implements HasArguments {
      *
      * @param pair the pair, counted from 0
      * @return radians per position
+     * @throws ArrayIndexOutOfBoundsException if there is no such pair
      */
     public double get(int pair) {
         return high[pair];
     }
 
-    /** What a frequency is beyond its nearest double. */
-    double rest(int pair) {
-        return low[pair];
-    }
-
     /**
-     * Returns sin(position × frequency). It is within two double ulps of the true value for every |position| up to
-     * 2<sup>26</sup>, zero crossings included, and within 2<sup>-52</sup> of it up to 2<sup>53</sup>.
+     * Returns sin(position × frequency).
      *
      * @param position any finite number
      * @param pair the pair, counted from 0
-     * @return the sine
+     * @return the sine; NaN if the product with the frequency is not finite
+     * @throws ArrayIndexOutOfBoundsException if there is no such pair
      */
     public double sine(double position, int pair) {
         double angle = position * high[pair];
@@ -315,12 +320,12 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
-     * Returns cos(position × frequency). It is within two double ulps of the true value for every |position| up to
-     * 2<sup>26</sup>, zero crossings included, and within 2<sup>-52</sup> of it up to 2<sup>53</sup>.
+     * Returns cos(position × frequency).
      *
      * @param position any finite number
      * @param pair the pair, counted from 0
-     * @return the cosine
+     * @return the cosine; NaN if the product with the frequency is not finite
+     * @throws ArrayIndexOutOfBoundsException if there is no such pair
      */
     public double cosine(double position, int pair) {
         double angle = position * high[pair];

@@ -18,9 +18,6 @@ public final class GridEncoding implements HasArguments {
 
     private static final int NOTHING = -1;
 
-    /** As many as a {@link SinusoidalEncoding} has dimensions at most. */
-    private static final int MOST = 1 << 21;
-
     private final Origin origin;
     private final SinusoidalEncoding[] encodings;
 
@@ -181,9 +178,9 @@ public final class GridEncoding implements HasArguments {
     }
 
     private static void requireChannels(int channels, int least) {
-        if (channels < least || channels > MOST) {
-            throw new IllegalArgumentException("channel count " + channels + " is outside " + least + " to " + MOST
-                    + ": give the channels that each place of the grid has");
+        if (channels < least || channels > SinusoidalEncoding.MOST_DIMENSIONS) {
+            throw new IllegalArgumentException("channel count " + channels + " is outside " + least + " to "
+                    + SinusoidalEncoding.MOST_DIMENSIONS + ": give the channels that each place of the grid has");
         }
     }
 

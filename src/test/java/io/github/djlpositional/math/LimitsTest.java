@@ -146,6 +146,19 @@ class LimitsTest {
     }
 
     @Test
+    void sizesAreTwiceTheFrequencies() {
+        refused(
+                "embedding size 2097153 is outside 1 to 2097152: set the number of dimensions with setEmbeddingSize(int)",
+                () -> SinusoidalEncoding.vaswani(2_097_153),
+                () -> SinusoidalEncoding.fairseq(2_097_153),
+                () -> SinusoidalEncoding.roundedUp(2_097_153),
+                () -> SinusoidalEncoding.diffusion(2_097_153));
+        refused("embedding size 0 is outside 1 to 2097152", () -> SinusoidalEncoding.diffusion(0));
+        assertThat(SinusoidalEncoding.roundedUp(2_097_151).getEmbeddingSize()).isEqualTo(2_097_151);
+        assertThat(SinusoidalEncoding.fairseq(2_097_152).getEmbeddingSize()).isEqualTo(2_097_152);
+    }
+
+    @Test
     void aScaledFrequencyStaysANormalNumber() {
         refused(
                 "scale 1.0E270 makes frequency 1.0 of pair 0 1.0E270",
