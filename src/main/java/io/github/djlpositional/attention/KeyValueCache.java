@@ -37,8 +37,8 @@ import java.util.IdentityHashMap;
  * the device and in the data type of the model. After a forward that failed, the next step begins where that one began; if
  * it was the first and did not reach all attentions, after {@link #clear}. A forward throws {@link IllegalArgumentException}
  * with a cache in training, for a step of another batch size, data type or device than those before, and for a start position
- * that is not the number of positions that the cache holds. The cache is not to be used by several threads at
- * once, not in training, and not for a model that uses one attention block twice in a forward.
+ * that is not the number of positions that the cache holds. The cache is not to be used by several threads at once, nor for a
+ * model that uses one attention block twice in a forward.
  */
 public final class KeyValueCache implements AutoCloseable {
 

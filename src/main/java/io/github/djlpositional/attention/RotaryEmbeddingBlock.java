@@ -57,8 +57,8 @@ import java.util.Objects;
  * Cosines and sines are computed in double and rounded once to the data type. They are in tables like that of
  * {@link io.github.djlpositional.PositionalEncodingBlock}: no parameters, never saved, made once for each device and data
  * type, and freed with the block's manager or by {@link #clear}. With a scaling that depends on the length (dynamic NTK,
- * LongRoPE), the length is one more than the greatest position, of a real
- * one, one more than its whole part, and one further table is kept, for the latest length.
+ * LongRoPE), the length is one more than the greatest position, of a real one, one more than its whole part, and one further
+ * table is kept, for the latest length.
  *
  * <p>Explicit positions of an integer type are checked against the table on a CPU alone, unless {@link Builder#optRangeChecks}
  * says otherwise. Real ones are read wherever they are, and so are those of a block that extends itself or whose scaling
