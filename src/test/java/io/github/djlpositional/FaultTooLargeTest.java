@@ -195,4 +195,22 @@ class FaultTooLargeTest {
         }
         assertThat(manager.getManagedArrays()).isEmpty();
     }
+
+    @EngineTest
+    void realPositionsOfARotationThatOneBufferCannotHold(NDManager manager) {
+        RotaryEmbeddingBlock block = RotaryEmbeddingBlock.builder()
+                .setHeadSize(512)
+                .optMaxSequenceLength(2)
+                .build();
+        // no heads: the rows of the positions are all that there would be
+        try (NDArray x = manager.create(new Shape(1, 0, 600_000, 512));
+                NDArray positions = manager.ones(new Shape(600_000))) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Forward.infer(manager, block, x, positions))
+                    .withMessageStartingWith(
+                            "the values of an array of shape (600000, 1024) in float32 are 2457600000 bytes: allowed are"
+                                    + " 2147483647");
+        }
+        assertThat(manager.getManagedArrays()).isEmpty();
+    }
 }

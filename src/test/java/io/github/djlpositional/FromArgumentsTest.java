@@ -314,7 +314,7 @@ class FromArgumentsTest {
                 List.<Map<String, Object>>of(Map.of("embeddingSize", most), Map.of("embeddingSize", 1 << 22))) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> PositionalEncodingBlock.fromArguments(arguments))
-                    .withMessageContaining("frequency count");
+                    .withMessageContaining("is outside 1 to 2097152");
         }
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Frequencies.fromArguments(

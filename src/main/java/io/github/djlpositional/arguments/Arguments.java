@@ -11,6 +11,7 @@ import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.stream.DoubleStream;
+import java.util.stream.Stream;
 
 /**
  * Reads a map of plain values, and refuses keys that nobody asked for and values of another type by name.
@@ -237,7 +238,8 @@ public final class Arguments {
                 return Optional.of(choice);
             }
         }
-        throw refused(key, "one of " + List.of(choices.getEnumConstants()));
+        throw refused(
+                key, "one of " + Stream.of(choices.getEnumConstants()).map(Enum::name).toList());
     }
 
     /**

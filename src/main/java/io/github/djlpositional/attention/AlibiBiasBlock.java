@@ -1,13 +1,11 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
 import io.github.djlpositional.internal.ConstantArray;
 import io.github.djlpositional.internal.GrowingTable;
-import io.github.djlpositional.internal.StartPosition;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.FloatFormat;
 import java.nio.ByteBuffer;
@@ -27,7 +25,7 @@ import java.util.Map;
  *
  * <h2>Inputs and output</h2>
  *
- * T queries, F keys, N heads.
+ * T queries, F keys, N heads, D embedding size.
  *
  * <ul>
  *   <li>{@code [x]}: x is (…, T, D), FLOAT16, FLOAT32 or FLOAT64. The queries have the positions s … s + T - 1 and the keys
@@ -47,8 +45,6 @@ import java.util.Map;
  */
 public final class AlibiBiasBlock extends ScoreTermBlock {
 
-    private static final int FIRST_LENGTH = 512;
-
     private final AlibiSlopes slopes;
     private final boolean causal;
 
@@ -61,7 +57,7 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
                 .with("causal", builder.causal));
         slopes = AlibiSlopes.of(builder.headCount);
         causal = builder.causal;
-        table = new GrowingTable(FIRST_LENGTH, StartPosition.UNLIMITED, this::biases);
+        table = tableOf(this::biases);
     }
 
     private ConstantArray biases(int length) {
@@ -117,7 +113,7 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
 
     @Override
     public void requireFits(int headCount, int headSize) {
-        HeadCounts.requireSame(slopes.heads(), headCount, this);
+        AttentionSizes.requireSameHeadCount(slopes.heads(), headCount, this);
     }
 
     @Override
@@ -150,20 +146,8 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
     }
 
     @Override
-    void initialized(NDManager manager) {
-        table.current().ownedBy(manager);
-    }
-
-    @Override
-    protected void loaded(NDManager manager) {
-        table.current().ownedBy(manager);
-    }
-
-    /** {@inheritDoc} Frees the table too; a later forward makes it anew. */
-    @Override
-    public void clear() {
-        super.clear();
-        table.current().close();
+    GrowingTable table() {
+        return table;
     }
 
     /** Builds an {@link AlibiBiasBlock}. */
@@ -177,7 +161,7 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
         /**
          * Sets N, the number of heads.
          *
-         * @param headCount at least 1; any number, not powers of two alone
+         * @param headCount from 1 to 65,536; any number, not powers of two alone
          * @return this builder
          */
         public Builder setHeadCount(int headCount) {
@@ -201,7 +185,7 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
          * Builds the block.
          *
          * @return the block
-         * @throws IllegalArgumentException if the number of heads is not positive
+         * @throws IllegalArgumentException if the number of heads is outside 1 to 65,536
          */
         public AlibiBiasBlock build() {
             BlockSettings.requirePositive("head count", headCount, "setHeadCount(int)");

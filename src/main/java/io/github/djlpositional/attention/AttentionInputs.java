@@ -16,27 +16,29 @@ import io.github.djlpositional.internal.DataTypes;
  */
 record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray mask) {
 
+    private static final String[] NAMES = {"keys", "queries", "values"};
+
     static AttentionInputs of(NDList inputs, int embeddingSize) {
         requireShapes(inputs.getShapes(), embeddingSize);
         boolean isSelf = inputs.size() <= 2;
         NDArray keys = inputs.get(0);
         NDArray queries = isSelf ? keys : inputs.get(1);
         NDArray values = isSelf ? keys : inputs.get(2);
-        DataTypes.requireEmbedding(queries, "input");
-        requireSame(queries, keys);
-        requireSame(queries, values);
+        DataTypes.requireEmbedding(queries, isSelf ? "input" : "queries");
+        requireSame(queries, keys, "keys");
+        requireSame(queries, values, "values");
         NDArray mask = inputs.size() % 2 == 0 ? inputs.get(inputs.size() - 1) : null;
         return new AttentionInputs(keys, queries, values, mask);
     }
 
-    private static void requireSame(NDArray queries, NDArray other) {
+    private static void requireSame(NDArray queries, NDArray other, String what) {
         DataType type = queries.getDataType();
         if (other.getDataType() != type) {
-            throw new IllegalArgumentException("queries are " + type + " and keys or values " + other.getDataType()
+            throw new IllegalArgumentException("queries are " + type + " and " + what + " " + other.getDataType()
                     + ": allowed is one data type for all; convert them with toType");
         }
         if (!other.getDevice().equals(queries.getDevice())) {
-            throw new IllegalArgumentException("queries are on " + queries.getDevice() + " and keys or values on "
+            throw new IllegalArgumentException("queries are on " + queries.getDevice() + " and " + what + " on "
                     + other.getDevice() + ": allowed is one device for all; move them with toDevice");
         }
     }
@@ -58,7 +60,9 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
         for (int i = 0; i < arrays; i++) {
             Shape shape = shapes[i];
             if (shape.dimension() != 3 || (shape.get(2) != embeddingSize && shape.get(2) != -1)) {
-                throw new IllegalArgumentException("input of shape " + shape + ": allowed is (B, T, " + embeddingSize
+                String what = arrays == 1 ? "input" : NAMES[i];
+                throw new IllegalArgumentException(what + " of shape " + shape + ": allowed is (B, "
+                        + (arrays == 1 || i == 1 ? "T, " : "F, ") + embeddingSize
                         + "); give embeddings of this size, or build the block with another setEmbeddingSize(int)");
             }
         }

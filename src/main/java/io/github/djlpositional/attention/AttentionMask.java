@@ -54,9 +54,13 @@ final class AttentionMask implements AutoCloseable {
                             + new Shape(batch, heads, length, keys)
                             + ", any size of which may be 1, for what is added to the scores; give one of these");
         }
+        if (isOffset && mask.getDataType() != type) {
+            throw new IllegalArgumentException("mask " + shape + " has data type " + mask.getDataType()
+                    + ": allowed for a mask of four axes is " + type
+                    + ", the data type of the queries; convert it with toType");
+        }
         NDArray here = temporaries.addUnless(mask, mask.toDevice(queries.getDevice(), false));
         if (isOffset) {
-            DataTypes.requireSame(here, queries, "queries");
             visible = null;
             offset = here;
         } else {
@@ -86,9 +90,9 @@ final class AttentionMask implements AutoCloseable {
             NDArray masked = scores;
             NDArray seen = visible(made, rows, from, scores);
             if (seen != null) {
-                NDArray lacking = made.add(seen.sub(1));
-                NDArray fall = made.add(lacking.mul(-MaskedScore.in(DataTypes.formatOf(type))));
-                masked = made.add(masked.add(fall));
+                double fall = MaskedScore.in(DataTypes.formatOf(type));
+                NDArray rise = made.add(seen.mul(-fall));
+                masked = made.add(masked.add(made.add(rise.add(fall))));
             }
             if (offset != null) {
                 masked = made.add(masked.add(rows(made, offset, rows, from)));

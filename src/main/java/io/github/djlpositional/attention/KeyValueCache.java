@@ -11,8 +11,9 @@ import io.github.djlpositional.internal.StartPosition;
 import java.util.IdentityHashMap;
 
 /**
- * The keys and values of the steps that a decoder has done, so that a further step computes its own alone. One cache serves
- * every {@link MultiHeadAttentionBlock} of a model, and one sequence, or batch of sequences, from its first step on.
+ * The keys and values of the positions that a decoder has seen, so that a further step, a forward of the tokens that follow,
+ * computes its own alone. One cache serves every {@link MultiHeadAttentionBlock} of a model, and one sequence, or batch of
+ * sequences, from its first position on.
  *
  * <pre>{@code
  * try (KeyValueCache cache = new KeyValueCache(manager)) {
@@ -27,14 +28,17 @@ import java.util.IdentityHashMap;
  * <p>{@link #nextStep} also carries the position of the step's first token, for the absolute encodings of this library. The
  * model has to hand forward parameters on to its blocks, which DJL's {@link ai.djl.nn.SequentialBlock} does not.
  *
- * <p>Steps are added by self-attention, an input {@code [x]} or the very same array as keys, queries and values. An attention
+ * <p>Positions are added by self-attention, an input {@code [x]} or the very same array as keys and queries. An attention
  * over other arrays, an encoder's output, keeps its projected keys and values here as long as it is given the same objects
- * with the same content, and computes them anew for others.
+ * with the same content, and computes them anew for others. In a self-attention that is not causal the result differs from
+ * that of a forward over the whole sequence: an earlier query does not see later keys.
  *
- * <p>The cache grows by doubling, from room for 64 steps: (B, N, capacity, H) for keys and for values in each attention, on
+ * <p>The cache grows by doubling, from room for 64 positions: (B, N, capacity, H) for keys and for values in each attention, on
  * the device and in the data type of the model. After a forward that failed, the next step begins where that one began; if
- * it was the first and did not reach all attentions, after {@link #clear}. The cache is not to be used by several threads at
- * once, not in training, and not for a model that uses one attention block twice in a forward.
+ * it was the first and did not reach all attentions, after {@link #clear}. A forward throws {@link IllegalArgumentException}
+ * with a cache in training, for a step of another batch size, data type or device than those before, and for a start position
+ * that is not the number of positions that the cache holds. The cache is not to be used by several threads at once, nor for a
+ * model that uses one attention block twice in a forward.
  */
 public final class KeyValueCache implements AutoCloseable {
 
@@ -57,7 +61,7 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /**
-     * Returns the number of steps that every attention has done: the position of the next one.
+     * Returns the number of positions whose keys and values every attention holds, which is the position of the next token.
      *
      * @return from 0
      */
@@ -112,16 +116,17 @@ public final class KeyValueCache implements AutoCloseable {
         return cache;
     }
 
-    /** The steps that an attention over its own input has done. */
+    /** What the steps of an attention over its own input have left. */
     Steps stepsOf(Block attention, PairList<String, Object> params) {
         Steps entry = steps.computeIfAbsent(attention, key -> new Steps(manager));
-        Object start = params.get(StartPosition.KEY);
-        if (start != null && (!(start instanceof Number number) || number.longValue() != entry.length)) {
-            throw new IllegalArgumentException(StartPosition.KEY + " is " + start + ", but the cache holds "
-                    + entry.length
-                    + " steps of " + attention
-                    + ": allowed is the same; pass nextStep() of the cache, once for the whole model, or begin anew"
-                    + " with clear()");
+        if (params.get(StartPosition.KEY) != null) {
+            int start = StartPosition.of(params, 0, StartPosition.UNLIMITED);
+            if (start != entry.length) {
+                throw new IllegalArgumentException(StartPosition.KEY + " is " + start + ", but the cache holds "
+                        + entry.length + " positions of " + attention
+                        + ": allowed is the same; pass nextStep() of the cache, once for the whole model, or begin anew"
+                        + " with clear()");
+            }
         }
         return entry;
     }
@@ -158,7 +163,7 @@ public final class KeyValueCache implements AutoCloseable {
         }
     }
 
-    /** The keys and values of one attention's steps. */
+    /** The keys and values of one attention's positions. */
     static final class Steps implements AutoCloseable {
         private final NDManager manager;
         private NDArray keys;
@@ -169,17 +174,17 @@ public final class KeyValueCache implements AutoCloseable {
             this.manager = manager;
         }
 
-        /** Counts steps as done. */
+        /** Counts positions as held. */
         void done(int newLength) {
             length = newLength;
         }
 
-        /** How many steps were done. */
+        /** How many positions are held. */
         int length() {
             return length;
         }
 
-        /** Writes the keys and values of further steps, (B, N, T, H), behind those that were done. */
+        /** Writes the keys and values of further positions, (B, N, T, H), behind those that are held. */
         void write(NDArray newKeys, NDArray newValues) {
             if (keys != null) {
                 requireSame(newKeys);
@@ -220,7 +225,7 @@ public final class KeyValueCache implements AutoCloseable {
             return room;
         }
 
-        /** Twice the room, with the steps that were done in it. */
+        /** Twice the room, with the positions that are held in it. */
         private NDArray grown(NDArray held, NDArray added, long end) {
             long capacity = held == null ? FIRST_CAPACITY : 2 * held.getShape().get(2);
             Shape shape = added.getShape();

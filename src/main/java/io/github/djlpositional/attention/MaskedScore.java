@@ -3,7 +3,7 @@ package io.github.djlpositional.attention;
 import io.github.djlpositional.math.FloatFormat;
 
 /**
- * What a key's score falls by where it must not be seen: enough to make its weight 0, and finite, so that a query that may
+ * What is added to the score of a key that must not be seen: enough to make its weight 0, and finite, so that a query that may
  * see nothing at all does not become NaN. It is DJL's in FLOAT32; in FLOAT16 two of them are still finite.
  */
 final class MaskedScore {

@@ -63,9 +63,10 @@ import java.util.Objects;
  * all of its T · F scores at once, unless it is trained or gradients are recorded for its weights, as PyTorch does for a
  * block that was initialized, not loaded, until {@code freezeParameters(true)}.
  *
- * <p>A forward throws {@link IllegalArgumentException} for inputs of another number, shape or data type, masks that do not
- * fit, and a cache of another batch size; and whatever the relative encoding refuses. A query that sees no key at all gets
- * some finite mixture of the values.
+ * <p>A forward throws {@link IllegalArgumentException} for inputs of another number, shape or data type or on several devices,
+ * for keys of length 0, for masks that do not fit, and for a {@link KeyValueCache} that is given in training, that holds another
+ * batch size, data type or device than the step has, or another number of positions than the step begins at; and whatever the
+ * relative encoding refuses. A query that sees no key at all gets some finite mixture of the values.
  */
 public final class MultiHeadAttentionBlock extends ConfiguredBlock {
 
@@ -342,7 +343,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         }
     }
 
-    /** Attention over the steps of a cache and the ones that are given. */
+    /** Attention over the positions of a cache and the ones that are given. */
     private NDArray attendSteps(
             Projected projected,
             AttentionInputs given,
@@ -538,6 +539,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          *
          * @param encoding an encoding for the same heads; from now on a part of this block
          * @return this builder
+         * @throws NullPointerException if it is null
          */
         public Builder optRelativeEncoding(RelativeEncoding encoding) {
             relative = Objects.requireNonNull(encoding, "encoding");
@@ -597,7 +599,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          */
         public MultiHeadAttentionBlock build() {
             BlockSettings.requirePositive("embedding size", embeddingSize, "setEmbeddingSize(int)");
-            HeadCounts.requireDivides(headCount, embeddingSize);
+            AttentionSizes.requireDivides(headCount, embeddingSize);
             BlockSettings.requireDropoutRate(dropoutRate);
             if (scale != null && !(scale > 0 && Double.isFinite(scale))) {
                 throw new IllegalArgumentException("scale " + scale

@@ -72,7 +72,8 @@ public interface RelativeEncoding extends Block {
 
     /**
      * Returns what the terms of all parts of a forward share, so that it is computed once; they find it in
-     * {@link AttentionCall#shared}.
+     * {@link AttentionCall#shared}. Asked only where a forward is done in several parts; without it {@link AttentionCall#shared}
+     * is null and a term has to compute it itself.
      *
      * @param call all queries of the forward
      * @param queries (B, N, T, H), before {@link #encodeQueries}
@@ -83,7 +84,8 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Returns what is added to the scores.
+     * Returns what is added to the scores. It is added after the scale: a term that belongs under it is multiplied by
+     * {@link AttentionCall#scale} here.
      *
      * @param call some or all queries of the forward
      * @param queries their queries, (B, N, T, H), before {@link #encodeQueries}
@@ -97,7 +99,7 @@ public interface RelativeEncoding extends Block {
      * Returns what is added to the weighted sum of the values.
      *
      * @param call some or all queries of the forward
-     * @param probabilities their attention, (B, N, T, F)
+     * @param probabilities their attention, (B, N, T, F), in training after dropout
      * @return (B, N, T, H), or null for nothing
      */
     default NDArray valueTerm(AttentionCall call, NDArray probabilities) {
@@ -120,7 +122,11 @@ public interface RelativeEncoding extends Block {
             case "RelativePositionBiasBlock" -> RelativePositionBiasBlock.fromArguments(own);
             case "ShawRelativePositionBlock" -> ShawRelativePositionBlock.fromArguments(own);
             case "TransformerXlPositionBlock" -> TransformerXlPositionBlock.fromArguments(own);
-            default -> throw given.refused(BlockSettings.TYPE, "the name of one of this library's relative encodings");
+            default ->
+                throw given.refused(
+                        BlockSettings.TYPE,
+                        "RotaryEmbeddingBlock, AlibiBiasBlock, RelativePositionBiasBlock, ShawRelativePositionBlock or"
+                                + " TransformerXlPositionBlock");
         };
     }
 }

@@ -1,7 +1,6 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
@@ -12,7 +11,6 @@ import io.github.djlpositional.internal.ConstantArray;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.GrowingTable;
 import io.github.djlpositional.internal.Indices;
-import io.github.djlpositional.internal.StartPosition;
 import io.github.djlpositional.math.RelativeBuckets;
 import java.util.Map;
 
@@ -32,7 +30,7 @@ import java.util.Map;
  *
  * <h2>Inputs and output</h2>
  *
- * T queries, F keys, N heads.
+ * T queries, F keys, N heads, D embedding size.
  *
  * <ul>
  *   <li>{@code [x]}: x is (…, T, D), of the data type of the biases. The queries have the positions s … s + T - 1 and the
@@ -43,13 +41,12 @@ import java.util.Map;
  * The output is the bias, (1, N, T, F), on x's device, attached to the manager of x and the caller's to close. It also serves
  * as the four-dimensional mask of DJL's {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}. T5 has one such block
  * for all layers of a stack: run it once, and give every layer's attention its output as the mask,
- * with -100,000 added to it at padding where there is any.
+ * with -100,000 (FLOAT16: -30,000) added to it at padding where there is any.
  *
  * <p>A forward throws {@link IllegalArgumentException} for another rank or data type of x and a negative start.
  */
 public final class RelativePositionBiasBlock extends ScoreTermBlock {
 
-    private static final int FIRST_LENGTH = 512;
     private static final int DEFAULT_BUCKETS = 32;
     private static final int DEFAULT_MAX_DISTANCE = 128;
     private static final float STANDARD_DEVIATION = 0.02f;
@@ -73,7 +70,7 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
         headCount = builder.headCount;
         buckets = RelativeBuckets.of(builder.bidirectional, builder.buckets, builder.maxDistance);
         biases = addParameter(LearnedTerms.table("biases", tableShape(), new NormalInitializer(STANDARD_DEVIATION)));
-        bucketNumbers = new GrowingTable(FIRST_LENGTH, StartPosition.UNLIMITED, this::bucketNumbers);
+        bucketNumbers = tableOf(this::bucketNumbers);
     }
 
     private ConstantArray bucketNumbers(int length) {
@@ -126,7 +123,7 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
 
     @Override
     public void requireFits(int attentionHeads, int headSize) {
-        HeadCounts.requireSame(headCount, attentionHeads, this);
+        AttentionSizes.requireSameHeadCount(headCount, attentionHeads, this);
     }
 
     @Override
@@ -155,27 +152,9 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
         }
     }
 
-    /** Gives the biases their shape again, which a file that was refused may have changed. */
     @Override
-    protected void prepare(Shape[] inputShapes) {
-        biases.setShape(tableShape());
-    }
-
-    @Override
-    void initialized(NDManager manager) {
-        bucketNumbers.current().ownedBy(manager);
-    }
-
-    @Override
-    protected void loaded(NDManager manager) {
-        bucketNumbers.current().ownedBy(manager);
-    }
-
-    /** {@inheritDoc} Frees the table of the buckets too; a later forward makes it anew. */
-    @Override
-    public void clear() {
-        super.clear();
-        bucketNumbers.current().close();
+    GrowingTable table() {
+        return bucketNumbers;
     }
 
     /** Builds a {@link RelativePositionBiasBlock}. */

@@ -40,7 +40,7 @@ final class RelativeShift {
      *
      * @param byPosition (B, N, T, W), contiguous; not closed here
      * @param keyLength F
-     * @return (B, N, T, F), a new array
+     * @return (B, N, T, F), a new array, which for one query may be a view of what was given
      */
     static NDArray toKeys(NDArray byPosition, int keyLength) {
         Shape shape = byPosition.getShape();
@@ -63,7 +63,7 @@ final class RelativeShift {
      * Attention by key to attention by relative position, all of them, 0 where there is no key.
      *
      * @param byKey (B, N, T, F); not closed here
-     * @return (B, N, T, F + T - 1), a new array
+     * @return (B, N, T, F + T - 1), a new array, which for one query may be a view of what was given
      */
     static NDArray toPositions(NDArray byKey) {
         Shape shape = byKey.getShape();

@@ -57,7 +57,8 @@ import java.util.Objects;
  * Cosines and sines are computed in double and rounded once to the data type. They are in tables like that of
  * {@link io.github.djlpositional.PositionalEncodingBlock}: no parameters, never saved, made once for each device and data
  * type, and freed with the block's manager or by {@link #clear}. With a scaling that depends on the length (dynamic NTK,
- * LongRoPE), the length is one more than the greatest position, and one further table is kept, for the latest length.
+ * LongRoPE), the length is one more than the greatest position, of a real one, one more than its whole part, and one further
+ * table is kept, for the latest length.
  *
  * <p>Explicit positions of an integer type are checked against the table on a CPU alone, unless {@link Builder#optRangeChecks}
  * says otherwise. Real ones are read wherever they are, and so are those of a block that extends itself or whose scaling
@@ -163,7 +164,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
 
     @Override
     public void requireFits(int headCount, int attentionHeadSize) {
-        HeadCounts.requireSameSize(headSize, attentionHeadSize, this);
+        AttentionSizes.requireSameHeadSize(headSize, attentionHeadSize, this, "setHeadSize(" + attentionHeadSize + ")");
     }
 
     @Override
@@ -229,9 +230,9 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                     || input.getDataType() != first.getDataType()
                     || !input.getDevice().equals(first.getDevice())) {
                 throw new IllegalArgumentException(
-                        "queries " + first.getShape() + " " + first.getDataType()
-                                + " and keys "
-                                + input.getShape() + " " + input.getDataType()
+                        "queries " + first.getShape() + " " + first.getDataType() + " on " + first.getDevice()
+                                + " and keys " + input.getShape() + " " + input.getDataType() + " on "
+                                + input.getDevice()
                                 + ": allowed is the same batch size, sequence"
                                 + " length, data type and device for both; rotate them one by one where their positions differ");
             }
@@ -276,7 +277,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         DataType type = x.getDataType();
         Device device = x.getDevice();
         Shape shape = positions.getShape().add(2L * rotarySize);
-        ByteBuffer buffer = manager.allocateDirect(Math.toIntExact(shape.size() * type.getNumOfBytes()));
+        ByteBuffer buffer = HostData.bufferFor(manager, shape, type);
         tables.table((long) Math.floor(last) + 1).write(values, DataTypes.formatOf(type), buffer);
         return HostData.toArray(manager, device, buffer, shape, type);
     }
@@ -436,6 +437,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          *
          * @param layout the layout
          * @return this builder
+         * @throws NullPointerException if it is null
          */
         public Builder optLayout(PairLayout layout) {
             this.layout = Objects.requireNonNull(layout, "layout");
@@ -449,6 +451,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          *
          * @param scaling the scaling
          * @return this builder
+         * @throws NullPointerException if it is null
          */
         public Builder optScaling(RotaryScaling scaling) {
             this.scaling = Objects.requireNonNull(scaling, "scaling");

@@ -36,8 +36,7 @@ final class RotaryTables {
         this.layout = layout;
         this.limit = limit;
         // beyond the original length this table is never asked
-        int originalLength = scaling.getOriginalLength();
-        original = growing(scaling.frequencies(rotarySize, base, 0), Math.min(length, originalLength));
+        original = growing(scaling.frequencies(rotarySize, base, 0), Math.min(length, scaling.lengthThreshold()));
     }
 
     private record Extended(Frequencies frequencies, long sequenceLength, GrowingTable table) {}
@@ -88,7 +87,7 @@ final class RotaryTables {
      */
     Use use(int end, long sequenceLength, Engine engine, Device device, DataType type) {
         while (true) {
-            GrowingTable table = sequenceLength <= scaling.getOriginalLength() ? original : extended(sequenceLength);
+            GrowingTable table = sequenceLength <= scaling.lengthThreshold() ? original : extended(sequenceLength);
             GrowingTable.Use rows = table.use(end, engine, device, type);
             // null where another thread has just replaced it by that of another length
             if (rows != null) {

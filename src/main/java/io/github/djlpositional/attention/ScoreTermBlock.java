@@ -9,8 +9,11 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.BlockSettings;
 import io.github.djlpositional.internal.ConfiguredBlock;
+import io.github.djlpositional.internal.ConstantArray;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.GrowingTable;
 import io.github.djlpositional.internal.StartPosition;
+import java.util.function.IntFunction;
 
 /**
  * A relative encoding that adds a term to the scores. Its forward gives that term, unscaled:
@@ -22,6 +25,8 @@ import io.github.djlpositional.internal.StartPosition;
  * </ul>
  */
 abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncoding {
+
+    private static final int FIRST_LENGTH = 512;
 
     ScoreTermBlock(BlockSettings settings) {
         super(settings);
@@ -112,9 +117,36 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         requireInputs(inputShapes);
         DataTypes.initializing(
                 "parameters of " + this, manager, dataType, () -> super.initialize(manager, dataType, inputShapes));
-        initialized(manager);
+        ownTable(manager);
     }
 
-    /** Called once the block is initialized. */
-    void initialized(NDManager manager) {}
+    /** What a table by distance begins as: it grows with the longest sequence. */
+    static GrowingTable tableOf(IntFunction<ConstantArray> maker) {
+        return new GrowingTable(FIRST_LENGTH, StartPosition.UNLIMITED, maker);
+    }
+
+    /** The table by distance, which lives with the manager that the block was initialized or loaded with; null for none. */
+    GrowingTable table() {
+        return null;
+    }
+
+    @Override
+    protected final void loaded(NDManager manager) {
+        ownTable(manager);
+    }
+
+    private void ownTable(NDManager manager) {
+        if (table() != null) {
+            table().current().ownedBy(manager);
+        }
+    }
+
+    /** {@inheritDoc} Frees the table by distance too, where there is one; a later forward makes it anew. */
+    @Override
+    public final void clear() {
+        super.clear();
+        if (table() != null) {
+            table().current().close();
+        }
+    }
 }

@@ -35,7 +35,7 @@ import java.util.Map;
  *
  * <h2>Inputs and output</h2>
  *
- * B batch, T queries, F keys, N heads, H head size.
+ * B batch, T queries, F keys, N heads, H head size, D embedding size.
  *
  * <ul>
  *   <li>{@code [queries]}: (B, N, T, H), of the data type of the vectors. The queries have the positions s … s + T - 1 and the
@@ -71,7 +71,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     }
 
     private Parameter vectors(String name) {
-        // as long as the projected keys are, in the mean, at a start after Glorot and Bengio
+        // so that their mean norm is that of the projected keys at a start after Glorot and Bengio
         return LearnedTerms.table(name, tableShape(), new NormalInitializer((float) (1 / Math.sqrt(headSize))));
     }
 
@@ -126,7 +126,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
 
     @Override
     public void requireFits(int headCount, int attentionHeadSize) {
-        HeadCounts.requireSameSize(headSize, attentionHeadSize, this);
+        AttentionSizes.requireSameHeadSize(headSize, attentionHeadSize, this, "setHeadSize(" + attentionHeadSize + ")");
     }
 
     @Override
@@ -263,12 +263,6 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         NDArray table = call.parameterStore().getValue(parameter, met.getDevice(), call.training());
         DataTypes.requireSame(met, table, "relative vectors");
         return table;
-    }
-
-    /** Gives the vectors their shape again, which a file that was refused may have changed. */
-    @Override
-    protected void prepare(Shape[] inputShapes) {
-        getDirectParameters().values().forEach(vectors -> vectors.setShape(tableShape()));
     }
 
     /** Builds a {@link ShawRelativePositionBlock}. */

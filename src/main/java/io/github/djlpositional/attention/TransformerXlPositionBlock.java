@@ -1,7 +1,6 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
@@ -11,7 +10,6 @@ import io.github.djlpositional.internal.BlockSettings;
 import io.github.djlpositional.internal.ConstantArray;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.GrowingTable;
-import io.github.djlpositional.internal.StartPosition;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.PairLayout;
@@ -40,7 +38,8 @@ import java.util.Objects;
  *
  * <h2>Inputs and output</h2>
  *
- * B batch, T queries, F keys, N heads, H head size, D = N · H embedding size.
+ * B batch, T queries, F keys, N heads, H head size, D = N · H embedding size, E size of the sinusoids, which is D unless
+ * {@code optEncoding} says otherwise.
  *
  * <ul>
  *   <li>{@code [queries]}: (B, N, T, H), of the data type of the biases. The queries have the positions s … s + T - 1 and the
@@ -58,8 +57,6 @@ import java.util.Objects;
  */
 public final class TransformerXlPositionBlock extends ScoreTermBlock {
 
-    private static final int FIRST_LENGTH = 512;
-
     /** The published code's. */
     private static final float STANDARD_DEVIATION = 0.02f;
 
@@ -70,7 +67,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     private final Parameter positionBias;
     private final Parameter projection;
 
-    /** The sinusoids of distances length - 1 down to -(length - 1): (2 · length - 1, D). */
+    /** The sinusoids of distances length - 1 down to -(length - 1): (2 · length - 1, E). */
     private final GrowingTable table;
 
     private TransformerXlPositionBlock(Builder builder, SinusoidalEncoding encoding) {
@@ -88,17 +85,13 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         projection = addParameter(Parameter.builder()
                 .setName("projection")
                 .setType(Parameter.Type.WEIGHT)
-                .optShape(projectionShape())
+                .optShape(new Shape(builder.embeddingSize, encoding.getEmbeddingSize()))
                 .build());
-        table = new GrowingTable(FIRST_LENGTH, StartPosition.UNLIMITED, this::sinusoids);
+        table = tableOf(this::sinusoids);
     }
 
     private Shape biasShape() {
         return new Shape(headCount, headSize);
-    }
-
-    private Shape projectionShape() {
-        return new Shape((long) headCount * headSize, encoding.getEmbeddingSize());
     }
 
     private ConstantArray sinusoids(int length) {
@@ -145,7 +138,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     /**
      * Returns the sinusoids of a distance.
      *
-     * @return R
+     * @return R, of size E; immutable
      */
     public SinusoidalEncoding getEncoding() {
         return encoding;
@@ -154,7 +147,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     /**
      * Returns the bias that stands for the query where keys are met for what they are.
      *
-     * @return the parameter u, (N, H), in the model's data type; this block's
+     * @return the parameter u, {@code r_w_bias} in the published code, (N, H), in the model's data type; this block's
      */
     public Parameter getContentBias() {
         return contentBias;
@@ -163,7 +156,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     /**
      * Returns the bias that stands for the query where keys are met for where they are.
      *
-     * @return the parameter v, (N, H), in the model's data type; this block's
+     * @return the parameter v, {@code r_r_bias} in the published code, (N, H), in the model's data type; this block's
      */
     public Parameter getPositionBias() {
         return positionBias;
@@ -172,7 +165,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     /**
      * Returns the projection of the sinusoids.
      *
-     * @return the parameter W, (N · H, D), in the model's data type; this block's
+     * @return the parameter W, {@code r_net.weight} in the published code, (N · H, E), in the model's data type; this block's
      */
     public Parameter getProjection() {
         return projection;
@@ -180,11 +173,9 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
 
     @Override
     public void requireFits(int attentionHeads, int attentionHeadSize) {
-        HeadCounts.requireSame(headCount, attentionHeads, this);
-        if (headSize != attentionHeadSize) {
-            throw new IllegalArgumentException(this + " has another head size than the attention's " + attentionHeadSize
-                    + ": give both the same, setEmbeddingSize(" + attentionHeads * attentionHeadSize + ")");
-        }
+        AttentionSizes.requireSameHeadCount(headCount, attentionHeads, this);
+        AttentionSizes.requireSameHeadSize(
+                headSize, attentionHeadSize, this, "setEmbeddingSize(" + attentionHeads * attentionHeadSize + ")");
     }
 
     @Override
@@ -249,7 +240,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         return shared.get(NDIndex.sliceAxis(3, first, first + RelativeShift.columns(call)));
     }
 
-    /** W R of the distances of a call, (1, N, H, W). */
+    /** W R of the distances of a call, (1, N, H, columns). */
     private NDArray projected(AttentionCall call, NDArray queries) {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray sinusoids = temporaries.add(DistanceTable.rows(table, call, queries));
@@ -267,28 +258,8 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     }
 
     @Override
-    void initialized(NDManager manager) {
-        table.current().ownedBy(manager);
-    }
-
-    /** Gives the parameters their shapes again, which a file that was refused may have changed. */
-    @Override
-    protected void prepare(Shape[] inputShapes) {
-        contentBias.setShape(biasShape());
-        positionBias.setShape(biasShape());
-        projection.setShape(projectionShape());
-    }
-
-    @Override
-    protected void loaded(NDManager manager) {
-        table.current().ownedBy(manager);
-    }
-
-    /** {@inheritDoc} Frees the table too; a later forward makes it anew. */
-    @Override
-    public void clear() {
-        super.clear();
-        table.current().close();
+    GrowingTable table() {
+        return table;
     }
 
     /** Builds a {@link TransformerXlPositionBlock}. */
@@ -326,8 +297,9 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
          * Sets the sinusoids of a distance; without it those of the published code: the paper's frequencies, all sines, then
          * all cosines.
          *
-         * @param encoding an encoding of any size
+         * @param encoding an encoding of any size, E
          * @return this builder
+         * @throws NullPointerException if it is null
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
             this.encoding = Objects.requireNonNull(encoding, "encoding");
@@ -342,7 +314,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
          */
         public TransformerXlPositionBlock build() {
             BlockSettings.requirePositive("embedding size", embeddingSize, "setEmbeddingSize(int)");
-            HeadCounts.requireDivides(headCount, embeddingSize);
+            AttentionSizes.requireDivides(headCount, embeddingSize);
             return new TransformerXlPositionBlock(
                     this,
                     encoding != null

@@ -41,8 +41,8 @@ public final class AlibiSlopes {
         DoubleDouble[] slopes = new DoubleDouble[heads];
         for (int head = 0; head < heads; head++) {
             // -8 (h + 1) / m, and for the heads beyond m the odd multiples of -8 / 2m
-            long eighths = head < power ? 2L * (head + 1) : 2L * (head - power) + 1;
-            slopes[head] = powerOfTwo(-4.0 * eighths / power);
+            long halfSteps = head < power ? 2L * (head + 1) : 2L * (head - power) + 1;
+            slopes[head] = powerOfTwo(-4.0 * halfSteps / power);
         }
         return new AlibiSlopes(slopes);
     }
@@ -68,6 +68,7 @@ public final class AlibiSlopes {
      *
      * @param head the head, counted from 0
      * @return score per step, in (0, 1)
+     * @throws ArrayIndexOutOfBoundsException if there is no such head
      */
     public double get(int head) {
         return slopes[head].high();
@@ -79,6 +80,7 @@ public final class AlibiSlopes {
      * @param head the head, counted from 0
      * @param distance steps between query and key; the sign does not matter
      * @return {@code -slope · |distance|}, the nearest double
+     * @throws ArrayIndexOutOfBoundsException if there is no such head
      */
     public double bias(int head, long distance) {
         return slopes[head].times(-Math.abs((double) distance)).high();

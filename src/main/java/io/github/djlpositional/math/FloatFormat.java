@@ -101,6 +101,8 @@ public enum FloatFormat {
      * @param buffer where it goes, in the buffer's byte order; its position stays
      * @param index the number's place, counted in numbers from the buffer's start
      * @param value any double
+     * @throws IndexOutOfBoundsException if the number's place is not within the buffer's limit
+     * @throws java.nio.ReadOnlyBufferException if nothing can be written to the buffer
      */
     public abstract void put(ByteBuffer buffer, int index, double value);
 }

@@ -17,11 +17,15 @@ import java.util.stream.Collectors;
  * sine and cosine are right far out. One double would not do: near a zero crossing at position 10<sup>7</sup> the rounding
  * of the frequency alone costs hundreds of float ulps.
  *
+ * <p>For |frequency| up to 1, sine and cosine are within two double ulps of the true value at every |position| up to
+ * 2<sup>26</sup>, or where it is smaller than 2<sup>-24</sup>, near a zero crossing, within 2<sup>-76</sup> of it; up to
+ * 2<sup>53</sup> they are within 2<sup>-50</sup>.
+ *
  * <p>Sinusoidal and rotary encodings share this class.
  */
 public final class Frequencies implements HasArguments {
 
-    /** Below this the first-order correction of sine and cosine is exact to 2^-55; 2^-27. */
+    /** Below this the first-order correction of sine and cosine is exact to 2^-55. */
     private static final double FIRST_ORDER_LIMIT = 0x1p-27;
 
     /** Between these a frequency's low part is a normal double too. */
@@ -32,7 +36,7 @@ public final class Frequencies implements HasArguments {
     /** More than any model has pairs; a greater count, from a file perhaps, is refused before there is room for it. */
     private static final int MOST = 1 << 20;
 
-    /** Of what is made from arguments: each factor goes over all frequencies. */
+    /** More than any convention has; each costs a pass over all frequencies when they are made from arguments. */
     private static final int MOST_FACTORS = 16;
 
     private final double[] high;
@@ -55,11 +59,12 @@ public final class Frequencies implements HasArguments {
      * <p>With {@code period = d / 2} these are the frequencies of Vaswani et al., <em>Attention Is All You Need</em>
      * (2017), section 3.5, and of Su et al., <em>RoFormer</em> (2021), for an even embedding size d.
      *
-     * @param count the number of frequencies, at least 0
+     * @param count the number of frequencies, from 0 to 1,048,576
      * @param base what a frequency falls by over one period; positive and finite, usually 10,000
      * @param period the number of steps over which the frequency falls by {@code base}; positive and finite
      * @return the frequencies, the fastest first where {@code base > 1}
-     * @throws IllegalArgumentException if an argument is outside its range, or the last frequency is not a normal double
+     * @throws IllegalArgumentException if an argument is outside its range, or the last frequency is outside e<sup>-600</sup> to
+     *     e<sup>600</sup>
      */
     public static Frequencies geometric(int count, double base, double period) {
         requireCount(count);
@@ -90,11 +95,12 @@ public final class Frequencies implements HasArguments {
      * <p>The published code multiplies by the minimum timescale where its own docstring would have it divide; models were
      * trained with the code, so this follows the code. With {@code minTimescale = 1} the two agree.
      *
-     * @param count the number of frequencies, at least 0
+     * @param count the number of frequencies, from 0 to 1,048,576
      * @param minTimescale the first frequency; positive and finite, usually 1
      * @param maxTimescale positive and finite, usually 10,000
      * @return the frequencies
-     * @throws IllegalArgumentException if an argument is outside its range, or a frequency is not a normal double
+     * @throws IllegalArgumentException if an argument is outside its range, the timescales are too far apart, or a frequency is
+     *     outside 10<sup>-270</sup> to 10<sup>270</sup>
      */
     public static Frequencies timescales(int count, double minTimescale, double maxTimescale) {
         requireCount(count);
@@ -121,6 +127,7 @@ public final class Frequencies implements HasArguments {
      * @param frequencies angular frequencies in radians per position, each finite
      * @return the frequencies, in the given order
      * @throws IllegalArgumentException if a frequency is infinite or NaN
+     * @throws NullPointerException if they are null
      */
     public static Frequencies of(double... frequencies) {
         DoubleDouble[] exact = new DoubleDouble[frequencies.length];
@@ -132,12 +139,25 @@ public final class Frequencies implements HasArguments {
             exact[k] = DoubleDouble.of(frequencies[k]);
         }
         Origin origin = new Origin("given", "of(" + describe(frequencies) + ")").with("values", frequencies);
-        return exact(exact, origin);
+        return new Frequencies(exact, origin, List.of());
     }
 
-    /** The frequencies of a computation in this package. */
+    /** The frequencies of a computation in this package, which must not have left the range of normal doubles. */
     static Frequencies exact(DoubleDouble[] frequencies, Origin origin) {
+        for (int pair = 0; pair < frequencies.length; pair++) {
+            double frequency = frequencies[pair].high();
+            if (!isNormal(frequency)) {
+                throw new IllegalArgumentException("frequency " + frequency + " of pair " + pair + " of " + origin
+                        + " cannot be kept exactly: allowed are " + LEAST + " to " + GREATEST
+                        + "; choose a base, timescales or factors nearer to 1");
+            }
+        }
         return new Frequencies(frequencies, origin, List.of());
+    }
+
+    /** Whether a frequency and its low part are normal doubles. */
+    private static boolean isNormal(double frequency) {
+        return Math.abs(frequency) > LEAST && Math.abs(frequency) < GREATEST;
     }
 
     /** A frequency in full. */
@@ -150,19 +170,23 @@ public final class Frequencies implements HasArguments {
      *
      * @param factor finite and not zero
      * @return new frequencies, as exact as these
-     * @throws IllegalArgumentException if the factor is zero, infinite or NaN, or makes a frequency too large or too small for
-     *     a double
+     * @throws IllegalArgumentException if the factor is zero, infinite or NaN, or makes a frequency other than 0 one outside
+     *     10<sup>-270</sup> to 10<sup>270</sup>, or this has been scaled 16 times
      */
     public Frequencies scaledBy(double factor) {
         if (factor == 0 || !Double.isFinite(factor)) {
             throw new IllegalArgumentException(
                     "scale " + factor + " is no factor of a frequency: give a finite number that is not 0");
         }
+        if (factors.size() == MOST_FACTORS) {
+            throw new IllegalArgumentException("scale " + factor + " comes after " + MOST_FACTORS
+                    + " others: allowed is to scale " + MOST_FACTORS
+                    + " times; multiply the factors and scale by their product");
+        }
         DoubleDouble[] scaled = new DoubleDouble[size()];
         for (int pair = 0; pair < scaled.length; pair++) {
             scaled[pair] = exactly(pair).times(factor);
-            double size = Math.abs(scaled[pair].high());
-            if (high[pair] != 0 && !(size > LEAST && size < GREATEST)) {
+            if (high[pair] != 0 && !isNormal(scaled[pair].high())) {
                 throw new IllegalArgumentException(
                         "scale " + factor + " makes frequency " + high[pair] + " of pair " + pair
                                 + " " + scaled[pair].high() + ": allowed are " + LEAST + " to " + GREATEST
@@ -178,10 +202,11 @@ public final class Frequencies implements HasArguments {
         DoubleDouble[] frequencies = new DoubleDouble[count];
         for (int k = 0; k < count; k++) {
             DoubleDouble exponent = logStep.times(k);
-            // beyond this the exponential, or its low part, is no longer a normal double
-            if (Math.abs(exponent.high()) > 600) {
+            // beyond this the exponential, or its low part, is no longer a normal double; NaN where the ratio was none
+            if (!(Math.abs(exponent.high()) <= 600)) {
                 throw new IllegalArgumentException("frequency " + k + " of " + origin + " is about e^" + exponent.high()
-                        + ": only e^-600 to e^600 can be computed; choose a smaller base or fewer pairs");
+                        + ": only e^-600 to e^600 can be computed; choose a base or timescales nearer to 1, or fewer"
+                        + " pairs");
             }
             frequencies[k] = exponent.exp().times(scale);
         }
@@ -205,18 +230,21 @@ public final class Frequencies implements HasArguments {
         }
     }
 
-    private static void requirePositive(String name, double value, String usual) {
-        if (!(value > 0) || Double.isInfinite(value)) {
+    /** Refuses a number that is none which a convention could have, and says which one is usual. */
+    static void requirePositive(String what, double value, String usual) {
+        if (!(value > 0 && Double.isFinite(value))) {
             throw new IllegalArgumentException(
-                    name + " " + value + " is outside its range: give a positive finite number, " + usual);
+                    what + " " + value + " is outside its range: give a positive finite number, " + usual);
         }
     }
 
     /**
      * Makes frequencies from the plain values that {@link #getArguments} returns.
      *
-     * @param arguments {@code kind}, which is geometric, timescales, given or rotary, and the arguments of that factory;
-     *     {@code factors} where they were {@linkplain #scaledBy scaled}
+     * @param arguments {@code kind}, which is geometric (count, base, period), timescales (count, minTimescale, maxTimescale),
+     *     given (values) or rotary (rotarySize, base, length and scaling, a map for {@link RotaryScaling#fromArguments}), and
+     *     the arguments of that kind; and {@code factors}, a list of up to 16 numbers, where they were
+     *     {@linkplain #scaledBy scaled}
      * @return the frequencies
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
@@ -266,23 +294,19 @@ public final class Frequencies implements HasArguments {
      *
      * @param pair the pair, counted from 0
      * @return radians per position
+     * @throws ArrayIndexOutOfBoundsException if there is no such pair
      */
     public double get(int pair) {
         return high[pair];
     }
 
-    /** What a frequency is beyond its nearest double. */
-    double rest(int pair) {
-        return low[pair];
-    }
-
     /**
-     * Returns sin(position × frequency). It is within two double ulps of the true value for every |position| up to
-     * 2<sup>26</sup>, zero crossings included, and within 2<sup>-52</sup> of it up to 2<sup>53</sup>.
+     * Returns sin(position × frequency).
      *
      * @param position any finite number
      * @param pair the pair, counted from 0
-     * @return the sine
+     * @return the sine; NaN if the product with the frequency is not finite
+     * @throws ArrayIndexOutOfBoundsException if there is no such pair
      */
     public double sine(double position, int pair) {
         double angle = position * high[pair];
@@ -296,12 +320,12 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
-     * Returns cos(position × frequency). It is within two double ulps of the true value for every |position| up to
-     * 2<sup>26</sup>, zero crossings included, and within 2<sup>-52</sup> of it up to 2<sup>53</sup>.
+     * Returns cos(position × frequency).
      *
      * @param position any finite number
      * @param pair the pair, counted from 0
-     * @return the cosine
+     * @return the cosine; NaN if the product with the frequency is not finite
+     * @throws ArrayIndexOutOfBoundsException if there is no such pair
      */
     public double cosine(double position, int pair) {
         double angle = position * high[pair];

@@ -5,6 +5,7 @@ import io.github.djlpositional.arguments.HasArguments;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.IntStream;
 
 /**
@@ -55,7 +56,7 @@ public final class GridEncoding implements HasArguments {
      * sines, then all cosines, the first axis first; channels that are left over are zero.
      *
      * @param axes the number of the grid's axes, 2 or 3
-     * @param channels C, at least 2 · axes
+     * @param channels C, from 2 · axes to 2,097,152
      * @param minTimescale as for {@link SinusoidalEncoding#tensor2tensor}, usually 1
      * @param maxTimescale as for {@link SinusoidalEncoding#tensor2tensor}, usually 10,000
      * @return the encoding
@@ -79,7 +80,7 @@ public final class GridEncoding implements HasArguments {
      * of n axes each has the paper's encoding of size 2 · ⌈C / 2n⌉, the first axis first; what goes beyond C is dropped.
      *
      * @param axes the number of the grid's axes, 2 or 3
-     * @param channels C, at least 1
+     * @param channels C, from 1 to 2,097,152
      * @return the encoding
      * @throws IllegalArgumentException if an argument is out of range
      */
@@ -96,9 +97,9 @@ public final class GridEncoding implements HasArguments {
      * computes it (He et al., <em>Masked Autoencoders Are Scalable Vision Learners</em>, 2022): the first half of the channels
      * encodes the column, the second the row, each all sines, then all cosines.
      *
-     * @param channels C, positive and divisible by 4
+     * @param channels C, from 4 to 2,097,152, divisible by 4
      * @return the encoding
-     * @throws IllegalArgumentException if C is not divisible by 4
+     * @throws IllegalArgumentException if C is outside this range or not divisible by 4
      */
     public static GridEncoding visionTransformer(int channels) {
         requireChannels(channels, 4);
@@ -113,9 +114,9 @@ public final class GridEncoding implements HasArguments {
      * (Beyer et al., <em>Better plain ViT baselines for ImageNet-1k</em>, 2022): as {@link #visionTransformer}, but with the
      * C / 4 frequencies from 1 to 1 / 10,000.
      *
-     * @param channels C, at least 8 and divisible by 4
+     * @param channels C, from 8 to 2,097,152, divisible by 4
      * @return the encoding
-     * @throws IllegalArgumentException if C is below 8 or not divisible by 4
+     * @throws IllegalArgumentException if C is outside this range or not divisible by 4
      */
     public static GridEncoding simpleVit(int channels) {
         requireChannels(channels, 8);
@@ -177,9 +178,9 @@ public final class GridEncoding implements HasArguments {
     }
 
     private static void requireChannels(int channels, int least) {
-        if (channels < least) {
-            throw new IllegalArgumentException("channel count " + channels + " is too small: allowed is " + least
-                    + " or more; give more channels");
+        if (channels < least || channels > SinusoidalEncoding.MOST_DIMENSIONS) {
+            throw new IllegalArgumentException("channel count " + channels + " is outside " + least + " to "
+                    + SinusoidalEncoding.MOST_DIMENSIONS + ": give the channels that each place of the grid has");
         }
     }
 
@@ -205,9 +206,10 @@ public final class GridEncoding implements HasArguments {
      * Returns one channel of one place's encoding.
      *
      * @param channel 0 … C - 1
-     * @param place the coordinate on each axis, finite
+     * @param place the coordinate on each axis
      * @return the value, in [-1, 1]
-     * @throws IllegalArgumentException if the channel is out of range or the number of coordinates is not that of the axes
+     * @throws IllegalArgumentException if the channel is out of range, the number of coordinates is not that of the axes, or
+     *     the coordinate on the channel's axis is not finite
      */
     public double value(int channel, double... place) {
         if (channel < 0 || channel >= axisAt.length) {
@@ -282,9 +284,9 @@ public final class GridEncoding implements HasArguments {
     }
 
     private static void requireRoom(long needed, ByteBuffer out) {
-        if (out.capacity() < needed) {
-            throw new IllegalArgumentException("buffer of " + out.capacity() + " bytes is too small: allowed are "
-                    + needed + " or more; give a larger one, or write fewer rows");
+        if (out.limit() < needed) {
+            throw new IllegalArgumentException("buffer of " + out.limit() + " bytes is too small: allowed are " + needed
+                    + " or more; give a larger one, or write fewer rows");
         }
     }
 
@@ -306,6 +308,19 @@ public final class GridEncoding implements HasArguments {
             place[axis] = rest % sizes[axis];
             rest /= sizes[axis];
         }
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof GridEncoding that
+                && Arrays.equals(encodings, that.encodings)
+                && Arrays.equals(axisAt, that.axisAt)
+                && Arrays.equals(dimensionAt, that.dimensionAt);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(Arrays.hashCode(encodings), Arrays.hashCode(axisAt), Arrays.hashCode(dimensionAt));
     }
 
     /** Returns every setting, for example {@code GridEncoding.multidim(axes=2, channels=64, SinusoidalEncoding(…))}. */

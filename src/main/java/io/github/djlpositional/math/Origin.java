@@ -5,7 +5,10 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** How a value object was made: as text, which tells it from all others, and as plain values, from which it is made again. */
+/**
+ * How a value object was made: as text for messages and model files, in which a long list stands as a 32-bit hash, and as plain
+ * values, which tell it from all others and from which it is made again.
+ */
 final class Origin {
 
     private final String text;

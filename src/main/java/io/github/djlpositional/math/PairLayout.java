@@ -20,7 +20,10 @@ public enum PairLayout {
         }
     },
 
-    /** All first halves, then all second halves: {@code a0 a1 … b0 b1 …}, as in tensor2tensor, fairseq and Llama. */
+    /**
+     * All first halves, then all second halves: {@code a0 a1 … b0 b1 …}, as in tensor2tensor, fairseq, GPT-NeoX and Hugging
+     * Face's Llama (Meta's own Llama weights are interleaved).
+     */
     CONCATENATED {
         @Override
         public int firstIndex(int pair, int pairs) {

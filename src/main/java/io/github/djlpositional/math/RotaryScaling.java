@@ -4,7 +4,6 @@ import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.arguments.HasArguments;
 import java.util.Locale;
 import java.util.Map;
-import java.util.OptionalDouble;
 
 /**
  * How a rotary embedding's frequencies are changed so that a model serves longer contexts than it was trained with.
@@ -29,15 +28,15 @@ public final class RotaryScaling implements HasArguments {
     private final Origin origin;
     private final double attentionFactor;
 
-    /** The length from which the frequencies depend on it; 0 where they never do. */
-    private final int originalLength;
+    /** The length beyond which the frequencies depend on it; 0 where they never do. */
+    private final int lengthThreshold;
 
     private final Rule rule;
 
-    private RotaryScaling(Origin origin, double attentionFactor, int originalLength, Rule rule) {
+    private RotaryScaling(Origin origin, double attentionFactor, int lengthThreshold, Rule rule) {
         this.origin = origin;
         this.attentionFactor = attentionFactor;
-        this.originalLength = originalLength;
+        this.lengthThreshold = lengthThreshold;
         this.rule = rule;
     }
 
@@ -140,11 +139,11 @@ public final class RotaryScaling implements HasArguments {
             double attentionFactor) {
         requireFactor(factor);
         requireOriginalLength(originalLength);
-        requirePositive("attention factor", attentionFactor, "the paper's is 0.1 · ln(factor) + 1");
+        Frequencies.requirePositive("attention factor", attentionFactor, "the paper's is 0.1 · ln(factor) + 1");
         if (!(betaSlow > 0 && betaFast > betaSlow && Double.isFinite(betaFast))) {
-            throw new IllegalArgumentException(
-                    "betas " + betaFast + " and " + betaSlow
-                            + ": allowed are finite numbers, the first above the second, the second above 0; the paper's are 32 and 1");
+            throw new IllegalArgumentException("betas " + betaFast + " and " + betaSlow
+                    + ": allowed are finite numbers, the first above the second, the second above 0; the"
+                    + " paper's are 32 and 1");
         }
         String description = String.format(
                 Locale.ROOT,
@@ -206,9 +205,9 @@ public final class RotaryScaling implements HasArguments {
         if (!(lowFrequencyFactor > 0
                 && highFrequencyFactor > lowFrequencyFactor
                 && Double.isFinite(highFrequencyFactor))) {
-            throw new IllegalArgumentException(
-                    "frequency factors " + lowFrequencyFactor + " and " + highFrequencyFactor
-                            + ": allowed are finite numbers, the first above 0, the second above the first; Llama's are 1 and 4");
+            throw new IllegalArgumentException("frequency factors " + lowFrequencyFactor + " and " + highFrequencyFactor
+                    + ": allowed are finite numbers, the first above 0, the second above the first; Llama's"
+                    + " are 1 and 4");
         }
         String description = String.format(
                 Locale.ROOT,
@@ -318,13 +317,16 @@ public final class RotaryScaling implements HasArguments {
     private static RotaryScaling yarnFrom(Arguments given) {
         double factor = given.getDouble("factor");
         int originalLength = given.getInt("originalLength");
-        OptionalDouble betaFast = given.optDouble("betaFast");
-        return betaFast.isEmpty()
+        boolean isThePapers = given.optDouble("betaFast").isEmpty()
+                && given.optDouble("betaSlow").isEmpty()
+                && given.optFlag("truncate").isEmpty()
+                && given.optDouble("attentionFactor").isEmpty();
+        return isThePapers
                 ? yarn(factor, originalLength)
                 : yarn(
                         factor,
                         originalLength,
-                        betaFast.getAsDouble(),
+                        given.getDouble("betaFast"),
                         given.getDouble("betaSlow"),
                         given.getFlag("truncate"),
                         given.getDouble("attentionFactor"));
@@ -337,7 +339,7 @@ public final class RotaryScaling implements HasArguments {
 
     private static double[] requireFactors(double... factors) {
         for (double factor : factors) {
-            requirePositive("LongRoPE factor", factor, "models publish one for each pair");
+            Frequencies.requirePositive("LongRoPE factor", factor, "models publish one for each pair");
         }
         return factors.clone();
     }
@@ -353,13 +355,6 @@ public final class RotaryScaling implements HasArguments {
         if (length < 1) {
             throw new IllegalArgumentException("original length " + length
                     + " is not positive: allowed is 1 or more; give the context length the model was trained with");
-        }
-    }
-
-    private static void requirePositive(String what, double value, String usual) {
-        if (!(value > 0 && Double.isFinite(value))) {
-            throw new IllegalArgumentException(
-                    what + " " + value + " is outside its range: give a positive finite number, " + usual);
         }
     }
 
@@ -409,9 +404,9 @@ public final class RotaryScaling implements HasArguments {
      */
     public Frequencies frequencies(int rotarySize, double base, long length) {
         if (rotarySize < 2 || rotarySize % 2 != 0) {
-            throw new IllegalArgumentException(
-                    "rotary size " + rotarySize
-                            + " has no whole pairs: allowed is an even number of 2 or more; give the number of dimensions to rotate");
+            throw new IllegalArgumentException("rotary size " + rotarySize
+                    + " has no whole pairs: allowed is an even number of 2 or more; give the number of"
+                    + " dimensions to rotate");
         }
         if (!(base > 1 && Double.isFinite(base))) {
             throw new IllegalArgumentException(
@@ -421,9 +416,9 @@ public final class RotaryScaling implements HasArguments {
             throw new IllegalArgumentException(
                     "length " + length + " is negative: allowed is 0 or more; give the number of positions");
         }
-        long effective = dependsOnLength() ? Math.max(length, originalLength) : 0;
+        long effective = dependsOnLength() ? Math.max(length, lengthThreshold) : 0;
         String text = "rotary(size=" + rotarySize + ", base=" + ExactText.of(base) + ", " + origin
-                + (effective > originalLength ? ", length=" + effective : "") + ")";
+                + (effective > lengthThreshold ? ", length=" + effective : "") + ")";
         Origin made = new Origin("rotary", text)
                 .with("rotarySize", rotarySize)
                 .with("base", base)
@@ -439,16 +434,17 @@ public final class RotaryScaling implements HasArguments {
      * @return true for dynamic NTK and LongRoPE
      */
     public boolean dependsOnLength() {
-        return originalLength > 0;
+        return lengthThreshold > 0;
     }
 
     /**
      * Returns the length beyond which the frequencies depend on the length.
      *
-     * @return L, or {@link Integer#MAX_VALUE} where they never do
+     * @return L for dynamic NTK and LongRoPE; {@link Integer#MAX_VALUE} for the others, YaRN and Llama 3 too, whose
+     *     frequencies are the same at every length
      */
-    public int getOriginalLength() {
-        return dependsOnLength() ? originalLength : Integer.MAX_VALUE;
+    public int lengthThreshold() {
+        return dependsOnLength() ? lengthThreshold : Integer.MAX_VALUE;
     }
 
     /**
@@ -462,12 +458,12 @@ public final class RotaryScaling implements HasArguments {
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof RotaryScaling that && origin.toString().equals(that.origin.toString());
+        return other instanceof RotaryScaling that && origin.arguments().equals(that.origin.arguments());
     }
 
     @Override
     public int hashCode() {
-        return origin.toString().hashCode();
+        return origin.arguments().hashCode();
     }
 
     /** Returns the kind and every setting, for example {@code linear(4)}. */

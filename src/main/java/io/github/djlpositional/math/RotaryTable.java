@@ -1,6 +1,7 @@
 package io.github.djlpositional.math;
 
 import java.nio.ByteBuffer;
+import java.util.Objects;
 import java.util.stream.IntStream;
 
 /**
@@ -24,11 +25,14 @@ public final class RotaryTable {
      *
      * @param frequencies one for each pair
      * @param layout where a pair's halves sit
-     * @param factor what every value is multiplied by, 1 without a {@link RotaryScaling#attentionFactor}
+     * @param factor what every value is multiplied by, positive and finite; 1 without a {@link RotaryScaling#attentionFactor}
+     * @throws IllegalArgumentException if the factor is not positive or not finite
+     * @throws NullPointerException if frequencies or layout are null
      */
     public RotaryTable(Frequencies frequencies, PairLayout layout, double factor) {
-        this.frequencies = frequencies;
-        this.layout = layout;
+        this.frequencies = Objects.requireNonNull(frequencies, "frequencies");
+        this.layout = Objects.requireNonNull(layout, "layout");
+        Frequencies.requirePositive("attention factor", factor, "1 for none");
         this.factor = factor;
     }
 
@@ -42,14 +46,16 @@ public final class RotaryTable {
     }
 
     /**
-     * Writes the rows of consecutive positions: of each value the nearest number of the format.
+     * Writes the rows of consecutive positions: of each value, computed in double, the nearest number of the format.
      *
      * @param start the first position
      * @param length the number of positions, at least 0
      * @param format what the values are rounded to
-     * @param out where they go, row-major (length, 2, r): C, then S
+     * @param out where they go, row-major (length, 2, r) from the buffer's start: C, then S; its position stays
+     * @throws IllegalArgumentException if the length is negative or the buffer is too small
      */
     public void write(int start, int length, FloatFormat format, ByteBuffer out) {
+        TableBounds.requireRoom(length, 2 * size(), format, out);
         int pairs = frequencies.size();
         new RotatedRows(frequencies).forEach(start, length, () -> (row, values) -> {
             for (int half = 0; half < 2 * pairs; half++) {
@@ -66,13 +72,16 @@ public final class RotaryTable {
     }
 
     /**
-     * Writes the rows of any positions.
+     * Writes the rows of any positions: of each value, computed in double, the nearest number of the format.
      *
      * @param positions n finite numbers, integers or not
      * @param format what the values are rounded to
-     * @param out where they go, row-major (n, 2, r): C, then S
+     * @param out where they go, row-major (n, 2, r) from the buffer's start: C, then S; its position stays
+     * @throws IllegalArgumentException if a position is not finite or the buffer is too small
      */
     public void write(double[] positions, FloatFormat format, ByteBuffer out) {
+        TableBounds.requireRoom(positions.length, 2 * size(), format, out);
+        TableBounds.requireAllFinite(positions);
         IntStream.range(0, positions.length).parallel().forEach(row -> {
             for (int half = 0; half < size(); half++) {
                 put(out, format, row, half, frequencies.half(positions[row], half) * factor);

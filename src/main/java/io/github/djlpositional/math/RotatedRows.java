@@ -52,13 +52,14 @@ final class RotatedRows {
         int stride = Math.max(1, (int) Math.ceil(Math.sqrt(length)));
         double[][] offsets = new double[Math.min(stride, length)][];
         IntStream.range(0, offsets.length).parallel().forEach(i -> offsets[i] = frequencies.halves(i));
-        int anchors = (length + stride - 1) / stride;
+        int anchors = (int) (((long) length + stride - 1) / stride);
         IntStream.range(0, anchors).parallel().forEach(anchor -> {
             int firstRow = anchor * stride;
             double[] from = frequencies.halves((double) start + firstRow);
             double[] values = new double[from.length];
             Receiver receiver = receivers.get();
-            for (int i = 0; i < stride && firstRow + i < length; i++) {
+            int rows = Math.min(stride, length - firstRow);
+            for (int i = 0; i < rows; i++) {
                 rotate(from, offsets[i], values);
                 receiver.accept(firstRow + i, values);
             }

@@ -19,9 +19,9 @@ import java.util.stream.IntStream;
  * {@link PairLayout}, which of sine and cosine comes first, and what an odd size gets ({@link OddSize}). Immutable and
  * safe to share.
  *
- * <p>All values are computed in double and rounded once: {@link #value} is within two double ulps of the true value, and
- * {@link #table} holds, at every position, the float nearest to it (at most 0.501 float ulps from it at every position up
- * to 2<sup>24</sup>).
+ * <p>All values are computed in double and rounded once: {@link #value} is as accurate as {@link Frequencies} says, and
+ * {@link #table} holds, at every position, the float nearest to it; with frequencies up to 1 it is at most 0.501 float ulps from
+ * the true value at every position up to 2<sup>24</sup>.
  *
  * <pre>{@code
  * SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(512);
@@ -33,6 +33,9 @@ public final class SinusoidalEncoding implements HasArguments {
 
     /** The base of the frequencies in <em>Attention Is All You Need</em>. */
     public static final double DEFAULT_BASE = 10_000;
+
+    /** The most dimensions; {@link Frequencies} are half as many at most. */
+    static final int MOST_DIMENSIONS = 1 << 21;
 
     /** What an encoding of an odd size gets. With an even size all are the same. */
     public enum OddSize {
@@ -89,9 +92,9 @@ public final class SinusoidalEncoding implements HasArguments {
      *
      * <p>An odd d stays in the exponent and the last dimension is a sine, as in KerasHub.
      *
-     * @param embeddingSize d, at least 1
+     * @param embeddingSize d, from 1 to 2,097,152
      * @return the encoding
-     * @throws IllegalArgumentException if the size is not positive
+     * @throws IllegalArgumentException if the size is outside its range
      */
     public static SinusoidalEncoding vaswani(int embeddingSize) {
         return vaswani(embeddingSize, DEFAULT_BASE);
@@ -100,10 +103,11 @@ public final class SinusoidalEncoding implements HasArguments {
     /**
      * Returns the encoding of <em>Attention Is All You Need</em>, section 3.5, with another base than 10,000.
      *
-     * @param embeddingSize d, at least 1
+     * @param embeddingSize d, from 1 to 2,097,152
      * @param base positive and finite
      * @return the encoding
-     * @throws IllegalArgumentException if the size or the base is not positive
+     * @throws IllegalArgumentException if the size is outside its range, the base is not positive or not finite, or a frequency
+     *     is outside e<sup>-600</sup> to e<sup>600</sup>
      */
     public static SinusoidalEncoding vaswani(int embeddingSize, double base) {
         return builder().setEmbeddingSize(embeddingSize).optBase(base).build();
@@ -111,19 +115,19 @@ public final class SinusoidalEncoding implements HasArguments {
 
     /**
      * Returns the encoding of tensor2tensor's {@code get_timing_signal_1d}: all sines, then all cosines, then one zero
-     * where the channel count is odd, with the frequencies of {@link Frequencies#timescales}. fairseq's sinusoidal table
-     * is this with the timescales 1 and 10,000.
+     * where the channel count is odd, with the frequencies of {@link Frequencies#timescales}.
      *
-     * @param channels the embedding size, at least 1
+     * @param channels the embedding size, from 1 to 2,097,152
      * @param minTimescale positive and finite, usually 1
      * @param maxTimescale positive and finite, usually 10,000
      * @return the encoding
-     * @throws IllegalArgumentException if an argument is not positive
+     * @throws IllegalArgumentException if the size is outside its range, a timescale is not positive and finite, or the
+     *     timescales are too far apart
      */
     public static SinusoidalEncoding tensor2tensor(int channels, double minTimescale, double maxTimescale) {
         return builder()
                 .setEmbeddingSize(channels)
-                .optFrequencies(Frequencies.timescales(Math.max(0, channels / 2), minTimescale, maxTimescale))
+                .optFrequencies(Frequencies.timescales(requireSize(channels) / 2, minTimescale, maxTimescale))
                 .optLayout(PairLayout.CONCATENATED)
                 .optOddSize(OddSize.ZERO_PADDED)
                 .build();
@@ -131,11 +135,12 @@ public final class SinusoidalEncoding implements HasArguments {
 
     /**
      * Returns the encoding of fairseq's {@code SinusoidalPositionalEmbedding}: {@link #tensor2tensor} with the timescales 1
-     * and 10,000.
+     * and 10,000. fairseq counts positions from the padding index + 1, so its first token has position 2 where that index is 1;
+     * see {@code optPositionsFromPadding} of {@code InputEmbeddingBlock}.
      *
-     * @param embeddingSize d, at least 1
+     * @param embeddingSize d, from 1 to 2,097,152
      * @return the encoding
-     * @throws IllegalArgumentException if the size is not positive
+     * @throws IllegalArgumentException if the size is outside its range
      */
     public static SinusoidalEncoding fairseq(int embeddingSize) {
         return tensor2tensor(embeddingSize, 1, DEFAULT_BASE);
@@ -145,9 +150,9 @@ public final class SinusoidalEncoding implements HasArguments {
      * Returns the paper's encoding with an odd size rounded up: computed for d + 1, the last dimension dropped. So Géron's
      * Keras layer (<em>Hands-On Machine Learning</em>, chapter 16) and multidim-positional-encoding do it.
      *
-     * @param embeddingSize d, at least 1
+     * @param embeddingSize d, from 1 to 2,097,152
      * @return the encoding
-     * @throws IllegalArgumentException if the size is not positive
+     * @throws IllegalArgumentException if the size is outside its range
      */
     public static SinusoidalEncoding roundedUp(int embeddingSize) {
         return builder()
@@ -159,10 +164,11 @@ public final class SinusoidalEncoding implements HasArguments {
     /**
      * Returns the encoding of bert4keras's {@code sinusoidal_embeddings}: the paper's, for even sizes alone, of any base.
      *
-     * @param embeddingSize d, even and positive
+     * @param embeddingSize d, from 2 to 2,097,152, even
      * @param base positive and finite, usually 10,000
      * @return the encoding
-     * @throws IllegalArgumentException if the size is odd or not positive, or the base is not a positive finite number
+     * @throws IllegalArgumentException if the size is odd or outside its range, the base is not a positive finite number, or a
+     *     frequency is outside e<sup>-600</sup> to e<sup>600</sup>
      */
     public static SinusoidalEncoding bert4keras(int embeddingSize, double base) {
         requireEven(embeddingSize, "bert4keras");
@@ -173,9 +179,9 @@ public final class SinusoidalEncoding implements HasArguments {
      * Returns the encoding of x-transformers' {@code ScaledSinusoidalEmbedding}, without its scale: the paper's frequencies,
      * all sines, then all cosines. The scale is learned; a block has it with {@code optLearnedScale}.
      *
-     * @param embeddingSize d, even and positive
+     * @param embeddingSize d, from 2 to 2,097,152, even
      * @return the encoding
-     * @throws IllegalArgumentException if the size is odd or not positive
+     * @throws IllegalArgumentException if the size is odd or outside its range
      */
     public static SinusoidalEncoding xTransformers(int embeddingSize) {
         requireEven(embeddingSize, "x-transformers");
@@ -189,9 +195,9 @@ public final class SinusoidalEncoding implements HasArguments {
      * Returns the encoding of DDPM's time steps (Ho et al., <em>Denoising Diffusion Probabilistic Models</em>, 2020):
      * {@link #diffusion(int, double, double, boolean)} with a frequency shift of 1, a scale of 1 and the sines first.
      *
-     * @param embeddingSize d, at least 4
+     * @param embeddingSize d, from 4 to 2,097,152
      * @return the encoding
-     * @throws IllegalArgumentException if the size is below 4
+     * @throws IllegalArgumentException if the size is outside its range
      */
     public static SinusoidalEncoding diffusion(int embeddingSize) {
         return diffusion(embeddingSize, 1, 1, false);
@@ -203,16 +209,17 @@ public final class SinusoidalEncoding implements HasArguments {
      * half, then all of the other, and a zero where d is odd. DDPM has a shift of 1 and the sines first; improved-diffusion
      * and its descendants a shift of 0 and the cosines first.
      *
-     * @param embeddingSize d
+     * @param embeddingSize d, at least 2 · frequencyShift + 2 and at most 2,097,152
      * @param frequencyShift below ⌊d/2⌋, usually 0 or 1
      * @param scale what a time step is multiplied by, usually 1
      * @param cosineFirst true for the cosines before the sines
      * @return the encoding
-     * @throws IllegalArgumentException if the size is not positive, the shift is ⌊d/2⌋ or more, or the scale is no factor
+     * @throws IllegalArgumentException if the size is outside its range, the shift is ⌊d/2⌋ or more, or the scale is zero,
+     *     infinite or NaN, or makes a frequency too large or too small
      */
     public static SinusoidalEncoding diffusion(
             int embeddingSize, double frequencyShift, double scale, boolean cosineFirst) {
-        int pairs = Math.max(0, embeddingSize / 2);
+        int pairs = requireSize(embeddingSize) / 2;
         if (!(frequencyShift < pairs)) {
             throw new IllegalArgumentException("frequency shift " + frequencyShift + " is not below the " + pairs
                     + " pairs of size " + embeddingSize + ": give a smaller shift, usually 0 or 1, or a greater size");
@@ -225,6 +232,14 @@ public final class SinusoidalEncoding implements HasArguments {
                 .optCosineFirst(cosineFirst)
                 .optOddSize(OddSize.ZERO_PADDED)
                 .build();
+    }
+
+    private static int requireSize(int embeddingSize) {
+        if (embeddingSize < 1 || embeddingSize > MOST_DIMENSIONS) {
+            throw new IllegalArgumentException("embedding size " + embeddingSize + " is outside 1 to " + MOST_DIMENSIONS
+                    + ": set the number of dimensions with setEmbeddingSize(int)");
+        }
+        return embeddingSize;
     }
 
     private static void requireEven(int embeddingSize, String convention) {
@@ -253,8 +268,7 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Returns one dimension of one position's encoding. It is within two double ulps of the true value for every |position|
-     * up to 2<sup>26</sup>, zero crossings included, and within 2<sup>-52</sup> of it up to 2<sup>53</sup>.
+     * Returns one dimension of one position's encoding, as accurate as {@link Frequencies} says.
      *
      * @param position any finite number, integer or not, negative or not
      * @param dimension 0 … d - 1
@@ -262,7 +276,7 @@ public final class SinusoidalEncoding implements HasArguments {
      * @throws IllegalArgumentException if the position is not finite or the dimension is out of range
      */
     public double value(double position, int dimension) {
-        requireFinite(position);
+        TableBounds.requireFinite(position);
         requireDimension(dimension);
         return half(position, halfAt[dimension]);
     }
@@ -300,7 +314,7 @@ public final class SinusoidalEncoding implements HasArguments {
      * @throws IllegalArgumentException if the length is negative or length · d exceeds 2<sup>31</sup> - 1
      */
     public float[] table(int start, int length) {
-        requireLength(length, 1);
+        TableBounds.requireLength(length, embeddingSize, 1);
         float[] table = new float[length * embeddingSize];
         writeNearestFloats(start, length, FloatBuffer.wrap(table));
         return table;
@@ -316,7 +330,7 @@ public final class SinusoidalEncoding implements HasArguments {
      * @throws IllegalArgumentException if the length is negative or the buffer is too small
      */
     public void write(int start, int length, FloatFormat format, ByteBuffer out) {
-        requireRoom(length, format, out);
+        TableBounds.requireRoom(length, embeddingSize, format, out);
         if (format == FloatFormat.FLOAT32) {
             writeNearestFloats(
                     start,
@@ -336,10 +350,8 @@ public final class SinusoidalEncoding implements HasArguments {
      * @throws IllegalArgumentException if a position is not finite or the buffer is too small
      */
     public void write(double[] positions, FloatFormat format, ByteBuffer out) {
-        requireRoom(positions.length, format, out);
-        for (double position : positions) {
-            requireFinite(position);
-        }
+        TableBounds.requireRoom(positions.length, embeddingSize, format, out);
+        TableBounds.requireAllFinite(positions);
         IntStream.range(0, positions.length).parallel().forEach(row -> {
             for (int dimension = 0; dimension < embeddingSize; dimension++) {
                 format.put(out, row * embeddingSize + dimension, half(positions[row], halfAt[dimension]));
@@ -422,13 +434,13 @@ public final class SinusoidalEncoding implements HasArguments {
      * It is orthogonal, T(a) · T(b) = T(a + b), and a zero-padded dimension is kept as it is.
      *
      * @param offset k, any finite number
-     * @return a new matrix (d, d), row-major, each value right to about one double ulp
+     * @return a new matrix (d, d), row-major, each value as accurate as {@link Frequencies} says
      * @throws IllegalArgumentException if the offset is not finite
      * @throws UnsupportedOperationException if the size is odd and the encoding ends with half a pair: a sine without its
      *     cosine cannot be moved by any linear map
      */
     public double[][] shift(double offset) {
-        requireFinite(offset);
+        TableBounds.requireFinite(offset);
         requireWholePairs("no linear map can shift");
         double[][] shift = new double[embeddingSize][embeddingSize];
         int pairs = frequencies.size();
@@ -462,7 +474,7 @@ public final class SinusoidalEncoding implements HasArguments {
      *     depends on t
      */
     public double similarity(double offset) {
-        requireFinite(offset);
+        TableBounds.requireFinite(offset);
         requireWholePairs("makes the similarity depend on the position");
         double sum = 0;
         for (int pair = 0; pair < frequencies.size(); pair++) {
@@ -475,34 +487,6 @@ public final class SinusoidalEncoding implements HasArguments {
         if (embeddingSize % 2 != 0 && oddSize != OddSize.ZERO_PADDED) {
             throw new UnsupportedOperationException("an encoding of odd size " + embeddingSize + " with " + oddSize
                     + " ends with half a pair, which " + why + ": use an even size or OddSize.ZERO_PADDED");
-        }
-    }
-
-    private static void requireFinite(double position) {
-        if (!Double.isFinite(position)) {
-            throw new IllegalArgumentException("position " + position + " is not finite: give a finite number");
-        }
-    }
-
-    private void requireLength(int length, int bytes) {
-        if (length < 0) {
-            throw new IllegalArgumentException("length " + length + " is negative: give 0 or more positions");
-        }
-        if ((long) length * embeddingSize * bytes > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException(
-                    "length " + length + " of size " + embeddingSize + " exceeds what one Java"
-                            + " array or buffer can hold: ask for at most " + Integer.MAX_VALUE / bytes / embeddingSize
-                            + " positions at a time");
-        }
-    }
-
-    private void requireRoom(int length, FloatFormat format, ByteBuffer out) {
-        requireLength(length, format.bytes());
-        int needed = length * embeddingSize * format.bytes();
-        if (out.limit() < needed) {
-            throw new IllegalArgumentException("buffer of " + out.limit() + " bytes is too small for " + length
-                    + " positions of size " + embeddingSize + " in " + format + ": give one of at least " + needed
-                    + " bytes");
         }
     }
 
@@ -576,7 +560,7 @@ public final class SinusoidalEncoding implements HasArguments {
         /**
          * Sets the number of dimensions.
          *
-         * @param embeddingSize d, at least 1
+         * @param embeddingSize d, from 1 to 2,097,152
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
@@ -601,9 +585,10 @@ public final class SinusoidalEncoding implements HasArguments {
          *
          * @param frequencies one angular frequency for each pair
          * @return this builder
+         * @throws NullPointerException if it is null
          */
         public Builder optFrequencies(Frequencies frequencies) {
-            this.frequencies = frequencies;
+            this.frequencies = Objects.requireNonNull(frequencies, "frequencies");
             return this;
         }
 
@@ -612,6 +597,7 @@ public final class SinusoidalEncoding implements HasArguments {
          *
          * @param layout the layout
          * @return this builder
+         * @throws NullPointerException if it is null
          */
         public Builder optLayout(PairLayout layout) {
             this.layout = Objects.requireNonNull(layout, "layout");
@@ -634,6 +620,7 @@ public final class SinusoidalEncoding implements HasArguments {
          *
          * @param oddSize the convention
          * @return this builder
+         * @throws NullPointerException if it is null
          */
         public Builder optOddSize(OddSize oddSize) {
             this.oddSize = Objects.requireNonNull(oddSize, "oddSize");
@@ -644,18 +631,16 @@ public final class SinusoidalEncoding implements HasArguments {
          * Builds the encoding.
          *
          * @return the encoding
-         * @throws IllegalArgumentException if the size is not positive, the base is not a positive finite number, base and
-         *     frequencies are both given, or the number of frequencies is not that of the pairs
+         * @throws IllegalArgumentException if the size is outside its range, the base is not a positive finite number or makes
+         *     a frequency outside e<sup>-600</sup> to e<sup>600</sup>, base and frequencies are both given, or the number of
+         *     frequencies is not that of the pairs
          */
         public SinusoidalEncoding build() {
-            if (embeddingSize < 1) {
-                throw new IllegalArgumentException("embedding size " + embeddingSize
-                        + " is not positive: set 1 or more with setEmbeddingSize(int)");
-            }
+            requireSize(embeddingSize);
             if (base != null && frequencies != null) {
-                throw new IllegalArgumentException(
-                        "base " + base + " and frequencies " + frequencies
-                                + " were both given: give optBase(double) for the paper's frequencies or optFrequencies for others");
+                throw new IllegalArgumentException("base " + base + " and frequencies " + frequencies
+                        + " were both given: give optBase(double) for the paper's frequencies or"
+                        + " optFrequencies for others");
             }
             int pairs = oddSize.pairs(embeddingSize);
             Frequencies used = frequencies != null

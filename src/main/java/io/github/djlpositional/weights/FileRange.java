@@ -2,7 +2,6 @@ package io.github.djlpositional.weights;
 
 import java.io.EOFException;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
@@ -12,7 +11,7 @@ import java.nio.file.StandardOpenOption;
  * Some bytes of a file, which must be there. They are read, not mapped into memory: a mapped file that another process cuts off
  * would end the JVM.
  */
-final class FileRange extends InputStream {
+final class FileRange extends BulkStream {
 
     private final FileChannel channel;
     private final long end;
@@ -33,12 +32,6 @@ final class FileRange extends InputStream {
         try (FileRange range = open(file, start, length)) {
             return range.readNBytes(length);
         }
-    }
-
-    @Override
-    public int read() throws IOException {
-        byte[] one = new byte[1];
-        return read(one, 0, 1) < 0 ? -1 : Byte.toUnsignedInt(one[0]);
     }
 
     @Override

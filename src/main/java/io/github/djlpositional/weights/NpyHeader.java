@@ -61,11 +61,7 @@ record NpyHeader(String description, boolean isColumnMajor, Shape shape, long le
     }
 
     private static byte[] exactly(InputStream in, int length) throws IOException {
-        byte[] bytes = in.readNBytes(length);
-        if (bytes.length < length) {
-            throw new EOFException("it ends within its header");
-        }
-        return bytes;
+        return BulkStream.exactly(in, length, "its header");
     }
 
     /** The type of the numbers, or null for one that is not read. */

@@ -79,7 +79,8 @@ final class SafetensorsFile {
             throws IOException, MalformedModelException {
         long length = headerLength(start);
         if (length > LONGEST_HEADER || length > fileSize - LENGTH_BYTES) {
-            throw DamagedFile.because(file, "its header of " + length + " bytes does not fit its " + fileSize);
+            throw DamagedFile.because(
+                    file, "its header of " + length + " bytes does not fit the file's " + fileSize + " bytes");
         }
         SafetensorsFile header = new SafetensorsFile(file, LENGTH_BYTES + length, fileSize - LENGTH_BYTES - length);
         try (Reader text = new InputStreamReader(

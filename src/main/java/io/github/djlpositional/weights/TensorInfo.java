@@ -16,6 +16,7 @@ public record TensorInfo(String type, Shape shape) {
      *
      * @param type the type's name as the file has it
      * @param shape the tensor's shape
+     * @throws NullPointerException if one of them is null
      */
     public TensorInfo {
         Objects.requireNonNull(type, "type");

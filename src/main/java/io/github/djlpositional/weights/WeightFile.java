@@ -88,7 +88,9 @@ public final class WeightFile {
     /** Refuses a file that is another than when it was opened: what was read of its header would be believed of the other. */
     void requireUnchanged() throws IOException, MalformedModelException {
         if (!State.of(Files.readAttributes(path, BasicFileAttributes.class)).equals(state)) {
-            throw DamagedFile.because(path, "it has changed since it was opened");
+            throw new MalformedModelException(
+                    "the weight file " + path
+                            + " has changed since it was opened: allowed is the file as it was; open it again with WeightFile.open");
         }
     }
 

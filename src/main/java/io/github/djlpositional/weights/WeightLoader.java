@@ -42,13 +42,14 @@ import java.util.Set;
  *   <li>{@code FLOAT64}: F64, F32, F16, BF16
  * </ul>
  *
- * Anything else is refused, integers and whatever would have to be rounded.
+ * In npz F16, F32 and F64 are {@code <f2}, {@code <f4} and {@code <f8}, or with {@code >} for the other byte order; it has no
+ * BF16. Anything else is refused, integers and whatever would have to be rounded.
  *
  * <h2>Several devices</h2>
  *
  * A trainer copies parameters to its devices when it is initialized, and a predictor on another device than the model when it
  * is made: load before. While a tensor is loaded, no other thread may use the block, and no {@code GradientCollector} of this
- * thread may be open.
+ * thread may be open. The loader itself is not for several threads.
  *
  * <p>V vocabulary size, D embedding size, T sequence length, n positions, N heads, H head size.
  */
@@ -72,6 +73,7 @@ public final class WeightLoader {
      *
      * @param file where the tensors are
      * @return a loader without tensors
+     * @throws NullPointerException if it is null
      */
     public static WeightLoader of(WeightFile file) {
         return new WeightLoader(Objects.requireNonNull(file, "file"));
@@ -84,6 +86,7 @@ public final class WeightLoader {
      * @param parameter where its numbers go, of the same shape, such as (V, D); the caller's
      * @return this loader
      * @throws IllegalArgumentException if the file has no such tensor, or tensor or parameter were given before
+     * @throws NullPointerException if the parameter is null
      */
     public WeightLoader table(String name, Parameter parameter) {
         return table(name, parameter, 0);
@@ -99,6 +102,7 @@ public final class WeightLoader {
      * @return this loader
      * @throws IllegalArgumentException if the file has no such tensor, tensor or parameter were given before, or the number of
      *     rows is negative
+     * @throws NullPointerException if the parameter is null
      */
     public WeightLoader table(String name, Parameter parameter, int skippedRows) {
         Objects.requireNonNull(parameter, "parameter");
@@ -127,6 +131,7 @@ public final class WeightLoader {
      *     (1, n, D) or (n, 1, D), for any n
      * @return this loader
      * @throws IllegalArgumentException if the file has no such tensor, or it was given before
+     * @throws NullPointerException if the encoding is null
      */
     public WeightLoader encodings(String name, SinusoidalEncoding encoding) {
         Objects.requireNonNull(encoding, "encoding");
@@ -148,7 +153,7 @@ public final class WeightLoader {
      * parameter has changed. Until the end, what is read stands in the engine's memory beside the parameters.
      *
      * @throws IllegalArgumentException if a tensor's shape or type does not fit its parameter, a parameter has no array, a saved
-     *     table of sinusoids is not that of its encoding, or nothing was named
+     *     table of sinusoids is not that of its encoding, a row is longer than 1 GiB, or nothing was named
      * @throws MalformedModelException if the file turns out to be damaged, or is another than when it was opened
      * @throws IOException if the file cannot be read
      */

@@ -118,7 +118,8 @@ final class ZipDirectory {
             start = end64.getLong(48);
         }
         if (start < 0 || size < 0 || size > LARGEST_DIRECTORY || start > endAt - size) {
-            throw damaged("its zip directory of " + size + " bytes at " + start + " does not fit its " + fileSize);
+            throw damaged("its zip directory of " + size + " bytes at " + start + " does not fit the file's " + fileSize
+                    + " bytes");
         }
         if (count < 0 || count > Math.min(size / CENTRAL_HEADER_BYTES, WeightFile.MOST_TENSORS)) {
             throw damaged("its zip directory of " + size + " bytes claims " + count + " entries");
@@ -150,24 +151,20 @@ final class ZipDirectory {
         return end64;
     }
 
-    private static byte[] exactly(InputStream in, int length) throws IOException {
-        byte[] bytes = in.readNBytes(length);
-        if (bytes.length < length) {
-            throw new EOFException("it ends within an entry");
-        }
-        return bytes;
+    private static ByteBuffer next(InputStream in, int length) throws IOException {
+        return littleEndian(BulkStream.exactly(in, length, "an entry"));
     }
 
     private void readEntry(InputStream in) throws IOException, MalformedModelException {
-        ByteBuffer header = littleEndian(exactly(in, CENTRAL_HEADER_BYTES));
+        ByteBuffer header = next(in, CENTRAL_HEADER_BYTES);
         if (header.getInt(0) != CENTRAL_HEADER) {
             throw damaged("its zip directory has something else where an entry belongs");
         }
         String name = StandardCharsets.UTF_8
                 .newDecoder()
-                .decode(ByteBuffer.wrap(exactly(in, unsignedShort(header, 28))))
+                .decode(next(in, unsignedShort(header, 28)))
                 .toString();
-        ByteBuffer extra = littleEndian(exactly(in, unsignedShort(header, 30)));
+        ByteBuffer extra = next(in, unsignedShort(header, 30));
         in.skipNBytes(unsignedShort(header, 32));
         int method = unsignedShort(header, 10);
         boolean isEncrypted = (unsignedShort(header, 8) & 1) != 0;
@@ -193,7 +190,7 @@ final class ZipDirectory {
                 || entry.compressedSize() > start - LOCAL_HEADER_BYTES
                 || entry.headerAt() > start - LOCAL_HEADER_BYTES - entry.compressedSize()) {
             throw damaged("its entry " + Quoted.text(entry.name()) + " of " + entry.compressedSize() + " bytes at "
-                    + entry.headerAt() + " does not fit its " + fileSize);
+                    + entry.headerAt() + " does not fit the file's " + fileSize + " bytes");
         }
         boolean isPossible = entry.isDeflated()
                 ? entry.size() / MOST_INFLATED <= entry.compressedSize()

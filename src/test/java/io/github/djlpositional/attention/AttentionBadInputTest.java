@@ -105,7 +105,8 @@ class AttentionBadInputTest {
                                 .build())
                         .build())
                 .withMessageEndingWith(
-                        " has another head size than the attention's 4: give both the same, setEmbeddingSize(8)");
+                        " has another head size than the attention's 4, its embedding size by its head count: give both the"
+                                + " same, setEmbeddingSize(8)");
         refused(
                 () -> RelativePositionBiasBlock.builder()
                         .setHeadCount(2)
@@ -159,7 +160,8 @@ class AttentionBadInputTest {
                 .isThrownBy(() -> Forward.infer(
                         manager, rotary, manager.zeros(new Shape(1, 2, 3, 4)), manager.zeros(new Shape(1, 2, 5, 4))))
                 .withMessageStartingWith(
-                        "queries (1, 2, 3, 4) float32 and keys (1, 2, 5, 4) float32: allowed is the same");
+                        "queries (1, 2, 3, 4) float32 on cpu() and keys (1, 2, 5, 4) float32 on cpu(): allowed is the"
+                                + " same");
         AlibiBiasBlock alibi = AlibiBiasBlock.builder().setHeadCount(2).build();
         refused(
                 () -> Forward.infer(manager, alibi, manager.zeros(new Shape(3))),
@@ -186,6 +188,13 @@ class AttentionBadInputTest {
                 () -> Forward.infer(manager, block, manager.zeros(new Shape(3, 8))),
                 "input of shape (3, 8): allowed is (B, T, 8); give embeddings of this size, or build the block with another"
                         + " setEmbeddingSize(int)");
+        refused(
+                () -> Forward.infer(manager, block, x, x, manager.zeros(new Shape(2, 3, 6))),
+                "values of shape (2, 3, 6): allowed is (B, F, 8); give embeddings of this size, or build the block with"
+                        + " another setEmbeddingSize(int)");
+        refused(
+                () -> Forward.infer(manager, block, x, x, x.toType(DataType.FLOAT64, false)),
+                "queries are float32 and values float64: allowed is one data type for all; convert them with toType");
         refused(
                 () -> Forward.infer(manager, block, x, x, manager.zeros(new Shape(2, 4, 8))),
                 "keys (2, 3, 8), queries (2, 3, 8) and values (2, 4, 8): allowed is one batch size for all and one length"
@@ -224,7 +233,9 @@ class AttentionBadInputTest {
         }
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Forward.infer(manager, block, x, manager.ones(new Shape(1, 1, 3, 3), DataType.INT32)))
-                .withMessageStartingWith("input (1, 1, 3, 3) has data type int32: allowed is float32");
+                .withMessage(
+                        "mask (1, 1, 3, 3) has data type int32: allowed for a mask of four axes is float32, the data"
+                                + " type of the queries; convert it with toType");
     }
 
     @EngineTest
@@ -253,7 +264,14 @@ class AttentionBadInputTest {
             wrong.add("startPosition", 1);
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> block.forward(store, new NDList(step), false, wrong))
-                    .withMessageStartingWith("startPosition is 1, but the cache holds 3 steps of");
+                    .withMessageStartingWith("startPosition is 1, but the cache holds 3 positions of");
+            PairList<String, Object> between = new PairList<>();
+            between.add(KeyValueCache.KEY, cache);
+            between.add("startPosition", 3.7);
+            refused(
+                    () -> block.forward(store, new NDList(step), false, between),
+                    "startPosition is the Double 3.7: allowed is an Integer or a Long; give the number of the first"
+                            + " position");
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> block.forward(store, new NDList(step), true, cache.nextStep()))
                     .withMessage("a KeyValueCache was given in training: allowed is inference alone; train on whole"

@@ -2,10 +2,12 @@ package io.github.djlpositional.math;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.within;
 
 import io.github.djlpositional.Goldens;
 import java.math.BigDecimal;
 import java.math.MathContext;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
 class FrequenciesTest {
@@ -24,7 +26,8 @@ class FrequenciesTest {
                             Double.parseDouble(parameters[1]),
                             Double.parseDouble(parameters[2]));
             BigDecimal expected = new BigDecimal(row[3]);
-            BigDecimal actual = new BigDecimal(frequencies.get(pair)).add(new BigDecimal(frequencies.rest(pair)));
+            BigDecimal actual = new BigDecimal(frequencies.get(pair))
+                    .add(new BigDecimal(frequencies.exactly(pair).low()));
             double relativeError = actual.subtract(expected)
                     .divide(expected, MathContext.DECIMAL64)
                     .doubleValue();
@@ -55,6 +58,17 @@ class FrequenciesTest {
     }
 
     @Test
+    void sineIsNearTheTrueOneWhereThatIsAlmostZero() {
+        // mpmath, 60 digits: sin and cos of 2624.3688406067654 · 10000^(-187/256), the double that is nearest to π /
+        // it; the
+        // relative error is thousands of ulps there
+        Frequencies frequencies = Frequencies.geometric(188, 10_000, 256);
+        double position = 2624.3688406067654;
+        assertThat(frequencies.sine(position, 187)).isCloseTo(9.218727486302689e-20, within(0x1p-76));
+        assertThat(frequencies.cosine(position, 187)).isEqualTo(-1);
+    }
+
+    @Test
     void refuseWhatIsNoFrequency() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Frequencies.of(1, Double.NaN))
@@ -63,7 +77,53 @@ class FrequenciesTest {
         assertThatIllegalArgumentException().isThrownBy(() -> Frequencies.geometric(4, 10_000, 0));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Frequencies.geometric(1000, 1e300, 4))
-                .withMessageContaining("choose a smaller base");
+                .withMessageContaining("choose a base or timescales nearer to 1, or fewer pairs");
+    }
+
+    @Test
+    void refuseWhatDoublesCannotCompute() {
+        for (ThrowingCallable call : new ThrowingCallable[] {
+            // what overflows: the ratio, the reciprocal of a base that is no normal number, the growth of the base
+            () -> SinusoidalEncoding.tensor2tensor(4, 1e-200, 1e200),
+            () -> Frequencies.geometric(2, 1e-310, 1),
+            () -> RotaryScaling.dynamicNtk(1e308, 1).frequencies(4, 10, 1_000_000_000)
+        }) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(call)
+                    .withMessageContaining("only e^-600 to e^600 can be computed");
+        }
+        for (ThrowingCallable call : new ThrowingCallable[] {
+            () -> Frequencies.timescales(2, 1e200, 1e-50),
+            () -> Frequencies.timescales(1, 1e-320, 1e-320),
+            () -> RotaryScaling.linear(1e308).frequencies(4, 10_000, 0),
+            () -> RotaryScaling.linear(Double.MAX_VALUE).frequencies(64, 1e250, 0),
+            () -> RotaryScaling.longRope(new double[] {1e-320}, new double[] {1}, 2, 4)
+                    .frequencies(2, 10, 1)
+        }) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(call)
+                    .withMessageContaining("cannot be kept exactly: allowed are 1.0E-270 to 1.0E270")
+                    .withMessageEndingWith("; choose a base, timescales or factors nearer to 1");
+        }
+    }
+
+    @Test
+    void givenOnesMayBeOfAnySize() {
+        assertThat(Frequencies.of(0, 1e-310, 1e300).get(1)).isEqualTo(1e-310);
+    }
+
+    @Test
+    void areScaledAsOftenAsTheirArgumentsAllow() {
+        Frequencies scaled = Frequencies.geometric(2, 10, 2);
+        for (int i = 0; i < 16; i++) {
+            scaled = scaled.scaledBy(2);
+        }
+        assertThat(Frequencies.fromArguments(scaled.getArguments())).isEqualTo(scaled);
+        Frequencies often = scaled;
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> often.scaledBy(3))
+                .withMessage("scale 3.0 comes after 16 others: allowed is to scale 16 times; multiply the factors and"
+                        + " scale by their product");
     }
 
     @Test

@@ -79,7 +79,7 @@ class GridEncodingTest {
         }
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> GridEncoding.tensor2tensor(2, 3, 1, 10_000))
-                .withMessageContaining("channel count 3 is too small: allowed is 4 or more");
+                .withMessageContaining("channel count 3 is outside 4 to 2097152");
         assertThatIllegalArgumentException().isThrownBy(() -> GridEncoding.multidim(2, 0));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> GridEncoding.visionTransformer(6))
@@ -107,6 +107,11 @@ class GridEncodingTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> encoding.write(sizes, false, 0, 3, FloatFormat.FLOAT64, room))
                 .withMessageContaining("too small: allowed are 768 or more");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> encoding.write(sizes, false, 0, 3, FloatFormat.FLOAT32, room.limit(383)))
+                .withMessage(
+                        "buffer of 383 bytes is too small: allowed are 384 or more; give a larger one, or write fewer"
+                                + " rows");
     }
 
     @Test
@@ -120,6 +125,19 @@ class GridEncodingTest {
                 .isThrownBy(() -> encoding.value(0, 0, 0, 0))
                 .withMessageContaining("3 coordinates");
         assertThatIllegalArgumentException().isThrownBy(() -> encoding.value(0, Double.NaN, 0));
+    }
+
+    @Test
+    void equalsOthersOfTheSameValues() {
+        assertThat(GridEncoding.visionTransformer(8))
+                .isEqualTo(GridEncoding.visionTransformer(8))
+                .hasSameHashCodeAs(GridEncoding.visionTransformer(8))
+                .isNotEqualTo(GridEncoding.simpleVit(8))
+                .isNotEqualTo(GridEncoding.visionTransformer(12));
+        // the same sines and cosines, of the column first in one and of the row first in the other
+        assertThat(GridEncoding.simpleVit(8)).isNotEqualTo(GridEncoding.tensor2tensor(2, 8, 1, 10_000));
+        // one channel less, which is the last cosine
+        assertThat(GridEncoding.multidim(2, 7)).isNotEqualTo(GridEncoding.multidim(2, 8));
     }
 
     @Test

@@ -68,7 +68,7 @@ class LimitsTest {
                 () -> RotaryScaling.yarn(2, 0),
                 () -> RotaryScaling.yarn(2, 0, 32, 1, true, 1),
                 () -> RotaryScaling.llama3(2, 1, 4, 0));
-        assertThat(RotaryScaling.dynamicNtk(2, 1).getOriginalLength()).isEqualTo(1);
+        assertThat(RotaryScaling.dynamicNtk(2, 1).lengthThreshold()).isEqualTo(1);
     }
 
     @Test
@@ -146,6 +146,19 @@ class LimitsTest {
     }
 
     @Test
+    void sizesAreTwiceTheFrequencies() {
+        refused(
+                "embedding size 2097153 is outside 1 to 2097152: set the number of dimensions with setEmbeddingSize(int)",
+                () -> SinusoidalEncoding.vaswani(2_097_153),
+                () -> SinusoidalEncoding.fairseq(2_097_153),
+                () -> SinusoidalEncoding.roundedUp(2_097_153),
+                () -> SinusoidalEncoding.diffusion(2_097_153));
+        refused("embedding size 0 is outside 1 to 2097152", () -> SinusoidalEncoding.diffusion(0));
+        assertThat(SinusoidalEncoding.roundedUp(2_097_151).getEmbeddingSize()).isEqualTo(2_097_151);
+        assertThat(SinusoidalEncoding.fairseq(2_097_152).getEmbeddingSize()).isEqualTo(2_097_152);
+    }
+
+    @Test
     void aScaledFrequencyStaysANormalNumber() {
         refused(
                 "scale 1.0E270 makes frequency 1.0 of pair 0 1.0E270",
@@ -158,8 +171,13 @@ class LimitsTest {
 
     @Test
     void aGridsChannelsAndSizesAreEnough() {
-        refused("channel count 0 is too small: allowed is 1", () -> GridEncoding.multidim(2, 0));
-        refused("channel count 0 is too small: allowed is 4", () -> GridEncoding.visionTransformer(0));
+        refused("channel count 0 is outside 1 to 2097152", () -> GridEncoding.multidim(2, 0));
+        refused("channel count 0 is outside 4 to 2097152", () -> GridEncoding.visionTransformer(0));
+        refused(
+                "channel count 2147483647 is outside",
+                () -> GridEncoding.multidim(2, Integer.MAX_VALUE),
+                () -> GridEncoding.tensor2tensor(2, Integer.MAX_VALUE, 1, 10_000));
+        assertThat(GridEncoding.multidim(2, 1 << 21).getEmbeddingSize()).isEqualTo(1 << 21);
         write(GridEncoding.multidim(2, 1), 0, 1, 1, 1);
         GridEncoding grid = GridEncoding.multidim(2, 4);
         refused(

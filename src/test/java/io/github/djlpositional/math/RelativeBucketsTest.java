@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.github.djlpositional.Goldens;
+import java.math.BigInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class RelativeBucketsTest {
 
@@ -29,11 +31,43 @@ class RelativeBucketsTest {
     }
 
     @Test
+    void beginWhereTheFormulaSays() {
+        // without roots or logarithms: d is in bucket e + b or beyond where d^(n - e) >= maxDistance^b · e^(n - e - b)
+        int[][] settings = {
+            {32, 128}, {33, 200}, {4, 1 << 30}, {6, 27}, {10, 3125}, {64, Integer.MAX_VALUE}, {300, 151}, {300, 1 << 20}
+        };
+        for (int[] setting : settings) {
+            RelativeBuckets buckets = RelativeBuckets.of(false, setting[0], setting[1]);
+            int exact = setting[0] / 2;
+            int steps = setting[0] - exact;
+            for (int b = 1; b < steps; b++) {
+                BigInteger bound = BigInteger.valueOf(setting[1])
+                        .pow(b)
+                        .multiply(BigInteger.valueOf(exact).pow(steps - b));
+                long near = Math.round(exact * Math.pow((double) setting[1] / exact, (double) b / steps));
+                for (long d = Math.max(exact, near - 2); d <= near + 2; d++) {
+                    boolean isBeyond = BigInteger.valueOf(d).pow(steps).compareTo(bound) >= 0;
+                    assertThat(buckets.bucket(-d) >= exact + b)
+                            .as("%s, maximum %s, bucket %s, distance %s", setting[0], setting[1], b, d)
+                            .isEqualTo(isBeyond);
+                }
+            }
+        }
+    }
+
+    @Test
+    @Timeout(5)
+    void areMadeInNoTime() {
+        assertThat(RelativeBuckets.of(false, 4096, 1 << 30).bucket(-(1 << 30))).isEqualTo(4095);
+    }
+
+    @Test
     void refuseImpossibleNumbers() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> RelativeBuckets.of(true, 31, 128))
                 .withMessage(
-                        "31 buckets for two directions: allowed is an even number from 4 to 4096; give another number, T5 has 32");
+                        "31 buckets for two directions: allowed is an even number from 4 to 4096; give another number,"
+                                + " T5 has 32");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> RelativeBuckets.of(false, 1, 128))
                 .withMessage("1 buckets for one direction: allowed is from 2 to 4096; give another number, T5 has 32");

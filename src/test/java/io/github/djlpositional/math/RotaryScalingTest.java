@@ -8,6 +8,8 @@ import io.github.djlpositional.Goldens;
 import java.math.BigDecimal;
 import java.math.MathContext;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.stream.IntStream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
@@ -64,7 +66,8 @@ class RotaryScalingTest {
     private static void requireSame(Frequencies frequencies, RotaryScaling scaling, String[] row, double tolerance) {
         int pair = Integer.parseInt(row[2]);
         BigDecimal expected = new BigDecimal(row[3]);
-        BigDecimal actual = new BigDecimal(frequencies.get(pair)).add(new BigDecimal(frequencies.rest(pair)));
+        BigDecimal actual = new BigDecimal(frequencies.get(pair))
+                .add(new BigDecimal(frequencies.exactly(pair).low()));
         double relativeError = actual.subtract(expected)
                 .divide(expected, MathContext.DECIMAL64)
                 .doubleValue();
@@ -78,13 +81,14 @@ class RotaryScalingTest {
     void onlyDynamicOnesDependOnTheLength() {
         RotaryScaling dynamic = RotaryScaling.dynamicNtk(2, 100);
         assertThat(dynamic.dependsOnLength()).isTrue();
-        assertThat(dynamic.getOriginalLength()).isEqualTo(100);
+        assertThat(dynamic.lengthThreshold()).isEqualTo(100);
         assertThat(dynamic.frequencies(16, 10_000, 100)).isEqualTo(dynamic.frequencies(16, 10_000, 1));
         assertThat(dynamic.frequencies(16, 10_000, 101)).isNotEqualTo(dynamic.frequencies(16, 10_000, 100));
         assertThat(RotaryScaling.longRope(SHORT, LONG, 100, 200).dependsOnLength())
                 .isTrue();
         RotaryScaling yarn = RotaryScaling.yarn(4, 100);
         assertThat(yarn.dependsOnLength()).isFalse();
+        assertThat(yarn.lengthThreshold()).isEqualTo(Integer.MAX_VALUE);
         assertThat(yarn.frequencies(16, 10_000, 1)).isEqualTo(yarn.frequencies(16, 10_000, 1_000_000));
     }
 
@@ -107,6 +111,40 @@ class RotaryScalingTest {
                         + " long=[1, 1.75, 2.5, 3.25, 4, 4.75, 5.5, 6.25], originalLength=100, maxLength=200)");
         assertThat(RotaryScaling.dynamicNtk(2, 2048).frequencies(64, 10_000, 4096))
                 .hasToString("rotary(size=64, base=10000, dynamicNtk(2, originalLength=2048), length=4096)");
+    }
+
+    @Test
+    void areToldApartWhereTheirTextIsTheSame() {
+        // Java's hash of a list is 31 times that of what is before, and its next number: one more there is 31 more here
+        double[] factors = new double[16];
+        Arrays.fill(factors, 1.5);
+        double[] others = factors.clone();
+        factors[6] = ofBits(1.5, 31);
+        others[5] = ofBits(1.5, 1);
+        RotaryScaling one = RotaryScaling.longRope(factors, factors, 100, 200);
+        RotaryScaling other = RotaryScaling.longRope(others, factors, 100, 200);
+        assertThat(other).hasToString(one.toString()).isNotEqualTo(one);
+        assertThat(RotaryScaling.longRope(factors.clone(), factors, 100, 200))
+                .isEqualTo(one)
+                .hasSameHashCodeAs(one);
+    }
+
+    private static double ofBits(double value, int more) {
+        return Double.longBitsToDouble(Double.doubleToLongBits(value) + more);
+    }
+
+    @Test
+    void ofYarnAllArgumentsAreGivenOrNone() {
+        Map<String, Object> arguments = new LinkedHashMap<>(Map.of("kind", "yarn", "factor", 4, "originalLength", 100));
+        assertThat(RotaryScaling.fromArguments(arguments)).isEqualTo(RotaryScaling.yarn(4, 100));
+        arguments.put("betaSlow", 2);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RotaryScaling.fromArguments(arguments))
+                .withMessageStartingWith("argument 'betaFast' of RotaryScaling is missing");
+        arguments.put("betaFast", 16);
+        arguments.put("truncate", false);
+        arguments.put("attentionFactor", 1);
+        assertThat(RotaryScaling.fromArguments(arguments)).isEqualTo(RotaryScaling.yarn(4, 100, 16, 2, false, 1));
     }
 
     @Test

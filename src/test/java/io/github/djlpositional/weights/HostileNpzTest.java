@@ -208,7 +208,7 @@ class HostileNpzTest {
     void entriesOutsideTheFile() {
         for (int at : new int[] {20, 42}) {
             byte[] archive = changed(ZipEntry.STORED, entry -> entry.putInt(at, Integer.MAX_VALUE));
-            refused(archive).withMessageContaining("does not fit its " + archive.length);
+            refused(archive).withMessageContaining("does not fit the file's " + archive.length + " bytes");
         }
         refused(changed(ZipEntry.STORED, entry -> entry.putInt(42, 1)))
                 .withMessageContaining("array \"t\": its entry is not where the zip directory has it");

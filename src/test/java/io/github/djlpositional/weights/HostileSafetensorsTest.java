@@ -142,7 +142,7 @@ class HostileSafetensorsTest {
     void lengthsOfHeadersThatDoNotFit(long length) {
         byte[] file = Weights.safetensors("{}", 0);
         ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN).putLong(length);
-        refused(file).withMessageContaining("its header of " + length + " bytes does not fit its 10");
+        refused(file).withMessageContaining("its header of " + length + " bytes does not fit the file's 10 bytes");
     }
 
     @ParameterizedTest

@@ -53,9 +53,8 @@ final class CompareEncodings implements Callable<Integer> {
             names = "--encoding",
             paramLabel = "KIND",
             split = ",",
-            defaultValue = "none,sinusoidal,learned,rotary,alibi,t5,shaw,transformer_xl",
-            description = "One or more kinds, separated by commas (default: ${DEFAULT-VALUE}).")
-    private List<Encoding> encodings;
+            description = "One or more kinds, separated by commas (default: all, ${DEFAULT-VALUE}).")
+    private List<Encoding> encodings = List.of(Encoding.values());
 
     @Option(
             names = "--glosses",

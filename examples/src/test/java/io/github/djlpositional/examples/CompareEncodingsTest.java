@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import javax.imageio.ImageIO;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -42,15 +43,15 @@ class CompareEncodingsTest {
         assertThat(err.toString()).isEmpty();
         assertThat(status).isZero();
         List<String> kinds =
-                List.of("none", "sinusoidal", "learned", "rotary", "alibi", "t5", "shaw", "transformer_xl");
+                Stream.of(Encoding.values()).map(Encoding::toString).toList();
         String table = out.toString().substring(out.toString().indexOf("positions "));
-        assertThat(table.lines().skip(1).limit(8).map(line -> line.substring(0, line.indexOf(' '))))
+        assertThat(table.lines().skip(1).limit(kinds.size()).map(line -> line.substring(0, line.indexOf(' '))))
                 .isEqualTo(kinds);
         List<String> rows = Files.readAllLines(folder.resolve("comparison.csv"));
-        assertThat(rows).hasSize(9);
+        assertThat(rows).hasSize(1 + kinds.size());
         assertThat(rows.get(0)).startsWith("positions,mean 5-16,least 5-16,greatest 5-16,mean 17-24");
         assertThat(rows.get(1)).startsWith("none,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,");
-        assertThat(Files.readAllLines(folder.resolve("runs.csv"))).hasSize(17);
+        assertThat(Files.readAllLines(folder.resolve("runs.csv"))).hasSize(1 + 2 * kinds.size());
         BufferedImage picture = ImageIO.read(folder.resolve("comparison.png").toFile());
         assertThat(picture.getWidth()).isGreaterThan(1000);
         assertThat(coloursOf(picture)).contains(0xA6CEE3, 0x3F8FC4, 0x12375C);

@@ -3,9 +3,9 @@ package io.github.djlpositional.attention;
 import io.github.djlpositional.internal.BlockSettings;
 
 /** What an encoding and the attention that takes it have to agree on. */
-final class HeadCounts {
+final class AttentionSizes {
 
-    private HeadCounts() {}
+    private AttentionSizes() {}
 
     static void requireDivides(int headCount, int embeddingSize) {
         BlockSettings.requirePositive("head count", headCount, "setHeadCount(int)");
@@ -15,17 +15,17 @@ final class HeadCounts {
         }
     }
 
-    static void requireSame(int own, int headCount, Object encoding) {
+    static void requireSameHeadCount(int own, int headCount, Object encoding) {
         if (own != headCount) {
             throw new IllegalArgumentException(encoding + " has another number of heads than the attention's "
                     + headCount + ": give both the same, setHeadCount(" + headCount + ")");
         }
     }
 
-    static void requireSameSize(int own, int headSize, Object encoding) {
+    static void requireSameHeadSize(int own, int headSize, Object encoding, String setting) {
         if (own != headSize) {
             throw new IllegalArgumentException(encoding + " has another head size than the attention's " + headSize
-                    + ", its embedding size by its head count: give both the same, setHeadSize(" + headSize + ")");
+                    + ", its embedding size by its head count: give both the same, " + setting);
         }
     }
 }
