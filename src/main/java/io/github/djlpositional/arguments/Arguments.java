@@ -239,7 +239,9 @@ public final class Arguments {
             }
         }
         throw refused(
-                key, "one of " + Stream.of(choices.getEnumConstants()).map(Enum::name).toList());
+                key,
+                "one of "
+                        + Stream.of(choices.getEnumConstants()).map(Enum::name).toList());
     }
 
     /**
