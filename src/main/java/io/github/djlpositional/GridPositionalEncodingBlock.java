@@ -9,6 +9,7 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.internal.BuilderChecks;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantArray;
 import io.github.djlpositional.internal.DataTypes;
@@ -329,7 +330,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
                 throw new IllegalArgumentException("no encoding was given: allowed is any GridEncoding;"
                         + " set one with setEncoding(GridEncoding)");
             }
-            BlockSettings.requireDropoutRate(dropoutRate);
+            BuilderChecks.requireDropoutRate(dropoutRate);
             return new GridPositionalEncodingBlock(this);
         }
     }

@@ -14,6 +14,7 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.internal.BuilderChecks;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.InPlace;
@@ -599,9 +600,9 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @throws IllegalArgumentException if a setting is outside its range, or two settings contradict each other
          */
         public InputEmbeddingBlock build() {
-            BlockSettings.requirePositive("vocabulary size", vocabularySize, "setVocabularySize(int)");
-            BlockSettings.requirePositive("embedding size", embeddingSize, "setEmbeddingSize(int)");
-            BlockSettings.requireDropoutRate(dropoutRate);
+            BuilderChecks.requirePositive("vocabulary size", vocabularySize, "setVocabularySize(int)");
+            BuilderChecks.requirePositive("embedding size", embeddingSize, "setEmbeddingSize(int)");
+            BuilderChecks.requireDropoutRate(dropoutRate);
             if (paddingIndex != null && (paddingIndex < 0 || paddingIndex >= vocabularySize)) {
                 throw new IllegalArgumentException("padding index " + paddingIndex + " is outside 0 to "
                         + (vocabularySize - 1) + ": give the id of the padding token with optPaddingIndex(int)");

@@ -12,6 +12,7 @@ import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.internal.BuilderChecks;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
@@ -410,11 +411,11 @@ public final class LearnedPositionalEncodingBlock extends ConfiguredBlock implem
          *     size or given twice
          */
         public LearnedPositionalEncodingBlock build() {
-            BlockSettings.requirePositive("embedding size", embeddingSize, "setEmbeddingSize(int)");
+            BuilderChecks.requirePositive("embedding size", embeddingSize, "setEmbeddingSize(int)");
             int length = length();
-            BlockSettings.requirePositive("maximum sequence length", length, "optMaxSequenceLength(int)");
-            BlockSettings.requireDropoutRate(dropoutRate);
-            BlockSettings.requireSequenceAxis(sequenceAxis);
+            BuilderChecks.requirePositive("maximum sequence length", length, "optMaxSequenceLength(int)");
+            BuilderChecks.requireDropoutRate(dropoutRate);
+            BuilderChecks.requireSequenceAxis(sequenceAxis);
             if (encoding != null && initialEncodings != null) {
                 throw new IllegalArgumentException(
                         "both " + encoding + " and initial encodings were given: give what the table starts from once");

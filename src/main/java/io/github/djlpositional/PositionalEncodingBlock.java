@@ -12,6 +12,7 @@ import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.internal.BuilderChecks;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantArray;
 import io.github.djlpositional.internal.DataTypes;
@@ -581,10 +582,10 @@ public final class PositionalEncodingBlock extends ConfiguredBlock implements Se
          * @throws IllegalArgumentException if a setting is outside its range, or the encoding is of another size
          */
         public PositionalEncodingBlock build() {
-            BlockSettings.requirePositive("embedding size", embeddingSize, "setEmbeddingSize(int)");
-            BlockSettings.requirePositive("maximum sequence length", maxSequenceLength, "optMaxSequenceLength(int)");
-            BlockSettings.requireDropoutRate(dropoutRate);
-            BlockSettings.requireSequenceAxis(sequenceAxis);
+            BuilderChecks.requirePositive("embedding size", embeddingSize, "setEmbeddingSize(int)");
+            BuilderChecks.requirePositive("maximum sequence length", maxSequenceLength, "optMaxSequenceLength(int)");
+            BuilderChecks.requireDropoutRate(dropoutRate);
+            BuilderChecks.requireSequenceAxis(sequenceAxis);
             if (learnedScale != null && !Float.isFinite(learnedScale)) {
                 throw new IllegalArgumentException("learned scale " + learnedScale
                         + " is not finite: give its initial value, usually D^-0.5, with optLearnedScale(float)");

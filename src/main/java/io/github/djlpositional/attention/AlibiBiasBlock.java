@@ -4,6 +4,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.internal.BuilderChecks;
 import io.github.djlpositional.internal.ConstantArray;
 import io.github.djlpositional.internal.GrowingTable;
 import io.github.djlpositional.math.AlibiSlopes;
@@ -188,7 +189,7 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
          * @throws IllegalArgumentException if the number of heads is outside 1 to 65,536
          */
         public AlibiBiasBlock build() {
-            BlockSettings.requirePositive("head count", headCount, "setHeadCount(int)");
+            BuilderChecks.requirePositive("head count", headCount, "setHeadCount(int)");
             return new AlibiBiasBlock(this);
         }
     }

@@ -1,6 +1,6 @@
 package io.github.djlpositional.attention;
 
-import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.internal.BuilderChecks;
 
 /** What an encoding and the attention that takes it have to agree on. */
 final class AttentionSizes {
@@ -8,7 +8,7 @@ final class AttentionSizes {
     private AttentionSizes() {}
 
     static void requireDivides(int headCount, int embeddingSize) {
-        BlockSettings.requirePositive("head count", headCount, "setHeadCount(int)");
+        BuilderChecks.requirePositive("head count", headCount, "setHeadCount(int)");
         if (embeddingSize % headCount != 0) {
             throw new IllegalArgumentException("embedding size " + embeddingSize + " is not divisible by head count "
                     + headCount + ": allowed are numbers of heads that divide it; give another of either");

@@ -13,6 +13,7 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.internal.BuilderChecks;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.StartPosition;
@@ -598,9 +599,9 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          *     the relative encoding is one for other heads
          */
         public MultiHeadAttentionBlock build() {
-            BlockSettings.requirePositive("embedding size", embeddingSize, "setEmbeddingSize(int)");
+            BuilderChecks.requirePositive("embedding size", embeddingSize, "setEmbeddingSize(int)");
             AttentionSizes.requireDivides(headCount, embeddingSize);
-            BlockSettings.requireDropoutRate(dropoutRate);
+            BuilderChecks.requireDropoutRate(dropoutRate);
             if (scale != null && !(scale > 0 && Double.isFinite(scale))) {
                 throw new IllegalArgumentException("scale " + scale
                         + " is outside its range: allowed is a positive finite number; give it with optScale(double)");

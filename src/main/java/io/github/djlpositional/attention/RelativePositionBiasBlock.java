@@ -7,6 +7,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.internal.BuilderChecks;
 import io.github.djlpositional.internal.ConstantArray;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.GrowingTable;
@@ -219,7 +220,7 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
          * @throws IllegalArgumentException if a setting is outside its range
          */
         public RelativePositionBiasBlock build() {
-            BlockSettings.requirePositive("head count", headCount, "setHeadCount(int)");
+            BuilderChecks.requirePositive("head count", headCount, "setHeadCount(int)");
             return new RelativePositionBiasBlock(this);
         }
     }

@@ -12,6 +12,7 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.internal.BuilderChecks;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
@@ -502,8 +503,8 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          *     head size, or a scaling that does not fit it
          */
         public RotaryEmbeddingBlock build() {
-            BlockSettings.requirePositive("head size", headSize, "setHeadSize(int)");
-            BlockSettings.requirePositive("maximum sequence length", maxSequenceLength, "optMaxSequenceLength(int)");
+            BuilderChecks.requirePositive("head size", headSize, "setHeadSize(int)");
+            BuilderChecks.requirePositive("maximum sequence length", maxSequenceLength, "optMaxSequenceLength(int)");
             int rotated = rotarySize == null ? headSize : rotarySize;
             if (rotated < 2 || rotated % 2 != 0 || rotated > headSize) {
                 throw new IllegalArgumentException("rotary size " + rotated + " of head size " + headSize

@@ -9,6 +9,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.internal.BuilderChecks;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.StartPosition;
 import io.github.djlpositional.internal.Temporaries;
@@ -315,8 +316,8 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
          * @throws IllegalArgumentException if a setting is outside its range
          */
         public ShawRelativePositionBlock build() {
-            BlockSettings.requirePositive("head size", headSize, "setHeadSize(int)");
-            BlockSettings.requirePositive("maximum distance", maxDistance, "optMaxDistance(int)");
+            BuilderChecks.requirePositive("head size", headSize, "setHeadSize(int)");
+            BuilderChecks.requirePositive("maximum distance", maxDistance, "optMaxDistance(int)");
             if (maxDistance > StartPosition.UNLIMITED) {
                 throw new IllegalArgumentException(
                         "maximum distance " + maxDistance + " is too great: allowed is up to " + StartPosition.UNLIMITED

@@ -7,6 +7,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.internal.BuilderChecks;
 import io.github.djlpositional.internal.ConstantArray;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.GrowingTable;
@@ -313,7 +314,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
          * @throws IllegalArgumentException if a setting is outside its range, or the heads do not divide the embedding size
          */
         public TransformerXlPositionBlock build() {
-            BlockSettings.requirePositive("embedding size", embeddingSize, "setEmbeddingSize(int)");
+            BuilderChecks.requirePositive("embedding size", embeddingSize, "setEmbeddingSize(int)");
             AttentionSizes.requireDivides(headCount, embeddingSize);
             return new TransformerXlPositionBlock(
                     this,

@@ -15,7 +15,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * What a block was built with, as names and plain values: checked, shown by {@code toString}, written to the model file,
+ * What a block was built with, as names and plain values: shown by {@code toString}, written to the model file,
  * and compared with what a model file was saved with.
  */
 public final class BlockSettings {
@@ -151,28 +151,6 @@ public final class BlockSettings {
         plain.put(TYPE, child.getClass().getSimpleName());
         plain.putAll(described.getArguments());
         return Collections.unmodifiableMap(plain);
-    }
-
-    public static void requirePositive(String what, int value, String setter) {
-        if (value < 1) {
-            throw new IllegalArgumentException(
-                    what + " " + value + " is not positive: allowed is 1 or more; set it with " + setter);
-        }
-    }
-
-    public static void requireDropoutRate(float rate) {
-        if (!(rate >= 0 && rate < 1)) {
-            throw new IllegalArgumentException("dropout rate " + rate
-                    + " is outside [0, 1): give the part to drop with optDropoutRate(float), 0 for none");
-        }
-    }
-
-    public static void requireSequenceAxis(int axis) {
-        if (axis == -1) {
-            throw new IllegalArgumentException(
-                    "sequence axis -1 is the embedding's: allowed is 0 or more, or -2 or less;"
-                            + " give the axis of the positions with optSequenceAxis(int)");
-        }
     }
 
     /** Writes the settings that are part of a model file. */

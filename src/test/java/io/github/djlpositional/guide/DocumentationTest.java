@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -179,5 +180,26 @@ class DocumentationTest {
             }
         }
         return longest;
+    }
+
+    /** In the projects' files, what they depend on, and what a reader is to write. */
+    @Test
+    void theVersionIsTheSameEverywhere() throws IOException {
+        Pattern version = Pattern.compile("<artifactId>djl-positional[a-z-]*</artifactId>\\s*<version>([^$<]+)<"
+                + "|<djl-positional\\.version>([^<]+)<|djlpositional:djl-positional:([^']+)'");
+        List<String> found = new ArrayList<>();
+        for (String file :
+                List.of("pom.xml", "examples/pom.xml", "examples/spark/pom.xml", "benchmarks/pom.xml", "README.md")) {
+            Matcher matcher = version.matcher(Files.readString(Path.of(file)));
+            while (matcher.find()) {
+                found.add(Stream.of(matcher.group(1), matcher.group(2), matcher.group(3))
+                        .filter(Objects::nonNull)
+                        .findFirst()
+                        .orElseThrow());
+            }
+        }
+        assertThat(found).hasSize(9).containsOnly(found.get(0));
+        assertThat(Files.readString(Path.of("CHANGELOG.md")))
+                .contains(found.get(0).endsWith("-SNAPSHOT") ? "## [Unreleased]" : "## [" + found.get(0) + "]");
     }
 }
