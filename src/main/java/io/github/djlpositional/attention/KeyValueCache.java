@@ -118,17 +118,18 @@ public final class KeyValueCache implements AutoCloseable {
 
     /** What the steps of an attention over its own input have left. */
     Steps stepsOf(Block attention, PairList<String, Object> params) {
-        Steps entry = steps.computeIfAbsent(attention, key -> new Steps(manager));
+        Steps entry = steps.get(attention);
+        int length = entry == null ? 0 : entry.length;
         if (params.get(StartPosition.KEY) != null) {
             int start = StartPosition.of(params, 0, StartPosition.UNLIMITED);
-            if (start != entry.length) {
+            if (start != length) {
                 throw new IllegalArgumentException(StartPosition.KEY + " is " + start + ", but the cache holds "
-                        + entry.length + " positions of " + attention
+                        + length + " positions of " + attention
                         + ": allowed is the same; pass nextStep() of the cache, once for the whole model, or begin anew"
                         + " with clear()");
             }
         }
-        return entry;
+        return steps.computeIfAbsent(attention, key -> new Steps(manager));
     }
 
     /** The keys and values that an attention over other arrays has projected; null where they were others. */

@@ -265,6 +265,12 @@ class AttentionBadInputTest {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> block.forward(store, new NDList(step), false, wrong))
                     .withMessageStartingWith("startPosition is 1, but the cache holds 3 positions of");
+            // nor has an attention that was refused at its first step any
+            MultiHeadAttentionBlock another = initialized(manager, attention().optCausal(true));
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> another.forward(store, new NDList(step), false, wrong))
+                    .withMessageStartingWith("startPosition is 1, but the cache holds 0 positions of");
+            assertThat(cache.getLength()).isEqualTo(3);
             PairList<String, Object> between = new PairList<>();
             between.add(KeyValueCache.KEY, cache);
             between.add("startPosition", 3.7);
