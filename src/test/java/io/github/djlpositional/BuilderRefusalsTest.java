@@ -89,6 +89,12 @@ class BuilderRefusalsTest {
                         "head count 0 is not positive",
                         () -> RelativePositionBiasBlock.builder().build()),
                 new Refusal(
+                        "embedding size 8 is not divisible by head count 3",
+                        () -> TransformerXlPositionBlock.builder()
+                                .setEmbeddingSize(8)
+                                .setHeadCount(3)
+                                .build()),
+                new Refusal(
                         "embedding size 0 is not positive",
                         () -> TransformerXlPositionBlock.builder()
                                 .setHeadCount(2)

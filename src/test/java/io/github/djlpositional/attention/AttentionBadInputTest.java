@@ -196,6 +196,17 @@ class AttentionBadInputTest {
                 () -> Forward.infer(manager, block, x, x, x.toType(DataType.FLOAT64, false)),
                 "queries are float32 and values float64: allowed is one data type for all; convert them with toType");
         refused(
+                () -> Forward.infer(manager, block, x.toType(DataType.FLOAT64, false), x, x),
+                "queries are float32 and keys float64: allowed is one data type for all; convert them with toType");
+        refused(
+                () -> Forward.infer(manager, block, x.toType(DataType.INT32, false)),
+                "input (2, 3, 8) has data type int32: allowed are float16, float32 and float64; convert it with toType, or"
+                        + " set the model's data type");
+        refused(
+                () -> Forward.infer(manager, block, x, x.toType(DataType.INT32, false), x),
+                "queries (2, 3, 8) has data type int32: allowed are float16, float32 and float64; convert it with toType, or"
+                        + " set the model's data type");
+        refused(
                 () -> Forward.infer(manager, block, x, x, manager.zeros(new Shape(2, 4, 8))),
                 "keys (2, 3, 8), queries (2, 3, 8) and values (2, 4, 8): allowed is one batch size for all and one length"
                         + " for keys and values; give (B, F, D), (B, T, D) and (B, F, D)");
