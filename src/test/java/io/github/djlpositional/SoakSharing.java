@@ -68,6 +68,8 @@ final class SoakSharing implements SoakActivity {
         shared = newBlock();
         rounds++;
         isOver = isTimeUp;
+        // so that it can be done once more
+        isTimeUp = false;
     }
 
     @Override

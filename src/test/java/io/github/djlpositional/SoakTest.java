@@ -11,6 +11,7 @@ import java.util.Locale;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -36,6 +37,9 @@ class SoakTest {
      */
     private static final double UNSEEN_RISE = 16;
 
+    /** How often memory that rises is watched for as long again, to see whether it goes on. */
+    private static final int MORE_TIMES = 2;
+
     private volatile boolean isTimeUp;
 
     private static Duration duration() {
@@ -49,26 +53,37 @@ class SoakTest {
                 SoakActivity predicting = SoakEachModel.predicting(engine)) {
             List<SoakActivity> activities = List.of(sharing, saving, predicting);
             int before = openArrays(activities);
-            SoakMemory memory = soak(activities);
-            int after = openArrays(activities);
-            System.out.printf(
-                    Locale.ROOT,
-                    "%s, %s: %s, %s, %s; open arrays: %d before, %d after; resident: %.0f MB, %+.2f MB per minute (%+.2f MB"
-                            + " over the second half, scatter %.2f MB)%n",
-                    engine.getEngineName(),
-                    duration().toString().substring(2).toLowerCase(Locale.ROOT),
-                    sharing.done(),
-                    saving.done(),
-                    predicting.done(),
-                    before,
-                    after,
-                    memory.latest(),
-                    memory.slope(),
-                    memory.rise(),
-                    memory.scatter());
-            assertThat(after).isEqualTo(before);
-            assertThat(memory.rise()).isLessThan(Math.max(UNSEEN_RISE, memory.scatter()));
+            SoakMemory memory = soak(engine, activities);
+            // a JVM that still compiles, or a machine that is busy with something else, settles; a leak does not
+            for (int more = 0; more < MORE_TIMES && memory.rise() >= mayRise(memory); more++) {
+                memory = soak(engine, activities);
+            }
+            assertThat(openArrays(activities)).isEqualTo(before);
+            assertThat(memory.rise()).isLessThan(mayRise(memory));
         }
+    }
+
+    private static double mayRise(SoakMemory memory) {
+        return Math.max(UNSEEN_RISE, memory.scatter());
+    }
+
+    private SoakMemory soak(Engine engine, List<SoakActivity> activities) throws Exception {
+        int before = openArrays(activities);
+        SoakMemory memory = soak(activities);
+        System.out.printf(
+                Locale.ROOT,
+                "%s, %s: %s; open arrays: %d before, %d after; resident: %.0f MB, %+.2f MB per minute (%+.2f MB"
+                        + " over the second half, scatter %.2f MB)%n",
+                engine.getEngineName(),
+                duration().toString().substring(2).toLowerCase(Locale.ROOT),
+                activities.stream().map(SoakActivity::done).collect(Collectors.joining(", ")),
+                before,
+                openArrays(activities),
+                memory.latest(),
+                memory.slope(),
+                memory.rise(),
+                memory.scatter());
+        return memory;
     }
 
     private static int openArrays(List<SoakActivity> activities) {
