@@ -259,4 +259,16 @@ class LimitsTest {
             assertThat(encoding.frequency(dimension)).isEqualTo(expected[dimension]);
         }
     }
+
+    /** By name, before anything is computed with them. */
+    @Test
+    void whatFrequenciesAreMadeFromIsPositiveAndFinite() {
+        for (double value : new double[] {0, -1, Double.NaN, Double.POSITIVE_INFINITY}) {
+            String refusal = " " + value + " is outside its range: give a positive finite number, ";
+            refused("base" + refusal + "the paper's is 10000", () -> Frequencies.geometric(2, value, 4));
+            refused("period" + refusal + "the paper's is half", () -> Frequencies.geometric(2, 10_000, value));
+            refused("minimum timescale" + refusal, () -> Frequencies.timescales(2, value, 10_000));
+            refused("maximum timescale" + refusal, () -> Frequencies.timescales(2, 1, value));
+        }
+    }
 }
