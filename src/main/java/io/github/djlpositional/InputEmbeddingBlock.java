@@ -19,6 +19,7 @@ import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.InPlace;
 import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.Product;
 import io.github.djlpositional.internal.RangeChecks;
 import io.github.djlpositional.internal.Temporaries;
 import java.util.Map;
@@ -297,7 +298,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         }
         if (scaleEmbedding) {
             double factor = Math.sqrt(embeddingSize);
-            vectors = isOwn(vectors) ? vectors.muli(factor) : temporaries.add(vectors.mul(factor));
+            vectors = isOwn(vectors) ? Product.inPlace(vectors, factor) : temporaries.add(Product.of(vectors, factor));
         }
         return mask == null ? vectors : zeroAtPadding(temporaries, vectors, mask);
     }

@@ -15,6 +15,7 @@ import io.github.djlpositional.internal.ConstantArray;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.MachineMemory;
+import io.github.djlpositional.internal.Product;
 import io.github.djlpositional.internal.RealPositions;
 import org.junit.jupiter.api.Test;
 
@@ -165,6 +166,29 @@ public class ArchitectureTest {
                 .doNotHaveFullyQualifiedName(LearnedPositionalEncodingBlock.Builder.class.getName())
                 .should()
                 .callMethodWhere(readsValues)
+                .check(LIBRARY);
+    }
+
+    /** What PyTorch keeps of a product by a number, for the gradient, must not be Java's to free. */
+    @Test
+    void arraysAreMultipliedByNumbersInOnePlace() {
+        DescribedPredicate<JavaMethodCall> byNumber = new DescribedPredicate<>("multiplies by a number") {
+            @Override
+            public boolean test(JavaMethodCall call) {
+                boolean isNumber = call.getTarget().getRawParameterTypes().stream()
+                        .findFirst()
+                        .filter(first -> first.isEquivalentTo(Number.class))
+                        .isPresent();
+                return call.getTargetOwner().isAssignableTo(NDArray.class)
+                        && call.getName().matches("(mul|div|pow)i?")
+                        && isNumber;
+            }
+        };
+        noClasses()
+                .that()
+                .doNotHaveFullyQualifiedName(Product.class.getName())
+                .should()
+                .callMethodWhere(byNumber)
                 .check(LIBRARY);
     }
 

@@ -5,6 +5,7 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.Product;
 import io.github.djlpositional.internal.Temporaries;
 
 /** What is added to the scores so that queries do not see what they must not see. */
@@ -91,7 +92,7 @@ final class AttentionMask implements AutoCloseable {
             NDArray seen = visible(made, rows, from, scores);
             if (seen != null) {
                 double fall = MaskedScore.in(DataTypes.formatOf(type));
-                NDArray rise = made.add(seen.mul(-fall));
+                NDArray rise = made.add(Product.of(seen, -fall));
                 masked = made.add(masked.add(made.add(rise.add(fall))));
             }
             if (offset != null) {

@@ -16,6 +16,7 @@ import io.github.djlpositional.internal.BlockSettings;
 import io.github.djlpositional.internal.BuilderChecks;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.Product;
 import io.github.djlpositional.internal.StartPosition;
 import io.github.djlpositional.internal.Temporaries;
 import java.util.List;
@@ -404,7 +405,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     private NDArray scaled(Temporaries temporaries, AttentionCall call, NDArray queries) {
         NDArray encoded =
                 relative == null ? queries : temporaries.addUnless(queries, relative.encodeQueries(call, queries));
-        return temporaries.add(encoded.mul(scale));
+        return temporaries.add(Product.of(encoded, scale));
     }
 
     private NDArray attendRows(

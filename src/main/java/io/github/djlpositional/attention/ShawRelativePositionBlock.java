@@ -11,6 +11,7 @@ import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.internal.BlockSettings;
 import io.github.djlpositional.internal.BuilderChecks;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.Product;
 import io.github.djlpositional.internal.StartPosition;
 import io.github.djlpositional.internal.Temporaries;
 import java.util.Map;
@@ -180,7 +181,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         Clipped clipped = Clipped.of(least, greatest, maxDistance);
         try (Temporaries temporaries = new Temporaries()) {
             NDArray rows = temporaries.add(clipped.rows(table, maxDistance));
-            NDArray scaled = call.scale() == 1 ? rows : temporaries.add(rows.mul(call.scale()));
+            NDArray scaled = call.scale() == 1 ? rows : temporaries.add(Product.of(rows, call.scale()));
             NDArray products = temporaries.add(queries.matMul(temporaries.add(scaled.transpose(1, 0))));
             NDArray byPosition =
                     repeatedEnds(temporaries, products, clipped.front(least, greatest), clipped.end(least, greatest));

@@ -11,6 +11,7 @@ import io.github.djlpositional.internal.BuilderChecks;
 import io.github.djlpositional.internal.ConstantArray;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.GrowingTable;
+import io.github.djlpositional.internal.Product;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.PairLayout;
@@ -213,7 +214,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
                     temporaries.add(call.shared() == null ? projected(call, queries) : columns(call.shared(), call));
             NDArray bias = temporaries.add(value(positionBias, call, queries).reshape(1, headCount, 1, headSize));
             NDArray biased = temporaries.add(queries.add(bias));
-            NDArray scaled = call.scale() == 1 ? biased : temporaries.add(biased.mul(call.scale()));
+            NDArray scaled = call.scale() == 1 ? biased : temporaries.add(Product.of(biased, call.scale()));
             NDArray byPosition = temporaries.add(scaled.matMul(positions));
             return RelativeShift.toKeys(byPosition, call.keyLength());
         }

@@ -57,6 +57,13 @@ public final class HostData {
         }
     }
 
+    /** Makes an array of one number, without axes, FLOAT64, in memory of the engine's own. */
+    static NDArray number(NDManager manager, Device device, double value) {
+        try (NDArray shared = manager.create(value)) {
+            return shared.getDevice().equals(device) ? shared.duplicate() : shared.toDevice(device, true);
+        }
+    }
+
     /** Whether a device works in step with the program, in memory that is the program's too. Apple's GPU is no {@code isGpu()}. */
     static boolean isHost(Device device) {
         return Device.Type.CPU.equals(device.getDeviceType());
