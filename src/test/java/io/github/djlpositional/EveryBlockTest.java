@@ -77,4 +77,18 @@ class EveryBlockTest {
             }
         }
     }
+
+    @EngineTest
+    void answersWithTheManagerOfItsInput(Engine engine, NDManager manager) {
+        for (TestBlocks kind : TestBlocks.values()) {
+            try (NDManager own = engine.newBaseManager()) {
+                Block block = kind.block();
+                block.initialize(own, DataType.FLOAT32, kind.input());
+                NDArray x = kind.numbers(manager);
+                assertThat(Forward.infer(manager, block, x).getManager())
+                        .as("%s", kind)
+                        .isSameAs(x.getManager());
+            }
+        }
+    }
 }

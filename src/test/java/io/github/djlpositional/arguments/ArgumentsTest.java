@@ -190,4 +190,12 @@ class ArgumentsTest {
         assertThatExceptionOfType(NoSuchElementException.class)
                 .isThrownBy(() -> given.optInt("other").orElseThrow());
     }
+
+    @Test
+    void flagsMayBeText() {
+        Arguments given = Arguments.of("flags", Map.of("yes", "true", "no", "false"));
+        assertThat(given.getFlag("yes")).isTrue();
+        assertThat(given.optFlag("yes")).contains(true);
+        assertThat(given.getFlag("no")).isFalse();
+    }
 }
