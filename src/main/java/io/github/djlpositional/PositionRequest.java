@@ -224,8 +224,12 @@ record PositionRequest(NDArray input, int axis, NDArray positions, int start) {
 
     private NDArray with(NDArray rows, UnaryOperator<NDArray> addition) {
         NDArray broadcastable = broadcastable(rows);
-        try (NDArray own = broadcastable == rows ? null : broadcastable) {
-            return addition.apply(own == null ? rows : own);
+        try {
+            return addition.apply(broadcastable);
+        } finally {
+            if (broadcastable != rows) {
+                broadcastable.close();
+            }
         }
     }
 

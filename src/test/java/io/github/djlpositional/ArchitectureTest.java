@@ -7,8 +7,10 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaMethodCall;
+import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import io.github.djlpositional.internal.ConstantArray;
@@ -17,14 +19,26 @@ import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.MachineMemory;
 import io.github.djlpositional.internal.Product;
 import io.github.djlpositional.internal.RealPositions;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /** Who may know whom: attention → blocks → internal → math → arguments, weights → internal, and of DJL the API alone. */
 public class ArchitectureTest {
 
-    public static final JavaClasses LIBRARY = new ClassFileImporter()
+    static final JavaClasses LIBRARY = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())
             .importPackages("io.github.djlpositional");
+
+    /** The names of the library's classes of a type that can be made. */
+    public static Set<String> concrete(Class<?> type) {
+        return LIBRARY.stream()
+                .filter(each -> each.isAssignableTo(type))
+                .filter(each -> !each.getModifiers().contains(JavaModifier.ABSTRACT))
+                .map(JavaClass::getSimpleName)
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
 
     @Test
     void mathIsPlainJava() {
@@ -169,19 +183,22 @@ public class ArchitectureTest {
                 .check(LIBRARY);
     }
 
+    private static boolean isGivenFirst(JavaMethodCall call, Class<?> type) {
+        return call.getTarget().getRawParameterTypes().stream()
+                .findFirst()
+                .filter(first -> first.isEquivalentTo(type))
+                .isPresent();
+    }
+
     /** What PyTorch keeps of a product by a number, for the gradient, must not be Java's to free. */
     @Test
     void arraysAreMultipliedByNumbersInOnePlace() {
         DescribedPredicate<JavaMethodCall> byNumber = new DescribedPredicate<>("multiplies by a number") {
             @Override
             public boolean test(JavaMethodCall call) {
-                boolean isNumber = call.getTarget().getRawParameterTypes().stream()
-                        .findFirst()
-                        .filter(first -> first.isEquivalentTo(Number.class))
-                        .isPresent();
                 return call.getTargetOwner().isAssignableTo(NDArray.class)
                         && call.getName().matches("(mul|div|pow)i?")
-                        && isNumber;
+                        && isGivenFirst(call, Number.class);
             }
         };
         noClasses()
@@ -198,13 +215,9 @@ public class ArchitectureTest {
         DescribedPredicate<JavaMethodCall> copies = new DescribedPredicate<>("makes an array of Java's memory") {
             @Override
             public boolean test(JavaMethodCall call) {
-                boolean isGivenShapeAlone = call.getTarget().getRawParameterTypes().stream()
-                        .findFirst()
-                        .filter(first -> first.isEquivalentTo(Shape.class))
-                        .isPresent();
                 return call.getTargetOwner().isAssignableTo(NDManager.class)
                         && call.getName().equals("create")
-                        && !isGivenShapeAlone;
+                        && !isGivenFirst(call, Shape.class);
             }
         };
         noClasses()

@@ -230,18 +230,32 @@ public final class Arguments {
      */
     public <E extends Enum<E>> Optional<E> optChoice(String key, Class<E> choices) {
         Object value = find(key);
-        if (value == null) {
-            return Optional.empty();
-        }
+        return value == null ? Optional.empty() : Optional.of(choice(key, value, choices));
+    }
+
+    /**
+     * Returns one of an enum's constants, given by its name, which must be there.
+     *
+     * @param <E> the enum
+     * @param key the argument's name
+     * @param choices the enum
+     * @return the constant
+     */
+    public <E extends Enum<E>> E getChoice(String key, Class<E> choices) {
+        return choice(key, required(key, oneOf(choices)), choices);
+    }
+
+    private <E extends Enum<E>> E choice(String key, Object value, Class<E> choices) {
         for (E choice : choices.getEnumConstants()) {
             if (choice.name().equals(value)) {
-                return Optional.of(choice);
+                return choice;
             }
         }
-        throw refused(
-                key,
-                "one of "
-                        + Stream.of(choices.getEnumConstants()).map(Enum::name).toList());
+        throw refused(key, oneOf(choices));
+    }
+
+    private static <E extends Enum<E>> String oneOf(Class<E> choices) {
+        return "one of " + Stream.of(choices.getEnumConstants()).map(Enum::name).toList();
     }
 
     /**

@@ -147,7 +147,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     }
 
     /**
-     * Returns the bias that stands for the query where keys are met for what they are.
+     * Returns the content bias, which is added to each query in its product with the keys.
      *
      * @return the parameter u, {@code r_w_bias} in the published code, (N, H), in the model's data type; this block's
      */
@@ -156,7 +156,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     }
 
     /**
-     * Returns the bias that stands for the query where keys are met for where they are.
+     * Returns the position bias, which is added to each query in its product with the projected sinusoids.
      *
      * @return the parameter v, {@code r_r_bias} in the published code, (N, H), in the model's data type; this block's
      */

@@ -247,7 +247,10 @@ public final class GridEncoding implements HasArguments {
         int channels = axisAt.length;
         int cells = Arrays.stream(sizes).reduce(1, Math::multiplyExact);
         int rowLength = channelsFirst ? cells : cells / sizes[0] * channels;
-        requireRoom((long) count * rowLength * format.bytes(), out);
+        TableBounds.requireRoom(
+                count + " rows of " + rowLength + " values in " + format,
+                (long) count * rowLength * format.bytes(),
+                out);
         IntStream.range(0, count).parallel().forEach(row -> {
             int[] place = new int[sizes.length];
             for (int i = 0; i < rowLength; i++) {
@@ -280,13 +283,6 @@ public final class GridEncoding implements HasArguments {
         if (first < 0 || count < 0 || first > length - count) {
             throw new IllegalArgumentException("part from " + first + " of " + count
                     + " is outside the first axis: allowed is within 0 to " + length + "; give a part of it");
-        }
-    }
-
-    private static void requireRoom(long needed, ByteBuffer out) {
-        if (out.limit() < needed) {
-            throw new IllegalArgumentException("buffer of " + out.limit() + " bytes is too small: allowed are " + needed
-                    + " or more; give a larger one, or write fewer rows");
         }
     }
 

@@ -40,11 +40,17 @@ final class TableBounds {
     /** Refuses rows that a buffer has no room for from its start. */
     static void requireRoom(int length, int width, FloatFormat format, ByteBuffer out) {
         requireLength(length, width, format.bytes());
-        int needed = length * width * format.bytes();
-        if (out.limit() < needed) {
-            throw new IllegalArgumentException("buffer of " + out.limit() + " bytes is too small for " + length
-                    + " positions with " + width + " values each in " + format + ": give one of at least " + needed
-                    + " bytes");
+        requireRoom(
+                length + " positions with " + width + " values each in " + format,
+                (long) length * width * format.bytes(),
+                out);
+    }
+
+    /** Refuses what a buffer has no room for from its start. */
+    static void requireRoom(String what, long bytes, ByteBuffer out) {
+        if (out.limit() < bytes) {
+            throw new IllegalArgumentException("buffer of " + out.limit() + " bytes is too small for " + what
+                    + ": allowed are " + bytes + " bytes or more; give a larger one, or write fewer rows");
         }
     }
 }

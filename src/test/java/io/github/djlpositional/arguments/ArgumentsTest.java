@@ -191,6 +191,29 @@ class ArgumentsTest {
                 .isThrownBy(() -> given.optInt("other").orElseThrow());
     }
 
+    private enum Size {
+        SMALL,
+        LARGE;
+
+        @Override
+        public String toString() {
+            return "any";
+        }
+    }
+
+    @Test
+    void choicesAreListedByTheNamesThatAreTaken() {
+        Arguments given = Arguments.of("sizes", Map.of("right", "LARGE", "wrong", "any"));
+        assertThat(given.getChoice("right", Size.class)).isEqualTo(Size.LARGE);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> given.getChoice("wrong", Size.class))
+                .withMessage(
+                        "argument 'wrong' of sizes is the String any: allowed is one of [SMALL, LARGE]; correct it");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> given.getChoice("none", Size.class))
+                .withMessage("argument 'none' of sizes is missing: allowed is one of [SMALL, LARGE]; correct it");
+    }
+
     @Test
     void flagsMayBeText() {
         Arguments given = Arguments.of("flags", Map.of("yes", "true", "no", "false"));

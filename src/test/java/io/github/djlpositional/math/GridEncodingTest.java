@@ -106,11 +106,11 @@ class GridEncodingTest {
         }
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> encoding.write(sizes, false, 0, 3, FloatFormat.FLOAT64, room))
-                .withMessageContaining("too small: allowed are 768 or more");
+                .withMessageContaining("allowed are 768 bytes or more");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> encoding.write(sizes, false, 0, 3, FloatFormat.FLOAT32, room.limit(383)))
                 .withMessage(
-                        "buffer of 383 bytes is too small: allowed are 384 or more; give a larger one, or write fewer"
+                        "buffer of 383 bytes is too small for 3 rows of 32 values in FLOAT32: allowed are 384 bytes or more; give a larger one, or write fewer"
                                 + " rows");
     }
 

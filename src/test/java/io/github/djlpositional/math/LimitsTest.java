@@ -228,7 +228,7 @@ class LimitsTest {
         for (FloatFormat format : FloatFormat.values()) {
             int needed = 3 * 4 * format.bytes();
             refused(
-                    "give one of at least " + needed + " bytes",
+                    "allowed are " + needed + " bytes or more",
                     () -> encoding.write(0, 3, format, ByteBuffer.allocate(needed - 1)),
                     () -> encoding.write(new double[3], format, ByteBuffer.allocate(needed - 1)));
             encoding.write(0, 3, format, ByteBuffer.allocate(needed));

@@ -51,8 +51,8 @@ class RotaryTableTest {
         ByteBuffer room = ByteBuffer.allocate(3 * 8 * 4);
         refused("length -1 is negative", () -> table.write(0, -1, FloatFormat.FLOAT32, room));
         refused(
-                "buffer of 96 bytes is too small for 4 positions with 8 values each in FLOAT32: give one of at least"
-                        + " 128 bytes",
+                "buffer of 96 bytes is too small for 4 positions with 8 values each in FLOAT32: allowed are 128"
+                        + " bytes or more; give a larger one, or write fewer rows",
                 () -> table.write(0, 4, FloatFormat.FLOAT32, room),
                 () -> table.write(new double[4], FloatFormat.FLOAT32, room));
         refused(

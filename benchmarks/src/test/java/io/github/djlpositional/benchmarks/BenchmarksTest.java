@@ -49,7 +49,7 @@ class BenchmarksTest {
     }
 
     @Test
-    @DisabledOnOs(OS.WINDOWS)
+    @DisabledOnOs(value = OS.WINDOWS, disabledReason = "the program is a script of a Unix shell")
     void programThatIsNoPythonDoesNotStay(@TempDir Path folder) throws Exception {
         // says nothing, and goes on
         Path program = Files.writeString(folder.resolve("python"), "#!/bin/sh\nexec >&-\nexec sleep 600\n");

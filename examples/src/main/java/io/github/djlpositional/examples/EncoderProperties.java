@@ -8,7 +8,6 @@ import java.io.Writer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.Properties;
 
 /** What {@value #FILE} says of a saved encoder: its sizes, and the checksums of its files. */
@@ -61,13 +60,7 @@ final class EncoderProperties {
         Arguments given = Arguments.of(FILE, entries);
         try {
             return new EncoderSpec(
-                    given.optChoice("encoding", Encoding.class)
-                            .orElseThrow(() -> given.refused(
-                                    "encoding",
-                                    "one of "
-                                            + Arrays.stream(Encoding.values())
-                                                    .map(Enum::name)
-                                                    .toList())),
+                    given.getChoice("encoding", Encoding.class),
                     number(given, "vocabularySize", EncoderSpec.MOST_TOKENS),
                     number(given, "maxWords", EncoderSpec.MOST_WORDS),
                     number(given, "embeddingSize", EncoderSpec.WIDEST),
