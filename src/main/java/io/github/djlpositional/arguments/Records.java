@@ -1,0 +1,373 @@
+package io.github.djlpositional.arguments;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.RecordComponent;
+import java.lang.reflect.Type;
+import java.math.BigDecimal;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Converts records of settings to maps of plain values and back, for example for JSON, properties, or a DJL
+ * {@code BlockFactory}.
+ *
+ * <pre>{@code
+ * record Settings(int headCount, Float dropoutRate) {
+ *     Settings {
+ *         Check.positive("headCount", headCount);
+ *         dropoutRate = dropoutRate == null ? 0 : dropoutRate;     // the default
+ *     }
+ * }
+ *
+ * Settings settings = Records.read(Settings.class, Map.of("headCount", 8));
+ * Map<String, Object> map = Records.write(settings);               // {headCount=8, dropoutRate=0.0}
+ * }</pre>
+ *
+ * <p>A component is a number, a boolean, a string, an enum constant, a list of these, a record, a sealed interface whose
+ * implementations are records, or a class that {@linkplain HasArguments has arguments} and a static method
+ * {@code fromArguments(Map)}. A component of a primitive type is required. Any other is optional: the constructor gets null
+ * where the map has no such key, and replaces it with the default. A record of a sealed interface is told from its siblings
+ * by the key {@value #KIND}, its simple class name with a small first letter.
+ *
+ * <p>Numbers may have any {@link Number} type, because JSON readers differ; numbers and booleans may also be strings, as they
+ * are in properties. All methods throw {@link IllegalArgumentException} for an unknown key, a missing required value, or a
+ * value of another type; the message names the key.
+ */
+public final class Records {
+
+    /** The key that tells records of a sealed interface apart. */
+    public static final String KIND = "kind";
+
+    /** The key that holds the simple class name of a block within a block. */
+    public static final String TYPE = "type";
+
+    /** The greatest length of a number given as a string, and of a value in an error message. */
+    private static final int MAX_TEXT = 100;
+
+    /** The number of elements of a list that a description shows. */
+    private static final int SHOWN_ELEMENTS = 8;
+
+    private Records() {}
+
+    /**
+     * Creates a record from a map.
+     *
+     * @param type a record class, or a sealed interface of records
+     * @param values the values by component name
+     * @param others further keys that the map may have, which the caller reads with {@link #value} or {@link #child}
+     * @param <R> the type
+     * @return the record
+     * @throws IllegalArgumentException if a key or a value is not valid
+     */
+    public static <R> R read(Class<R> type, Map<?, ?> values, String... others) {
+        String owner = nameOf(type);
+        Class<? extends R> chosen = type;
+        List<String> ignored = List.of(others);
+        if (type.isSealed()) {
+            String kind = value(owner, values, KIND, String.class);
+            List<String> kinds = Stream.of(type.getPermittedSubclasses())
+                    .map(Records::kindOf)
+                    .toList();
+            int index = kinds.indexOf(kind);
+            if (index < 0) {
+                throw invalid(owner, KIND, kind, "one of " + kinds);
+            }
+            chosen = type.getPermittedSubclasses()[index].asSubclass(type);
+            ignored = List.of(KIND);
+        }
+        RecordComponent[] components = chosen.getRecordComponents();
+        for (Object key : values.keySet()) {
+            List<String> names =
+                    Stream.of(components).map(RecordComponent::getName).toList();
+            Check.that(
+                    names.contains(key) || ignored.contains(key),
+                    "%s has no argument '%s': expected %s; correct the name, or remove it",
+                    owner,
+                    key,
+                    Stream.concat(names.stream(), ignored.stream()).toList());
+        }
+        Object[] converted = new Object[components.length];
+        for (int i = 0; i < components.length; i++) {
+            RecordComponent component = components[i];
+            converted[i] = value(owner, values, component.getName(), component.getGenericType());
+        }
+        return create(chosen, converted);
+    }
+
+    /**
+     * Returns one value of a map.
+     *
+     * @param owner the class that the map describes, for messages
+     * @param values the map
+     * @param key the key
+     * @param type the type that the value is converted to, as for a component
+     * @param <T> the type
+     * @return the value, or null if the map does not have it
+     * @throws IllegalArgumentException if the value is null or of another type
+     */
+    public static <T> T value(Class<?> owner, Map<?, ?> values, String key, Class<T> type) {
+        return value(nameOf(owner), values, key, type);
+    }
+
+    private static <T> T value(String owner, Map<?, ?> values, String key, Class<T> type) {
+        return type.cast(value(owner, values, key, (Type) type));
+    }
+
+    private static Object value(String owner, Map<?, ?> values, String key, Type type) {
+        Object value = values.get(key);
+        Check.that(
+                value != null || !values.containsKey(key),
+                "argument '%s' of %s is null: expected a value; leave the key out for the default",
+                key,
+                owner);
+        if (value == null && type instanceof Class<?> primitive && primitive.isPrimitive()) {
+            throw invalid(owner, key, null, "a value");
+        }
+        return value == null ? null : converted(owner, key, value, type);
+    }
+
+    /**
+     * Creates a block, or another object with arguments, from a map within a map.
+     *
+     * @param owner the class that the outer map describes, for messages
+     * @param values the outer map
+     * @param key the key of the inner map, which has the simple class name under {@value #TYPE}, and the arguments of
+     *     that class
+     * @param types the classes to choose from; each has a static method {@code fromArguments(Map)}
+     * @return the object, or null if the outer map does not have the key
+     * @throws IllegalArgumentException if the type is missing or none of these, or an argument is not valid
+     */
+    public static Object child(Class<?> owner, Map<?, ?> values, String key, List<? extends Class<?>> types) {
+        Map<?, ?> inner = value(owner, values, key, Map.class);
+        return inner == null ? null : ofType(key + " of " + nameOf(owner), inner, types);
+    }
+
+    /**
+     * Creates a block, or another object with arguments, from a map that names its class.
+     *
+     * @param name what the map describes, for messages
+     * @param values the arguments, and the simple class name under {@value #TYPE}
+     * @param types the classes to choose from; each has a static method {@code fromArguments(Map)}
+     * @return the object
+     * @throws IllegalArgumentException if the type is missing or none of these, or an argument is not valid
+     */
+    public static Object ofType(String name, Map<?, ?> values, List<? extends Class<?>> types) {
+        String type = value(name, values, TYPE, String.class);
+        Class<?> chosen = types.stream()
+                .filter(each -> each.getSimpleName().equals(type))
+                .findFirst()
+                .orElseThrow(() -> invalid(
+                        name,
+                        TYPE,
+                        type,
+                        "one of " + types.stream().map(Class::getSimpleName).toList()));
+        Map<Object, Object> arguments = new LinkedHashMap<>(values);
+        arguments.remove(TYPE);
+        return fromArguments(chosen, arguments);
+    }
+
+    private static Object fromArguments(Class<?> type, Map<?, ?> arguments) {
+        try {
+            return type.getMethod("fromArguments", Map.class).invoke(null, arguments);
+        } catch (ReflectiveOperationException e) {
+            throw unwrapped(e);
+        }
+    }
+
+    /** Creates a record from its components, in their order. */
+    static <R> R create(Class<R> type, Object... components) {
+        try {
+            Class<?>[] types = Stream.of(type.getRecordComponents())
+                    .map(RecordComponent::getType)
+                    .toArray(Class<?>[]::new);
+            var constructor = type.getDeclaredConstructor(types);
+            constructor.setAccessible(true);
+            return constructor.newInstance(components);
+        } catch (ReflectiveOperationException e) {
+            throw unwrapped(e);
+        }
+    }
+
+    private static RuntimeException unwrapped(ReflectiveOperationException e) {
+        if (e instanceof InvocationTargetException && e.getCause() instanceof RuntimeException thrown) {
+            return thrown;
+        }
+        return new IllegalStateException(e);
+    }
+
+    private static Object converted(String owner, String key, Object value, Type type) {
+        if (type instanceof ParameterizedType list) {
+            Type element = list.getActualTypeArguments()[0];
+            if (!(value instanceof List<?> elements)) {
+                throw invalid(owner, key, value, "a list");
+            }
+            return elements.stream()
+                    .map(each -> converted(owner, key, each, element))
+                    .toList();
+        }
+        Class<?> wanted = (Class<?>) type;
+        if (wanted == boolean.class || wanted == Boolean.class) {
+            if (value instanceof Boolean || "true".equals(value) || "false".equals(value)) {
+                return Boolean.valueOf(value.toString());
+            }
+            throw invalid(owner, key, value, "true or false");
+        }
+        if (wanted.isPrimitive() || Number.class.isAssignableFrom(wanted)) {
+            return number(owner, key, value, wanted);
+        }
+        if (wanted.isEnum()) {
+            return Stream.of(wanted.getEnumConstants())
+                    .filter(each -> ((Enum<?>) each).name().equals(value))
+                    .findFirst()
+                    .orElseThrow(() -> invalid(
+                            owner,
+                            key,
+                            value,
+                            "one of "
+                                    + Stream.of(wanted.getEnumConstants())
+                                            .map(each -> ((Enum<?>) each).name())
+                                            .toList()));
+        }
+        if (wanted.isInstance(value)) {
+            return value;
+        }
+        if (wanted == String.class || !(value instanceof Map<?, ?> map)) {
+            throw invalid(owner, key, value, wanted == String.class ? "a string" : "a map");
+        }
+        return wanted.isRecord() || wanted.isSealed() ? read(wanted, map) : fromArguments(wanted, map);
+    }
+
+    private static Object number(String owner, String key, Object value, Class<?> type) {
+        boolean isReal = type == double.class || type == Double.class || type == float.class || type == Float.class;
+        boolean isWide = type == long.class || type == Long.class;
+        String expected = isReal ? "a number" : isWide ? "a whole number" : "a whole number of 32 bits";
+        // through the text: the double nearest to a float is another number than the one that was written
+        String text = String.valueOf(value);
+        if (!(value instanceof Number || value instanceof String) || text.length() > MAX_TEXT) {
+            throw invalid(owner, key, value, expected);
+        }
+        try {
+            if (isReal) {
+                return type == double.class || type == Double.class
+                        ? (Object) Double.valueOf(text)
+                        : (Object) Float.valueOf(text);
+            }
+            BigDecimal number = new BigDecimal(text);
+            return isWide ? (Object) number.longValueExact() : (Object) number.intValueExact();
+        } catch (ArithmeticException | NumberFormatException e) {
+            IllegalArgumentException invalid = invalid(owner, key, value, expected);
+            invalid.initCause(e);
+            throw invalid;
+        }
+    }
+
+    private static IllegalArgumentException invalid(String owner, String key, Object value, String expected) {
+        String text = String.valueOf(value);
+        String given = value == null
+                ? "missing"
+                : "the " + value.getClass().getSimpleName() + " "
+                        + (text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT) + "…");
+        return new IllegalArgumentException(
+                "argument '" + key + "' of " + owner + " is " + given + ": expected " + expected + "; correct it");
+    }
+
+    /**
+     * Returns the values of a record as a map of plain values, from which {@link #read} creates it again.
+     *
+     * @param settings the record
+     * @return an unmodifiable map of {@link String}, {@link Boolean}, {@link Number}, {@link List} and {@link Map}, in the
+     *     order of the components, without those that are null
+     */
+    public static Map<String, Object> write(Record settings) {
+        Map<String, Object> values = new LinkedHashMap<>();
+        if (Stream.of(settings.getClass().getInterfaces()).anyMatch(Class::isSealed)) {
+            values.put(KIND, kindOf(settings.getClass()));
+        }
+        components(settings).forEach((name, value) -> {
+            if (value != null) {
+                values.put(name, plain(value));
+            }
+        });
+        return Collections.unmodifiableMap(values);
+    }
+
+    private static Object plain(Object value) {
+        if (value instanceof Record nested) {
+            return write(nested);
+        }
+        if (value instanceof HasArguments described) {
+            return described.getArguments();
+        }
+        if (value instanceof List<?> list) {
+            return list.stream().map(Records::plain).toList();
+        }
+        return value instanceof Enum<?> choice ? choice.name() : value;
+    }
+
+    /** The values of a record's components by name, null included. */
+    static Map<String, Object> components(Record settings) {
+        Map<String, Object> values = new LinkedHashMap<>();
+        for (RecordComponent component : settings.getClass().getRecordComponents()) {
+            try {
+                Method accessor = component.getAccessor();
+                accessor.setAccessible(true);
+                values.put(component.getName(), accessor.invoke(settings));
+            } catch (ReflectiveOperationException e) {
+                throw unwrapped(e);
+            }
+        }
+        return values;
+    }
+
+    /**
+     * Describes a record for messages, for example {@code linear(factor=4.0)}.
+     *
+     * @param settings the record
+     * @return its name, and the components that are not null; long lists are shortened
+     */
+    public static String describe(Record settings) {
+        boolean isKind = Stream.of(settings.getClass().getInterfaces()).anyMatch(Class::isSealed);
+        String name = isKind ? kindOf(settings.getClass()) : nameOf(settings.getClass());
+        return components(settings).entrySet().stream()
+                .filter(component -> component.getValue() != null)
+                .map(component -> component.getKey() + "=" + text(component.getValue()))
+                .collect(Collectors.joining(", ", name + "(", ")"));
+    }
+
+    private static String text(Object value) {
+        if (value instanceof Record nested) {
+            return describe(nested);
+        }
+        if (value instanceof List<?> list && list.size() > SHOWN_ELEMENTS) {
+            String shown =
+                    list.stream().limit(SHOWN_ELEMENTS).map(String::valueOf).collect(Collectors.joining(", "));
+            return "[" + shown + ", … " + list.size() + " values]";
+        }
+        return value.toString();
+    }
+
+    /** A nested record of settings has the name of the class that it configures. */
+    static String nameOf(Class<?> type) {
+        Class<?> outer = type.getEnclosingClass();
+        return outer != null && type.isRecord() ? outer.getSimpleName() : type.getSimpleName();
+    }
+
+    private static String kindOf(Class<?> type) {
+        String name = type.getSimpleName();
+        return Character.toLowerCase(name.charAt(0)) + name.substring(1);
+    }
+
+    /** The names of a record's components. */
+    static List<String> names(Class<? extends Record> type) {
+        return Arrays.stream(type.getRecordComponents())
+                .map(RecordComponent::getName)
+                .toList();
+    }
+}
