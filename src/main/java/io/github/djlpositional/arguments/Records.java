@@ -11,6 +11,8 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeSet;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -45,7 +47,7 @@ public final class Records {
     /** The key that tells records of a sealed interface apart. */
     public static final String KIND = "kind";
 
-    /** The key that holds the simple class name of a block within a block. */
+    /** The key that holds the type of a block within a block: its simple class name. */
     public static final String TYPE = "type";
 
     /** The greatest length of a number given as a string, and of a value in an error message. */
@@ -134,43 +136,40 @@ public final class Records {
     }
 
     /**
-     * Creates a block, or another object with arguments, from a map within a map.
+     * Creates an object from a map within a map.
      *
      * @param owner the class that the outer map describes, for messages
      * @param values the outer map
-     * @param key the key of the inner map, which has the simple class name under {@value #TYPE}, and the arguments of
-     *     that class
-     * @param types the classes to choose from; each has a static method {@code fromArguments(Map)}
+     * @param key the key of the inner map, which has a name of a type under {@value #TYPE}, and the arguments of that type
+     * @param types the functions that create an object from its arguments, by the name of its type
+     * @param <T> the type of the object
      * @return the object, or null if the outer map does not have the key
-     * @throws IllegalArgumentException if the type is missing or none of these, or an argument is not valid
+     * @throws IllegalArgumentException if the type is missing or unknown, or an argument is not valid
      */
-    public static Object child(Class<?> owner, Map<?, ?> values, String key, List<? extends Class<?>> types) {
+    public static <T> T child(
+            Class<?> owner, Map<?, ?> values, String key, Map<String, Function<Map<?, ?>, ? extends T>> types) {
         Map<?, ?> inner = value(owner, values, key, Map.class);
         return inner == null ? null : ofType(key + " of " + nameOf(owner), inner, types);
     }
 
     /**
-     * Creates a block, or another object with arguments, from a map that names its class.
+     * Creates an object from a map that names its type.
      *
      * @param name what the map describes, for messages
-     * @param values the arguments, and the simple class name under {@value #TYPE}
-     * @param types the classes to choose from; each has a static method {@code fromArguments(Map)}
+     * @param values the name of a type under {@value #TYPE}, and the arguments of that type
+     * @param types the functions that create an object from its arguments, by the name of its type
+     * @param <T> the type of the object
      * @return the object
-     * @throws IllegalArgumentException if the type is missing or none of these, or an argument is not valid
+     * @throws IllegalArgumentException if the type is missing or unknown, or an argument is not valid
      */
-    public static Object ofType(String name, Map<?, ?> values, List<? extends Class<?>> types) {
+    public static <T> T ofType(String name, Map<?, ?> values, Map<String, Function<Map<?, ?>, ? extends T>> types) {
         String type = value(name, values, TYPE, String.class);
-        Class<?> chosen = types.stream()
-                .filter(each -> each.getSimpleName().equals(type))
-                .findFirst()
-                .orElseThrow(() -> invalid(
-                        name,
-                        TYPE,
-                        type,
-                        "one of " + types.stream().map(Class::getSimpleName).toList()));
+        if (type == null || !types.containsKey(type)) {
+            throw invalid(name, TYPE, type, "one of " + new TreeSet<>(types.keySet()));
+        }
         Map<Object, Object> arguments = new LinkedHashMap<>(values);
         arguments.remove(TYPE);
-        return fromArguments(chosen, arguments);
+        return types.get(type).apply(arguments);
     }
 
     private static Object fromArguments(Class<?> type, Map<?, ?> arguments) {
@@ -311,8 +310,13 @@ public final class Records {
         return value instanceof Enum<?> choice ? choice.name() : value;
     }
 
-    /** The values of a record's components by name, null included. */
-    static Map<String, Object> components(Record settings) {
+    /**
+     * Returns the values of a record's components.
+     *
+     * @param settings the record
+     * @return the values by name, in the order of the components; null for those that were not set
+     */
+    public static Map<String, Object> components(Record settings) {
         Map<String, Object> values = new LinkedHashMap<>();
         for (RecordComponent component : settings.getClass().getRecordComponents()) {
             try {
@@ -362,6 +366,30 @@ public final class Records {
     private static String kindOf(Class<?> type) {
         String name = type.getSimpleName();
         return Character.toLowerCase(name.charAt(0)) + name.substring(1);
+    }
+
+    /**
+     * Returns what a component would be if it had not been set.
+     *
+     * @param settings the record
+     * @param name the component's name
+     * @return the default, which may depend on the other components; null if there is none
+     */
+    public static Object defaultOf(Record settings, String name) {
+        Map<String, Object> values = components(settings);
+        values.put(name, null);
+        for (RecordComponent component : settings.getClass().getRecordComponents()) {
+            if (component.getName().equals(name) && component.getType().isPrimitive()) {
+                return null;
+            }
+        }
+        try {
+            return components(create(settings.getClass(), values.values().toArray()))
+                    .get(name);
+        } catch (IllegalArgumentException e) {
+            // required, or required by another component
+            return null;
+        }
     }
 
     /** The names of a record's components. */
