@@ -8,6 +8,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
 import ai.djl.nn.Parameter;
+import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
@@ -278,7 +279,10 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             if (countsTokens) {
                 encoded = zeroAtPadding(temporaries, encoded, mask);
             }
-            return dropOut(temporaries.keep(encoded), settings.dropoutRate, training);
+            if (training && settings.dropoutRate > 0) {
+                encoded = Dropout.dropout(encoded, settings.dropoutRate, true).singletonOrThrow();
+            }
+            return new NDList(temporaries.keep(encoded));
         }
     }
 

@@ -10,7 +10,6 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
@@ -158,24 +157,13 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
     }
 
     /** Builds a {@link LearnedPositionalEncodingBlock}. */
-    public static final class Builder {
-
-        private final Options<Settings> options = new Options<>(Settings.class);
+    public static final class Builder extends BaseBuilder<Settings, Builder> {
 
         /** One row for each position; null if none were given. */
         private double[][] initialEncodings;
 
-        private Builder() {}
-
-        /**
-         * Sets D, the number of dimensions.
-         *
-         * @param embeddingSize at least 1
-         * @return this builder
-         */
-        public Builder setEmbeddingSize(int embeddingSize) {
-            options.set("embeddingSize", embeddingSize);
-            return this;
+        private Builder() {
+            super(Settings.class);
         }
 
         /**
@@ -186,19 +174,7 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
          * @return this builder
          */
         public Builder optMaxSequenceLength(int maxSequenceLength) {
-            options.set("maxSequenceLength", maxSequenceLength);
-            return this;
-        }
-
-        /**
-         * Sets the axis of the sequence (default: -2). See {@link PositionalEncodingBlock.Builder#optSequenceAxis}.
-         *
-         * @param sequenceAxis 0 or more, counted from the front, or -2 or less, counted from the end; the last axis is D
-         * @return this builder
-         */
-        public Builder optSequenceAxis(int sequenceAxis) {
-            options.set("sequenceAxis", sequenceAxis);
-            return this;
+            return with("maxSequenceLength", maxSequenceLength);
         }
 
         /**
@@ -209,8 +185,7 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
          * @throws NullPointerException if it is null
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
-            options.set("encoding", encoding);
-            return this;
+            return with("encoding", encoding);
         }
 
         /**
@@ -239,40 +214,6 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
             for (int i = 0; i < values.length; i++) {
                 initialEncodings[i / width][i % width] = values[i];
             }
-            return this;
-        }
-
-        /**
-         * Sets whether a forward adds the encodings to its input (default: true).
-         *
-         * @param addToInput false to return the encodings, (1, T, D) or (B, T, D)
-         * @return this builder
-         */
-        public Builder optAddToInput(boolean addToInput) {
-            options.set("addToInput", addToInput);
-            return this;
-        }
-
-        /**
-         * Sets whether explicit positions are checked before they are looked up (default: on a CPU only). See
-         * {@link PositionalEncodingBlock.Builder#optRangeChecks}.
-         *
-         * @param rangeChecks true to check on every device, false on none
-         * @return this builder
-         */
-        public Builder optRangeChecks(boolean rangeChecks) {
-            options.set("rangeChecks", rangeChecks);
-            return this;
-        }
-
-        /**
-         * Sets the rate of the dropout that follows, in training only (default: 0).
-         *
-         * @param dropoutRate at least 0, below 1
-         * @return this builder
-         */
-        public Builder optDropoutRate(float dropoutRate) {
-            options.set("dropoutRate", dropoutRate);
             return this;
         }
 

@@ -8,7 +8,6 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.ConstantInitializer;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
@@ -266,21 +265,10 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
     }
 
     /** Builds a {@link PositionalEncodingBlock}. */
-    public static final class Builder {
+    public static final class Builder extends BaseBuilder<Settings, Builder> {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
-
-        private Builder() {}
-
-        /**
-         * Sets D, the number of dimensions.
-         *
-         * @param embeddingSize at least 1
-         * @return this builder
-         */
-        public Builder setEmbeddingSize(int embeddingSize) {
-            options.set("embeddingSize", embeddingSize);
-            return this;
+        private Builder() {
+            super(Settings.class);
         }
 
         /**
@@ -290,8 +278,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
          * @return this builder
          */
         public Builder optMaxSequenceLength(int maxSequenceLength) {
-            options.set("maxSequenceLength", maxSequenceLength);
-            return this;
+            return with("maxSequenceLength", maxSequenceLength);
         }
 
         /**
@@ -303,20 +290,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
          * @return this builder
          */
         public Builder optAutoExtend(int limit) {
-            options.set("autoExtend", limit);
-            return this;
-        }
-
-        /**
-         * Sets the axis of the sequence (default: -2, for (…, T, D)). Time-major models, (T, B, D), use 0: explicit positions
-         * are then (T) or (T, B), and encodings without x (T, 1, D) or (T, B, D).
-         *
-         * @param sequenceAxis 0 or more, counted from the front, or -2 or less, counted from the end; the last axis is D
-         * @return this builder
-         */
-        public Builder optSequenceAxis(int sequenceAxis) {
-            options.set("sequenceAxis", sequenceAxis);
-            return this;
+            return with("autoExtend", limit);
         }
 
         /**
@@ -327,8 +301,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
          * @return this builder
          */
         public Builder optLearnedScale(float initialScale) {
-            options.set("learnedScale", initialScale);
-            return this;
+            return with("learnedScale", initialScale);
         }
 
         /**
@@ -339,45 +312,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
          * @throws NullPointerException if it is null
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
-            options.set("encoding", encoding);
-            return this;
-        }
-
-        /**
-         * Sets whether a forward adds the encodings to its input (default: true).
-         *
-         * @param addToInput false to return the encodings, (1, T, D) or (B, T, D)
-         * @return this builder
-         */
-        public Builder optAddToInput(boolean addToInput) {
-            options.set("addToInput", addToInput);
-            return this;
-        }
-
-        /**
-         * Sets whether explicit integer positions are checked before they are looked up, so that one out of range gives a clear
-         * error. The check reads them, which waits for a GPU that holds them. By default they are checked on a CPU only. Without
-         * the check, PyTorch fails on a position out of range, on a CUDA GPU in a way that makes the GPU unusable for the process;
-         * MXNet reads another row. A block that extends itself always checks.
-         *
-         * @param rangeChecks true to check on every device, false on none
-         * @return this builder
-         */
-        public Builder optRangeChecks(boolean rangeChecks) {
-            options.set("rangeChecks", rangeChecks);
-            return this;
-        }
-
-        /**
-         * Sets the rate of the dropout that follows, in training only (default: 0). A model file may be loaded with another
-         * rate.
-         *
-         * @param dropoutRate at least 0, below 1
-         * @return this builder
-         */
-        public Builder optDropoutRate(float dropoutRate) {
-            options.set("dropoutRate", dropoutRate);
-            return this;
+            return with("encoding", encoding);
         }
 
         /**

@@ -6,6 +6,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
@@ -221,5 +222,81 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
     protected final void requireShapes(Shape... inputShapes) {
         requireInputCount(inputShapes.length);
         Positions.requireLength(Math.max(0, inputShapes[0].get(axisOf(inputShapes[0]))), 0, limit());
+    }
+
+    /**
+     * The options that all encodings of sequences have.
+     *
+     * @param <R> the record of settings
+     * @param <T> the builder
+     */
+    abstract static class BaseBuilder<R extends Record, T extends BaseBuilder<R, T>> {
+
+        final Options<R> options;
+
+        BaseBuilder(Class<R> settings) {
+            options = new Options<>(settings);
+        }
+
+        @SuppressWarnings("unchecked") // T is the class of this object
+        final T with(String name, Object value) {
+            options.set(name, value);
+            return (T) this;
+        }
+
+        /**
+         * Sets D, the number of dimensions.
+         *
+         * @param embeddingSize at least 1
+         * @return this builder
+         */
+        public T setEmbeddingSize(int embeddingSize) {
+            return with("embeddingSize", embeddingSize);
+        }
+
+        /**
+         * Sets the axis of the sequence (default: -2, for (…, T, D)). Time-major models, (T, B, D), use 0: explicit positions
+         * are then (T) or (T, B), and encodings without x (T, 1, D) or (T, B, D).
+         *
+         * @param sequenceAxis 0 or more, counted from the front, or -2 or less, counted from the end; the last axis is D
+         * @return this builder
+         */
+        public T optSequenceAxis(int sequenceAxis) {
+            return with("sequenceAxis", sequenceAxis);
+        }
+
+        /**
+         * Sets whether a forward adds the encodings to its input (default: true).
+         *
+         * @param addToInput false to return the encodings, (1, T, D) or (B, T, D)
+         * @return this builder
+         */
+        public T optAddToInput(boolean addToInput) {
+            return with("addToInput", addToInput);
+        }
+
+        /**
+         * Sets whether explicit integer positions are checked before they are looked up, so that one out of range gives a clear
+         * error. The check reads them, which waits for a GPU that holds them. By default they are checked on a CPU only. Without
+         * the check, PyTorch fails on a position out of range, on a CUDA GPU in a way that makes the GPU unusable for the process;
+         * MXNet reads another row. A block that extends itself always checks.
+         *
+         * @param rangeChecks true to check on every device, false on none
+         * @return this builder
+         */
+        public T optRangeChecks(boolean rangeChecks) {
+            return with("rangeChecks", rangeChecks);
+        }
+
+        /**
+         * Sets the rate of the dropout that follows, in training only (default: 0). A model file may be loaded with another
+         * rate.
+         *
+         * @param dropoutRate at least 0, below 1
+         * @return this builder
+         */
+        public T optDropoutRate(float dropoutRate) {
+            return with("dropoutRate", dropoutRate);
+        }
     }
 }

@@ -17,11 +17,11 @@ import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.translate.NoopTranslator;
 import io.github.djlpositional.attention.KeyValueCache;
-import io.github.djlpositional.attention.Kind;
+import io.github.djlpositional.attention.EncodingType;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativePositionBiasBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
-import io.github.djlpositional.standin.StandInEngine;
+import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
 import java.nio.ByteBuffer;
@@ -38,8 +38,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** GPUs, and several of them, with stand-ins for them; real ones are asked the same where there are any. */
-@EnabledIf(value = "hasPyTorch", disabledReason = "the stand-ins compute with PyTorch, which is not on the class path")
+/** GPUs, and several of them, with simulated GPUs for them; real ones are asked the same where there are any. */
+@EnabledIf(value = "hasPyTorch", disabledReason = "the simulated GPUs compute with PyTorch, which is not on the class path")
 class DevicesTest {
 
     static boolean hasPyTorch() {
@@ -49,10 +49,10 @@ class DevicesTest {
     private static final Device[] ONE = {Device.gpu(0)};
     private static final Device[] TWO = {Device.gpu(0), Device.gpu(1)};
 
-    private final StandInEngine engine = new StandInEngine();
+    private final SimulatedGpuEngine engine = new SimulatedGpuEngine();
 
     @Test
-    void theStandInRefusesWhatPyTorchRefuses() {
+    void theSimulatedGpuRefusesWhatPyTorchRefuses() {
         try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
             NDArray here = manager.ones(new Shape(2));
             NDArray there = here.toDevice(Device.gpu(1), false);
@@ -80,7 +80,7 @@ class DevicesTest {
     }
 
     @EngineTest
-    void trainingOnAStandInGivesWhatTheEnginesGive(Engine real) {
+    void trainingOnASimulatedGpuGivesWhatTheEnginesGive(Engine real) {
         DataParallelTraining.Result expected = DataParallelTraining.run(real, Device.cpu());
         DataParallelTraining.run(engine, ONE)
                 .parameters()
@@ -131,7 +131,7 @@ class DevicesTest {
     @Test
     void aDecodersStepDoesNotWaitForAGpu() {
         // but for frequencies that change with the length: each length has a table of its own, which goes to the GPU
-        for (Kind kind : EnumSet.complementOf(EnumSet.of(Kind.ROTARY_DYNAMIC))) {
+        for (EncodingType kind : EnumSet.complementOf(EnumSet.of(EncodingType.ROTARY_DYNAMIC))) {
             try (NDManager manager = engine.newBaseManager(Device.gpu(0));
                     KeyValueCache cache = new KeyValueCache(manager)) {
                 Block block = kind.attention(2).optCausal(true).build();

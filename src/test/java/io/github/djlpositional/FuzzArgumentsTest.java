@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 /** Configurations with values, keys and types that nobody meant, as maps and through builders. */
 class FuzzArgumentsTest {
 
-    private static final Ordeal BUILDING = new Ordeal(List.of(IllegalArgumentException.class));
+    private static final ResourceGuard BUILDING = new ResourceGuard(List.of(IllegalArgumentException.class));
 
     /** Without those that are in range and make a table of hundreds of megabytes, which is what was asked for. */
     private static final Object[] VALUES = {
@@ -113,7 +113,7 @@ class FuzzArgumentsTest {
                 assertThat(Reflected.fromArguments(block.getClass(), made.getArguments()))
                         .hasToString(made.toString());
             });
-            Ordeal.requireOurs(given, refusal);
+            ResourceGuard.requireOurs(given, refusal);
         });
     }
 }

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 /** Builders with some of their settings, in any order, each of any value of its type. */
 class FuzzBuildersTest {
 
-    private static final Ordeal BUILDING = new Ordeal(List.of(IllegalArgumentException.class));
+    private static final ResourceGuard BUILDING = new ResourceGuard(List.of(IllegalArgumentException.class));
 
     /** T5's buckets are computed in whole numbers of thousands of bits, which are garbage at once: for 1000 of them a gigabyte. */
     private static final long GARBAGE = 1L << 32;
@@ -81,7 +81,7 @@ class FuzzBuildersTest {
                 HasArguments block = (HasArguments) built(random, type);
                 assertThat(Reflected.fromArguments(type, block.getArguments())).hasToString(block.toString());
             });
-            Ordeal.requireOurs(type, refusal);
+            ResourceGuard.requireOurs(type, refusal);
         });
     }
 }

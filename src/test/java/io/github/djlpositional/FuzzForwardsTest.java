@@ -19,10 +19,10 @@ import java.util.stream.Stream;
 /** Forwards with inputs of any number, shape, data type and value, and parameters of any kind. */
 class FuzzForwardsTest {
 
-    private static final Ordeal FORWARD = new Ordeal(List.of(IllegalArgumentException.class));
+    private static final ResourceGuard FORWARD = new ResourceGuard(List.of(IllegalArgumentException.class));
 
     /** What is out of range is the engine's affair where a block was built with {@code optRangeChecks(false)}. */
-    private static final Ordeal UNCHECKED = new Ordeal(List.of(IllegalArgumentException.class, EngineException.class));
+    private static final ResourceGuard UNCHECKED = new ResourceGuard(List.of(IllegalArgumentException.class, EngineException.class));
 
     private static final List<DataType> TYPES = List.of(
             DataType.FLOAT32,
@@ -62,7 +62,7 @@ class FuzzForwardsTest {
                         assertThat(answer.getShapes()).as(what).isEqualTo(block.getOutputShapes(shapes));
                     }
                 });
-                Ordeal.requireOurs(what, refusal);
+                ResourceGuard.requireOurs(what, refusal);
                 block.clear();
             }
         });

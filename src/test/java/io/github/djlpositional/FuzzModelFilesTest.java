@@ -21,7 +21,7 @@ import java.util.Map;
 /** Model files of every block, cut off, flipped, spliced, or random: refused as {@code loadParameters} says, or the block's. */
 class FuzzModelFilesTest {
 
-    private static final Ordeal LOADING = new Ordeal(List.of(MalformedModelException.class, IOException.class));
+    private static final ResourceGuard LOADING = new ResourceGuard(List.of(MalformedModelException.class, IOException.class));
     /** DJL reads each array through a buffer of its own. */
     private static final long DJL_BUFFER = 1 << 20;
 
@@ -114,7 +114,7 @@ class FuzzModelFilesTest {
         RandomCases.check(3000, random -> {
             try (NDManager own = manager.newSubManager()) {
                 TestBlocks kind = RandomCases.one(random, List.of(TestBlocks.values()));
-                isRefused(own, kind, Damage.of(random, files.get(kind)));
+                isRefused(own, kind, FileCorruption.of(random, files.get(kind)));
             }
         });
     }

@@ -11,7 +11,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.attention.Kind;
+import io.github.djlpositional.attention.EncodingType;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -76,7 +76,7 @@ class GarbageAndGradientsTest {
 
     @EngineTest
     void gradientsAreTheSame(Engine engine, NDManager manager) throws InterruptedException {
-        for (Kind kind : Kind.values()) {
+        for (EncodingType kind : EncodingType.values()) {
             NDArray x = manager.arange(2 * 3 * 8f).reshape(2, 3, 8).sin();
             requireSame(engine, manager, kind.name(), kind.attention(2).build(), x);
         }

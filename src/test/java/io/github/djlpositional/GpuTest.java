@@ -19,7 +19,7 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** What {@link DevicesTest} asks of stand-ins, asked of real GPUs. */
+/** What {@link DevicesTest} asks of simulated GPUs, asked of real GPUs. */
 class GpuTest {
 
     @EngineTest

@@ -78,7 +78,13 @@ final class AttentionForward implements AutoCloseable {
         Attended attended = withGivenKeys(queries, null, null);
         NDArray keysAcross = temporaries.add(attended.keys.transpose(0, 1, 3, 2));
         return probabilities(
-                temporaries, attended.call, queries, scaled(attended.call, queries), keysAcross, mask(attended.call, queries), 0);
+                temporaries,
+                attended.call,
+                queries,
+                scaled(attended.call, queries),
+                keysAcross,
+                mask(attended.call, queries),
+                0);
     }
 
     /** The given keys and values. A cache keeps them projected, for as long as it is given the same arrays. */
@@ -117,8 +123,7 @@ final class AttentionForward implements AutoCloseable {
         NDManager manager = queries.getManager();
         NDArray keys = temporaries.add(steps.keys(manager, length));
         NDArray values = temporaries.add(steps.values(manager, length));
-        return new Attended(
-                call, keepsPlainKeys ? encoded(call, keys, 0) : keys, values, () -> steps.done(length));
+        return new Attended(call, keepsPlainKeys ? encoded(call, keys, 0) : keys, values, () -> steps.done(length));
     }
 
     private AttentionCall call(int firstQuery, NDArray queries, long keyLength) {
@@ -160,8 +165,7 @@ final class AttentionForward implements AutoCloseable {
     private NDArray scaled(AttentionCall call, NDArray queries) {
         NDArray encoded =
                 relative == null ? queries : temporaries.addUnless(queries, relative.encodeQueries(call, queries));
-        return temporaries.add(
-                Arithmetic.multiply(encoded, attention.settings().scale()));
+        return temporaries.add(Arithmetic.multiply(encoded, attention.settings().scale()));
     }
 
     private AttentionMask mask(AttentionCall call, NDArray queries) {
@@ -214,7 +218,8 @@ final class AttentionForward implements AutoCloseable {
             NDArray probabilities = own.add(probabilities(own, rows, queries, scaled, keysAcross, mask, from));
             float rate = attention.settings().dropoutRate();
             if (training && rate > 0) {
-                probabilities = own.add(Dropout.dropout(probabilities, rate, true).singletonOrThrow());
+                probabilities =
+                        own.add(Dropout.dropout(probabilities, rate, true).singletonOrThrow());
             }
             NDArray result = own.add(probabilities.matMul(values));
             NDArray term = relative == null ? null : relative.valueTerm(rows, probabilities);

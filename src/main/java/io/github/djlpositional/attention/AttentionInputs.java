@@ -78,7 +78,9 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
         Shape queries = shapes[isSelf ? 0 : 1];
         Shape values = shapes[isSelf ? 0 : 2];
         Check.that(
-                agree(keys.get(0), queries.get(0)) && agree(keys.get(0), values.get(0)) && agree(keys.get(1), values.get(1)),
+                agree(keys.get(0), queries.get(0))
+                        && agree(keys.get(0), values.get(0))
+                        && agree(keys.get(1), values.get(1)),
                 "keys %s, queries %s and values %s: expected the same batch size for all and the same length for keys and values;"
                         + " give (B, F, D), (B, T, D) and (B, F, D)",
                 keys,

@@ -120,8 +120,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         RotaryTable rows(long length) {
             return scaling == null
                     ? new RotaryTable(frequencies, layout, 1)
-                    : new RotaryTable(
-                            scaling.frequencies(rotarySize, base, length), layout, scaling.attentionFactor());
+                    : new RotaryTable(scaling.frequencies(rotarySize, base, length), layout, scaling.attentionFactor());
         }
     }
 
@@ -218,9 +217,8 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         try (Temporaries temporaries = new Temporaries()) {
             NDArray rows = x.getShape().size() == 0 ? null : positions.rows(temporaries, source(positions.end()));
             for (NDArray input : rotated) {
-                results.add(rows == null || input.getShape().size() == 0
-                        ? input.duplicate()
-                        : rotation.apply(input, rows));
+                results.add(
+                        rows == null || input.getShape().size() == 0 ? input.duplicate() : rotation.apply(input, rows));
             }
         }
         return results;

@@ -272,6 +272,11 @@ public final class Frequencies implements HasArguments {
     }
 
     @Override
+    public Record getSettings() {
+        return null;
+    }
+
+    @Override
     public Map<String, Object> getArguments() {
         Map<String, Object> arguments = new LinkedHashMap<>(origin.arguments());
         if (!factors.isEmpty()) {

@@ -153,6 +153,11 @@ public final class GridEncoding implements HasArguments {
     }
 
     @Override
+    public Record getSettings() {
+        return null;
+    }
+
+    @Override
     public Map<String, Object> getArguments() {
         return origin.arguments();
     }

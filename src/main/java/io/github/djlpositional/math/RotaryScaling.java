@@ -333,6 +333,11 @@ public final class RotaryScaling implements HasArguments {
     }
 
     @Override
+    public Record getSettings() {
+        return null;
+    }
+
+    @Override
     public Map<String, Object> getArguments() {
         return origin.arguments();
     }

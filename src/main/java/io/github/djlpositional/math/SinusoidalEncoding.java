@@ -511,6 +511,11 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     @Override
+    public Record getSettings() {
+        return null;
+    }
+
+    @Override
     public Map<String, Object> getArguments() {
         Map<String, Object> arguments = new LinkedHashMap<>();
         arguments.put("embeddingSize", embeddingSize);

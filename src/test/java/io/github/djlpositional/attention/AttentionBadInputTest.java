@@ -335,7 +335,7 @@ class AttentionBadInputTest {
 
     @EngineTest
     void filesOfOtherSettingsOrDamaged(Engine engine, NDManager manager) throws Exception {
-        for (Kind kind : Kind.values()) {
+        for (EncodingType kind : EncodingType.values()) {
             MultiHeadAttentionBlock block = initialized(manager, kind.attention(2));
             byte[] bytes = BlockBytes.saved(block);
             // a block of other settings

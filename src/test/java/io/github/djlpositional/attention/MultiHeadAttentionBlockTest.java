@@ -34,7 +34,7 @@ import java.util.Map;
 class MultiHeadAttentionBlockTest {
 
     private static final int HEADS = 2;
-    private static final int SIZE = HEADS * Kind.HEAD_SIZE;
+    private static final int SIZE = HEADS * EncodingType.HEAD_SIZE;
 
     /** Weights that are the same on every engine, and large enough that the attention is far from even. */
     private static <B extends Block> B filled(NDManager manager, B block, DataType type) {
@@ -78,7 +78,7 @@ class MultiHeadAttentionBlockTest {
 
     @EngineTest
     void everyKindIsItsPapersFormula(NDManager manager) {
-        for (Kind kind : Kind.values()) {
+        for (EncodingType kind : EncodingType.values()) {
             for (int length : new int[] {1, 2, 3, 9}) {
                 for (boolean causal : new boolean[] {false, true}) {
                     MultiHeadAttentionBlock block = filled(
@@ -103,7 +103,7 @@ class MultiHeadAttentionBlockTest {
     @EngineTest
     void everyKindMasksPaddingAndTakesKeysOfAnotherLength(NDManager manager) {
         double[] padding = {1, 0, 1, 1, 0, 1};
-        for (Kind kind : Kind.values()) {
+        for (EncodingType kind : EncodingType.values()) {
             for (int length : new int[] {1, 4, 8}) {
                 MultiHeadAttentionBlock block =
                         filled(manager, kind.attention(HEADS).build(), DataType.FLOAT64);
@@ -126,7 +126,7 @@ class MultiHeadAttentionBlockTest {
 
     @EngineTest
     void queriesMayStandFarBehindTheKeys(NDManager manager) {
-        for (Kind kind : Kind.values()) {
+        for (EncodingType kind : EncodingType.values()) {
             for (int first : new int[] {1, 5, 60}) {
                 MultiHeadAttentionBlock block =
                         filled(manager, kind.attention(HEADS).build(), DataType.FLOAT64);
@@ -149,7 +149,7 @@ class MultiHeadAttentionBlockTest {
     @EngineTest
     void probabilitiesAreThoseThatAForwardMixesTheValuesWith(NDManager manager) {
         double[] padding = {1, 0, 1, 1, 0, 1};
-        for (Kind kind : Kind.values()) {
+        for (EncodingType kind : EncodingType.values()) {
             MultiHeadAttentionBlock block =
                     filled(manager, kind.attention(HEADS).build(), DataType.FLOAT64);
             NDArray queries = numbers(manager, 1, DataType.FLOAT64, 1, 4, SIZE);
@@ -171,7 +171,7 @@ class MultiHeadAttentionBlockTest {
 
     @EngineTest
     void probabilitiesObeyTheMaskAndLeaveNothingBehind(NDManager manager) {
-        for (Kind kind : Kind.values()) {
+        for (EncodingType kind : EncodingType.values()) {
             MultiHeadAttentionBlock block =
                     filled(manager, kind.attention(HEADS).optCausal(true).build(), DataType.FLOAT64);
             NDArray x = numbers(manager, 7, DataType.FLOAT64, 1, 5, SIZE);
@@ -193,7 +193,7 @@ class MultiHeadAttentionBlockTest {
     @EngineTest
     void isDjlsBlockWithoutARelativeEncoding(NDManager manager) {
         MultiHeadAttentionBlock block =
-                filled(manager, Kind.NONE.attention(HEADS).build(), DataType.FLOAT32);
+                filled(manager, EncodingType.NONE.attention(HEADS).build(), DataType.FLOAT32);
         ScaledDotProductAttentionBlock djls = ScaledDotProductAttentionBlock.builder()
                 .setEmbeddingSize(SIZE)
                 .setHeadCount(HEADS)
@@ -224,7 +224,7 @@ class MultiHeadAttentionBlockTest {
 
     @EngineTest
     void stepByStepIsTheWholeAtOnce(NDManager manager) {
-        for (Kind kind : Kind.values()) {
+        for (EncodingType kind : EncodingType.values()) {
             MultiHeadAttentionBlock block =
                     filled(manager, kind.attention(HEADS).optCausal(true).build(), DataType.FLOAT64);
             NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, 9, SIZE);
@@ -256,9 +256,9 @@ class MultiHeadAttentionBlockTest {
         for (Block positions : absolute) {
             filled(manager, positions, DataType.FLOAT64);
             MultiHeadAttentionBlock first =
-                    filled(manager, Kind.NONE.attention(HEADS).optCausal(true).build(), DataType.FLOAT64);
+                    filled(manager, EncodingType.NONE.attention(HEADS).optCausal(true).build(), DataType.FLOAT64);
             MultiHeadAttentionBlock second =
-                    filled(manager, Kind.ROTARY.attention(HEADS).optCausal(true).build(), DataType.FLOAT64);
+                    filled(manager, EncodingType.ROTARY.attention(HEADS).optCausal(true).build(), DataType.FLOAT64);
             NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, 100, SIZE);
             ParameterStore store = new ParameterStore(manager, false);
             NDList whole = new NDList(x);
@@ -285,7 +285,7 @@ class MultiHeadAttentionBlockTest {
 
     @EngineTest
     void cacheKeepsWhatAnEncoderGave(NDManager manager) {
-        for (Kind kind : Kind.values()) {
+        for (EncodingType kind : EncodingType.values()) {
             MultiHeadAttentionBlock block =
                     filled(manager, kind.attention(HEADS).build(), DataType.FLOAT64);
             NDArray memory = numbers(manager, 7, DataType.FLOAT64, 2, 3, SIZE);
@@ -315,7 +315,7 @@ class MultiHeadAttentionBlockTest {
 
     @EngineTest
     void cacheTakesAMaskOverAllSteps(NDManager manager) {
-        for (Kind kind : Kind.values()) {
+        for (EncodingType kind : EncodingType.values()) {
             MultiHeadAttentionBlock block =
                     filled(manager, kind.attention(HEADS).optCausal(true).build(), DataType.FLOAT64);
             NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, 70, SIZE);
@@ -348,7 +348,7 @@ class MultiHeadAttentionBlockTest {
 
     @EngineTest
     void aScopeOfTheUsersClosesNothingThatIsKept(NDManager manager) throws Exception {
-        for (Kind kind : Kind.values()) {
+        for (EncodingType kind : EncodingType.values()) {
             MultiHeadAttentionBlock block =
                     kind.attention(HEADS).optCausal(true).build();
             NDArray x = numbers(manager, 7, DataType.FLOAT32, 1, 3, SIZE);
@@ -379,7 +379,7 @@ class MultiHeadAttentionBlockTest {
     @EngineTest
     void dropsOutInTrainingAlone(NDManager manager) {
         MultiHeadAttentionBlock block =
-                filled(manager, Kind.SHAW.attention(HEADS).optDropoutRate(0.5f).build(), DataType.FLOAT32);
+                filled(manager, EncodingType.SHAW.attention(HEADS).optDropoutRate(0.5f).build(), DataType.FLOAT32);
         NDArray x = numbers(manager, 7, DataType.FLOAT32, 2, 6, SIZE);
         float[] inferred = Forward.infer(manager, block, x).toFloatArray();
         assertThat(Forward.infer(manager, block, x).toFloatArray()).isEqualTo(inferred);
@@ -394,11 +394,11 @@ class MultiHeadAttentionBlockTest {
     @EngineTest
     void withoutBiasAndWithAnotherScale(NDManager manager) {
         MultiHeadAttentionBlock scaled = filled(
-                manager, Kind.SHAW.attention(HEADS).optScale(1).optBias(false).build(), DataType.FLOAT64);
+                manager, EncodingType.SHAW.attention(HEADS).optScale(1).optBias(false).build(), DataType.FLOAT64);
         assertThat(scaled.getQueryProjection().getParameters()).hasSize(1);
         // queries of half the size, scaled by one, are queries scaled by 1 / √4
         MultiHeadAttentionBlock usual =
-                filled(manager, Kind.SHAW.attention(HEADS).optBias(false).build(), DataType.FLOAT64);
+                filled(manager, EncodingType.SHAW.attention(HEADS).optBias(false).build(), DataType.FLOAT64);
         usual.getQueryProjection().getParameters().get("weight").getArray().muli(2);
         NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, 6, SIZE);
         assertThat(Forward.infer(manager, scaled, x).toDoubleArray())
@@ -407,7 +407,7 @@ class MultiHeadAttentionBlockTest {
 
     @EngineTest
     void longSequencesAreDoneInParts(NDManager manager) {
-        for (Kind kind : Kind.values()) {
+        for (EncodingType kind : EncodingType.values()) {
             // 4 · 2 · 1200 · 1200 scores are more than are done at once
             MultiHeadAttentionBlock block =
                     filled(manager, kind.attention(HEADS).optCausal(true).build(), DataType.FLOAT32);
@@ -425,7 +425,7 @@ class MultiHeadAttentionBlockTest {
 
     @EngineTest
     void gradientsAreThoseOfFiniteDifferences(NDManager manager) {
-        for (Kind kind : Kind.values()) {
+        for (EncodingType kind : EncodingType.values()) {
             for (int length : new int[] {1, 5}) {
                 boolean causal = length == 5;
                 MultiHeadAttentionBlock block =
@@ -479,7 +479,7 @@ class MultiHeadAttentionBlockTest {
 
     @EngineTest
     void savedAndLoadedIsTheSame(NDManager manager) throws Exception {
-        for (Kind kind : Kind.values()) {
+        for (EncodingType kind : EncodingType.values()) {
             MultiHeadAttentionBlock block =
                     filled(manager, kind.attention(HEADS).build(), DataType.FLOAT32);
             NDArray x = numbers(manager, 7, DataType.FLOAT32, 2, 6, SIZE);
@@ -494,7 +494,7 @@ class MultiHeadAttentionBlockTest {
 
     @EngineTest
     void float16IsFloat32RoundedOrAClearRefusal(Engine engine, NDManager manager) {
-        for (Kind kind : Kind.values()) {
+        for (EncodingType kind : EncodingType.values()) {
             MultiHeadAttentionBlock block =
                     kind.attention(HEADS).optCausal(true).build();
             if (engine.getEngineName().equals("MXNet")) {
@@ -529,7 +529,7 @@ class MultiHeadAttentionBlockTest {
 
     @EngineTest
     void leavesNothingBehindButItsAnswer(NDManager manager) {
-        for (Kind kind : Kind.values()) {
+        for (EncodingType kind : EncodingType.values()) {
             MultiHeadAttentionBlock block =
                     filled(manager, kind.attention(HEADS).optCausal(true).build(), DataType.FLOAT32);
             NDArray seed = numbers(manager, 7, DataType.FLOAT32, 2, 6, SIZE);
@@ -556,7 +556,7 @@ class MultiHeadAttentionBlockTest {
             return;
         }
         int length = 4096;
-        for (Kind kind : Kind.values()) {
+        for (EncodingType kind : EncodingType.values()) {
             MultiHeadAttentionBlock block =
                     filled(manager, kind.attention(HEADS).build(), DataType.FLOAT32);
             // as of a loaded model: parameters that ask for gradients keep the softmax of every part

@@ -9,14 +9,14 @@ import ai.djl.nn.core.Linear;
  */
 final class NaiveAttention {
 
-    private static final int H = Kind.HEAD_SIZE;
+    private static final int H = EncodingType.HEAD_SIZE;
 
-    private final Kind kind;
+    private final EncodingType kind;
     private final MultiHeadAttentionBlock block;
     private final int heads;
     private final int size;
 
-    NaiveAttention(Kind kind, MultiHeadAttentionBlock block) {
+    NaiveAttention(EncodingType kind, MultiHeadAttentionBlock block) {
         this.kind = kind;
         this.block = block;
         heads = block.getHeadCount();
@@ -102,7 +102,7 @@ final class NaiveAttention {
     }
 
     private double[] valueAt(double[] v, int i, int j) {
-        return kind == Kind.SHAW || kind == Kind.SHAW_FAR ? plus(v, matrix(parameter("values"))[clipped(j - i)]) : v;
+        return kind == EncodingType.SHAW || kind == EncodingType.SHAW_FAR ? plus(v, matrix(parameter("values"))[clipped(j - i)]) : v;
     }
 
     private static double[] interleaved(double[] x, int position, double base) {
@@ -124,7 +124,7 @@ final class NaiveAttention {
     }
 
     private int clipped(int relative) {
-        int most = kind == Kind.SHAW ? 2 : 40;
+        int most = kind == EncodingType.SHAW ? 2 : 40;
         return Math.max(-most, Math.min(most, relative)) + most;
     }
 

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
-import io.github.djlpositional.Damage;
-import io.github.djlpositional.Ordeal;
+import io.github.djlpositional.FileCorruption;
+import io.github.djlpositional.ResourceGuard;
 import io.github.djlpositional.RandomCases;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,8 +28,8 @@ class FuzzWeightFilesTest {
             "opt.safetensors",
             "types.safetensors");
 
-    private static final Ordeal LOADING =
-            new Ordeal(List.of(MalformedModelException.class, IllegalArgumentException.class));
+    private static final ResourceGuard LOADING =
+            new ResourceGuard(List.of(MalformedModelException.class, IllegalArgumentException.class));
 
     @TempDir
     private Path folder;
@@ -41,7 +41,7 @@ class FuzzWeightFilesTest {
             files.put(name, Files.readAllBytes(Weights.path(name)));
         }
         RandomCases.check(3000, random -> {
-            byte[] damaged = Damage.of(random, files.get(RandomCases.one(random, FILES)));
+            byte[] damaged = FileCorruption.of(random, files.get(RandomCases.one(random, FILES)));
             Path path = Files.write(folder.resolve("model"), damaged);
             try (NDManager manager = NDManager.newBaseManager()) {
                 Exception refusal = LOADING.refusal(damaged.length, 0, () -> Weights.loadAll(manager, path));

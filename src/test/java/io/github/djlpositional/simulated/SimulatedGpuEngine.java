@@ -1,4 +1,4 @@
-package io.github.djlpositional.standin;
+package io.github.djlpositional.simulated;
 
 import ai.djl.BaseModel;
 import ai.djl.Device;
@@ -33,7 +33,7 @@ import java.util.stream.Stream;
  * was made for. Operations refuse arrays of two devices, as PyTorch does, and whatever makes a real GPU wait is counted: values
  * that are read from its arrays, and arrays that are made there of Java's memory or of another device's.
  */
-public final class StandInEngine extends Engine {
+public final class SimulatedGpuEngine extends Engine {
 
     private static final Pattern READS = Pattern.compile(
             "to(Byte|Uint8|Int|UnsignedInt|UnsignedByte|Short|UnsignedShort|Long|Float|Double|Boolean|String)?Array"
@@ -62,9 +62,9 @@ public final class StandInEngine extends Engine {
     private static final class Handled implements InvocationHandler {
         private final Object real;
         private final Device device;
-        private final StandInEngine engine;
+        private final SimulatedGpuEngine engine;
 
-        Handled(StandInEngine engine, Object real, Device device) {
+        Handled(SimulatedGpuEngine engine, Object real, Device device) {
             this.engine = engine;
             this.real = real;
             this.device = device;
@@ -151,7 +151,7 @@ public final class StandInEngine extends Engine {
         private Object call(Method method, Object... args) throws Throwable {
             try {
                 return method.invoke(
-                        real, Arrays.stream(args).map(StandInEngine::real).toArray());
+                        real, Arrays.stream(args).map(SimulatedGpuEngine::real).toArray());
             } catch (InvocationTargetException e) {
                 throw e.getCause();
             }
@@ -169,7 +169,7 @@ public final class StandInEngine extends Engine {
             return reals;
         }
         if (argument instanceof NDArray[] several) {
-            return Arrays.stream(several).map(StandInEngine::real).toArray(NDArray[]::new);
+            return Arrays.stream(several).map(SimulatedGpuEngine::real).toArray(NDArray[]::new);
         }
         return argument != null
                         && Proxy.isProxyClass(argument.getClass())
@@ -246,7 +246,7 @@ public final class StandInEngine extends Engine {
 
     @Override
     public Model newModel(String name, Device device) {
-        return new StandInModel(name, newBaseManager(device));
+        return new SimulatedGpuModel(name, newBaseManager(device));
     }
 
     @Override
@@ -280,9 +280,9 @@ public final class StandInEngine extends Engine {
         };
     }
 
-    private static final class StandInModel extends BaseModel {
+    private static final class SimulatedGpuModel extends BaseModel {
 
-        StandInModel(String name, NDManager manager) {
+        SimulatedGpuModel(String name, NDManager manager) {
             super(name);
             this.manager = manager;
             dataType = DataType.FLOAT32;
@@ -290,7 +290,7 @@ public final class StandInEngine extends Engine {
 
         @Override
         public void load(Path modelPath, String prefix, Map<String, ?> options) {
-            throw new UnsupportedOperationException("a stand-in's model is built, not loaded");
+            throw new UnsupportedOperationException("a simulated GPU's model is built, not loaded");
         }
 
         @Override

@@ -4,14 +4,14 @@ import java.util.Arrays;
 import java.util.SplittableRandom;
 
 /** What can happen to a file, at random. */
-public final class Damage {
+public final class FileCorruption {
 
     /** What a count, a size or a length is when it is meant to harm: none, one too few, huge, and negative. */
     private static final int[] EXTREMES = {
         0, -1, 1, 2, Integer.MAX_VALUE, Integer.MIN_VALUE, 0x7fff, 0xffff, 0x10000, 0x7f00_0000, 1 << 30
     };
 
-    private Damage() {}
+    private FileCorruption() {}
 
     /**
      * Damages a file in one to four places, or makes another of random bytes.

@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
  * What hostile input may do: succeed, or be refused with an exception that is documented; soon, and without room for more than
  * ten times the input.
  */
-public final class Ordeal {
+public final class ResourceGuard {
 
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
@@ -38,7 +38,7 @@ public final class Ordeal {
      *
      * @param documented the exceptions, of which subclasses pass too
      */
-    public Ordeal(List<Class<? extends Exception>> documented) {
+    public ResourceGuard(List<Class<? extends Exception>> documented) {
         this.documented = documented;
     }
 
