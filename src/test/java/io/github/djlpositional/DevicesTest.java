@@ -16,8 +16,8 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.translate.NoopTranslator;
-import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.EncodingType;
+import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativePositionBiasBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
@@ -39,7 +39,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** GPUs, and several of them, with simulated GPUs for them; real ones are asked the same where there are any. */
-@EnabledIf(value = "hasPyTorch", disabledReason = "the simulated GPUs compute with PyTorch, which is not on the class path")
+@EnabledIf(
+        value = "hasPyTorch",
+        disabledReason = "the simulated GPUs compute with PyTorch, which is not on the class path")
 class DevicesTest {
 
     static boolean hasPyTorch() {

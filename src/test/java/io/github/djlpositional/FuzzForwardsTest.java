@@ -22,7 +22,8 @@ class FuzzForwardsTest {
     private static final ResourceGuard FORWARD = new ResourceGuard(List.of(IllegalArgumentException.class));
 
     /** What is out of range is the engine's affair where a block was built with {@code optRangeChecks(false)}. */
-    private static final ResourceGuard UNCHECKED = new ResourceGuard(List.of(IllegalArgumentException.class, EngineException.class));
+    private static final ResourceGuard UNCHECKED =
+            new ResourceGuard(List.of(IllegalArgumentException.class, EngineException.class));
 
     private static final List<DataType> TYPES = List.of(
             DataType.FLOAT32,

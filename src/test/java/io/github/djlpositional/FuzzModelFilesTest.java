@@ -21,7 +21,8 @@ import java.util.Map;
 /** Model files of every block, cut off, flipped, spliced, or random: refused as {@code loadParameters} says, or the block's. */
 class FuzzModelFilesTest {
 
-    private static final ResourceGuard LOADING = new ResourceGuard(List.of(MalformedModelException.class, IOException.class));
+    private static final ResourceGuard LOADING =
+            new ResourceGuard(List.of(MalformedModelException.class, IOException.class));
     /** DJL reads each array through a buffer of its own. */
     private static final long DJL_BUFFER = 1 << 20;
 

@@ -130,7 +130,12 @@ class ModelFileTest {
                 .withMessageContaining("embeddingSize=4, this PositionalEncodingBlock has embeddingSize=6");
         refused(manager, positions().optSequenceAxis(0).build(), file).withMessageContaining("sequenceAxis=0");
         refused(manager, positions().optLearnedScale(1).build(), file).withMessageContaining("learnedScale=1.0");
-        refused(manager, positions().optEncoding(SinusoidalEncoding.vaswani(4, 500)).build(), file)
+        refused(
+                        manager,
+                        positions()
+                                .optEncoding(SinusoidalEncoding.vaswani(4, 500))
+                                .build(),
+                        file)
                 .withMessageContaining("encoding={")
                 .withMessageContaining("500.0");
         byte[] tokens = saved(manager, embedding().build());
@@ -169,8 +174,7 @@ class ModelFileTest {
 
     @EngineTest
     void anotherPositionalEncodingIsRefused(NDManager manager) throws Exception {
-        InputEmbeddingBlock.Builder none =
-                embedding().optPositionalEncoding(Blocks.identityBlock());
+        InputEmbeddingBlock.Builder none = embedding().optPositionalEncoding(Blocks.identityBlock());
         byte[] sinusoidal = saved(manager, embedding().build());
         refused(manager, none.build(), sinusoidal)
                 .withMessageContaining("positionalEncoding=PositionalEncodingBlock")
@@ -181,7 +185,10 @@ class ModelFileTest {
         refused(
                         manager,
                         embedding()
-                                .optPositionalEncoding(positions().optDropoutRate(0.1f).optSequenceAxis(0).build())
+                                .optPositionalEncoding(positions()
+                                        .optDropoutRate(0.1f)
+                                        .optSequenceAxis(0)
+                                        .build())
                                 .build(),
                         sinusoidal)
                 .withMessageContaining("sequenceAxis=0");
@@ -207,15 +214,15 @@ class ModelFileTest {
                 manager,
                 learned().optEncoding(SinusoidalEncoding.vaswani(4)).build(),
                 saved(manager, learned().build()));
-        BlockBytes.load(
-                manager, rotary().optMaxSequenceLength(20_000).build(), saved(manager, rotary().build()));
+        BlockBytes.load(manager, rotary().optMaxSequenceLength(20_000).build(), saved(manager, rotary().build()));
     }
 
     @EngineTest
     void aModelWithoutAScalingLoadsWithAny(NDManager manager) throws Exception {
         byte[] plain = saved(manager, rotary().build());
         BlockBytes.load(manager, rotary().optScaling(RotaryScaling.linear(2)).build(), plain);
-        byte[] scaled = saved(manager, rotary().optScaling(RotaryScaling.linear(2)).build());
+        byte[] scaled =
+                saved(manager, rotary().optScaling(RotaryScaling.linear(2)).build());
         BlockBytes.load(manager, rotary().optScaling(RotaryScaling.linear(2)).build(), scaled);
         refused(manager, rotary().build(), scaled)
                 .withMessageContaining("scaling={kind=linear, factor=2.0}")
@@ -244,7 +251,8 @@ class ModelFileTest {
             BlockBytes.load(
                     manager,
                     positions().build(),
-                    withSettings(json -> json.replace("\"embeddingSize\":4,", "\"embeddingSize\":" + four + ","), file));
+                    withSettings(
+                            json -> json.replace("\"embeddingSize\":4,", "\"embeddingSize\":" + four + ","), file));
         }
         for (String other : List.of("4.0000001", "-4", "4e1", "1e999999999", "\"4\"", "null", "true", "[4]", "{}")) {
             refused(
@@ -260,11 +268,13 @@ class ModelFileTest {
     @EngineTest
     void aMissingSettingHasItsDefault(NDManager manager) throws Exception {
         byte[] file = withSettings(
-                json -> json.replace(",\"sequenceAxis\":-2", ""), saved(manager, positions().build()));
+                json -> json.replace(",\"sequenceAxis\":-2", ""),
+                saved(manager, positions().build()));
         BlockBytes.load(manager, positions().build(), file);
         refused(manager, positions().optSequenceAxis(0).build(), file).withMessageContaining("sequenceAxis=null");
         byte[] without = withSettings(
-                json -> json.replace("\"embeddingSize\":4,", ""), saved(manager, positions().build()));
+                json -> json.replace("\"embeddingSize\":4,", ""),
+                saved(manager, positions().build()));
         refused(manager, positions().build(), without).withMessageContaining("embeddingSize=null");
     }
 
@@ -369,7 +379,8 @@ class ModelFileTest {
 
     @EngineTest
     void everyTruncationIsRefused(NDManager manager) throws Exception {
-        for (TestBlocks kind : List.of(TestBlocks.POSITIONS, TestBlocks.EMBEDDING_OF_EVERY_SETTING, TestBlocks.ATTENTION)) {
+        for (TestBlocks kind :
+                List.of(TestBlocks.POSITIONS, TestBlocks.EMBEDDING_OF_EVERY_SETTING, TestBlocks.ATTENTION)) {
             byte[] file = saved(manager, kind);
             for (int length = 0; length < file.length; length++) {
                 refused(manager, kind.block(), Arrays.copyOf(file, length));

@@ -19,7 +19,8 @@ public final class HostData {
     /** An array that Java cannot write to directly is copied in pieces of about this size, so that it is never held twice. */
     private static final int PIECE_BYTES = 8 << 20;
 
-    private static final int LARGEST_BUFFER = 1 << 30;
+    /** The bytes of a buffer that every engine accepts. */
+    public static final int LARGEST_BUFFER = 1 << 30;
 
     private HostData() {}
 

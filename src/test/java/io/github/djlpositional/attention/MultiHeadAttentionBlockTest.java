@@ -255,10 +255,12 @@ class MultiHeadAttentionBlockTest {
         };
         for (Block positions : absolute) {
             filled(manager, positions, DataType.FLOAT64);
-            MultiHeadAttentionBlock first =
-                    filled(manager, EncodingType.NONE.attention(HEADS).optCausal(true).build(), DataType.FLOAT64);
-            MultiHeadAttentionBlock second =
-                    filled(manager, EncodingType.ROTARY.attention(HEADS).optCausal(true).build(), DataType.FLOAT64);
+            MultiHeadAttentionBlock first = filled(
+                    manager, EncodingType.NONE.attention(HEADS).optCausal(true).build(), DataType.FLOAT64);
+            MultiHeadAttentionBlock second = filled(
+                    manager,
+                    EncodingType.ROTARY.attention(HEADS).optCausal(true).build(),
+                    DataType.FLOAT64);
             NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, 100, SIZE);
             ParameterStore store = new ParameterStore(manager, false);
             NDList whole = new NDList(x);
@@ -378,8 +380,8 @@ class MultiHeadAttentionBlockTest {
 
     @EngineTest
     void dropsOutInTrainingAlone(NDManager manager) {
-        MultiHeadAttentionBlock block =
-                filled(manager, EncodingType.SHAW.attention(HEADS).optDropoutRate(0.5f).build(), DataType.FLOAT32);
+        MultiHeadAttentionBlock block = filled(
+                manager, EncodingType.SHAW.attention(HEADS).optDropoutRate(0.5f).build(), DataType.FLOAT32);
         NDArray x = numbers(manager, 7, DataType.FLOAT32, 2, 6, SIZE);
         float[] inferred = Forward.infer(manager, block, x).toFloatArray();
         assertThat(Forward.infer(manager, block, x).toFloatArray()).isEqualTo(inferred);
@@ -394,11 +396,13 @@ class MultiHeadAttentionBlockTest {
     @EngineTest
     void withoutBiasAndWithAnotherScale(NDManager manager) {
         MultiHeadAttentionBlock scaled = filled(
-                manager, EncodingType.SHAW.attention(HEADS).optScale(1).optBias(false).build(), DataType.FLOAT64);
+                manager,
+                EncodingType.SHAW.attention(HEADS).optScale(1).optBias(false).build(),
+                DataType.FLOAT64);
         assertThat(scaled.getQueryProjection().getParameters()).hasSize(1);
         // queries of half the size, scaled by one, are queries scaled by 1 / √4
-        MultiHeadAttentionBlock usual =
-                filled(manager, EncodingType.SHAW.attention(HEADS).optBias(false).build(), DataType.FLOAT64);
+        MultiHeadAttentionBlock usual = filled(
+                manager, EncodingType.SHAW.attention(HEADS).optBias(false).build(), DataType.FLOAT64);
         usual.getQueryProjection().getParameters().get("weight").getArray().muli(2);
         NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, 6, SIZE);
         assertThat(Forward.infer(manager, scaled, x).toDoubleArray())

@@ -102,7 +102,9 @@ final class NaiveAttention {
     }
 
     private double[] valueAt(double[] v, int i, int j) {
-        return kind == EncodingType.SHAW || kind == EncodingType.SHAW_FAR ? plus(v, matrix(parameter("values"))[clipped(j - i)]) : v;
+        return kind == EncodingType.SHAW || kind == EncodingType.SHAW_FAR
+                ? plus(v, matrix(parameter("values"))[clipped(j - i)])
+                : v;
     }
 
     private static double[] interleaved(double[] x, int position, double base) {

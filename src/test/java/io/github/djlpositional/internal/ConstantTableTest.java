@@ -226,8 +226,7 @@ class ConstantTableTest {
     @EngineTest
     void keepsNoMoreThan64MegabytesOfCopies(Engine engine, NDManager manager) {
         int width = 1 << 18;
-        ConstantTable table = ConstantTable.ofPositions(
-                new Shape(width), 256, 256, (first, count, format, out) -> {});
+        ConstantTable table = ConstantTable.ofPositions(new Shape(width), 256, 256, (first, count, format, out) -> {});
         table.moveTo(manager, null);
         NDArray like = manager.create(0);
         for (int position = 0; position < 256; position++) {
@@ -236,7 +235,8 @@ class ConstantTableTest {
             }
         }
         // one row is 1 MB: MXNet copies 64 of them, PyTorch has views of all
-        assertThat(manager.getManagedArrays()).hasSize(1 + (engine.getEngineName().equals("MXNet") ? 64 : 256) + 1);
+        assertThat(manager.getManagedArrays())
+                .hasSize(1 + (engine.getEngineName().equals("MXNet") ? 64 : 256) + 1);
     }
 
     @EngineTest
@@ -265,7 +265,8 @@ class ConstantTableTest {
 
     @EngineTest
     void staysAsItIsWhenALongerOneDoesNotFit(NDManager manager) {
-        ConstantTable table = ConstantTable.ofPositions(new Shape(1 << 20), 1, 1 << 29, (first, count, format, out) -> {});
+        ConstantTable table =
+                ConstantTable.ofPositions(new Shape(1 << 20), 1, 1 << 29, (first, count, format, out) -> {});
         NDArray like = manager.create(0);
         NDArray before = whole(table, like, DataType.FLOAT32);
         assertThatIllegalArgumentException()

@@ -30,7 +30,8 @@ class MachineMemoryTest {
     private static void refused(NDManager manager, Block block, Shape input) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> block.initialize(manager, DataType.FLOAT32, input))
-                .withMessageContaining("(20000, 1024) in float32 needs 81920000 bytes of memory: expected at most the 1000 ");
+                .withMessageContaining(
+                        "(20000, 1024) in float32 needs 81920000 bytes of memory: expected at most the 1000 ");
     }
 
     private static void requireStays(NDManager manager, Block block, Block another, Shape input) {
