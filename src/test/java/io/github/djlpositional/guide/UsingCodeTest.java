@@ -15,7 +15,6 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
 import ai.djl.nn.BlockFactory;
-import ai.djl.nn.Blocks;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
@@ -168,29 +167,6 @@ class UsingCodeTest {
         assertThat(Forward.infer(manager, encoder, manager.ones(new Shape(2, 7), DataType.INT32))
                         .getShape())
                 .isEqualTo(new Shape(2, 7, 64));
-    }
-
-    @EngineTest
-    void relativePositions(NDManager manager) {
-        // tag::relative[]
-        InputEmbeddingBlock input = InputEmbeddingBlock.builder()
-                .setVocabularySize(1000)
-                .setEmbeddingSize(64)
-                .optPositionalEncoding(Blocks.identityBlock()) // without it sinusoids are added as well
-                .build();
-        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(64)
-                .setHeadCount(4)
-                .optRelativeEncoding(
-                        RotaryEmbeddingBlock.builder().setHeadSize(16).build())
-                .build();
-        // end::relative[]
-        Block both = new SequentialBlock().add(input).add(attention);
-        both.initialize(manager, DataType.FLOAT32, new Shape(1, 5));
-        NDArray same = manager.ones(new Shape(1, 5), DataType.INT32);
-        // of equal tokens a relative encoding alone makes nothing differ
-        NDArray y = Forward.infer(manager, both, same);
-        assertThat(y.get("0, 4").toFloatArray()).containsExactly(y.get("0, 0").toFloatArray(), within(1e-5f));
     }
 
     @EngineTest
