@@ -26,8 +26,6 @@ import org.junit.jupiter.api.TestFactory;
  */
 class DocumentationTest {
 
-    private static final Path SOURCES = Path.of("src/main/java");
-
     /** The classes that blocks of Java come from. */
     private static final List<Path> CODE = List.of(
             Path.of("src/test/java/io/github/djlpositional/guide"),

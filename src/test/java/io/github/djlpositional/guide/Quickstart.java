@@ -18,7 +18,7 @@ public final class Quickstart {
                     PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
             positions.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 4));
 
-            NDArray embeddings = manager.ones(new Shape(1, 3, 4)); // (B, T, D), such as token embeddings
+            NDArray embeddings = manager.zeros(new Shape(1, 3, 4)); // (B, T, D), usually of tokens
             NDArray sum = positions
                     .forward(new ParameterStore(manager, false), new NDList(embeddings), false)
                     .singletonOrThrow();

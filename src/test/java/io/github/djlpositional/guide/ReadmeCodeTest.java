@@ -39,13 +39,13 @@ class ReadmeCodeTest {
         String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertThat(process.waitFor(5, TimeUnit.MINUTES)).isTrue();
         assertThat(process.exitValue()).isZero();
-        // 1 + sin and 1 + cos of the position and of a hundredth of it, each rounded to float
+        // sine and cosine of the position and of a hundredth of it, from Python's math, rounded to float
         assertThat(printed.lines())
                 .containsExactly(
                         "(1, 3, 4)",
-                        "[1.0, 2.0, 1.0, 2.0]",
-                        "[1.841471, 1.5403023, 1.0099999, 1.99995]",
-                        "[1.9092975, 0.58385317, 1.0199987, 1.9998]");
+                        "[0.0, 1.0, 0.0, 1.0]",
+                        "[0.84147096, 0.5403023, 0.009999833, 0.99995]",
+                        "[0.9092974, -0.41614684, 0.019998666, 0.9998]");
         assertThat(Files.readString(Path.of("README.md")))
                 .contains("```text\n" + String.join("\n", printed.lines().toList()) + "\n```\n");
     }

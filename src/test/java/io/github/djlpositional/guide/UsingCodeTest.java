@@ -337,9 +337,9 @@ class UsingCodeTest {
         // tag::porting[]
         LearnedPositionalEncodingBlock learned = LearnedPositionalEncodingBlock.builder()
                 .setEmbeddingSize(64)
-                .optInitialEncodings(weights) // such as GPT-2's wpe.weight, (1024, 768); here (600, 64)
+                .optInitialEncodings(weights) // for example GPT-2's wpe.weight, (1024, 768); here (600, 64)
                 .build();
-        // as of Llama 3.1: other frequencies, and the halves of a pair apart
+        // Llama 3.1 in the format of Hugging Face
         RotaryEmbeddingBlock rotary = RotaryEmbeddingBlock.builder()
                 .setHeadSize(128)
                 .optBase(500_000)
