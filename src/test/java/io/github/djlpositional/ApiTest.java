@@ -133,7 +133,7 @@ class ApiTest {
             members.add(constructor.toGenericString().replace("public ", ""));
         }
         for (Method method : type.getMethods()) {
-            if (isOfTheLibrary(method.getDeclaringClass()) && !method.isBridge() && !isInherited(type, method)) {
+            if (isOfTheLibrary(method.getDeclaringClass()) && !isNarrowed(type, method) && !isInherited(type, method)) {
                 members.add(text(method.toGenericString(), method.getDeclaringClass(), method.getName())
                         + deprecation(method));
             }
@@ -143,6 +143,18 @@ class ApiTest {
 
     private static String deprecation(Executable method) {
         return method.isAnnotationPresent(Deprecated.class) ? " @Deprecated" : "";
+    }
+
+    /**
+     * Whether the compiler added the method, because one with the same parameters returns a narrower type. It also adds
+     * methods to a public class for those of a superclass that is not public; these are part of the API.
+     */
+    private static boolean isNarrowed(Class<?> type, Method method) {
+        return method.isBridge()
+                && Arrays.stream(type.getMethods())
+                        .anyMatch(each -> !each.isBridge()
+                                && each.getName().equals(method.getName())
+                                && Arrays.equals(each.getParameterTypes(), method.getParameterTypes()));
     }
 
     /** The same whichever class of the library declares it. */

@@ -151,7 +151,7 @@ class DocumentationTest {
                 "docs/compatibility.md")) {
             found.addAll(versions(LIBRARY_VERSION, Path.of(file)));
         }
-        assertThat(found).hasSize(9).containsOnly(found.get(0));
+        assertThat(found).hasSize(10).containsOnly(found.get(0));
         String version = found.get(0);
         assertThat(Files.readString(Path.of("CHANGELOG.md")))
                 .contains(
