@@ -105,13 +105,13 @@ class ConventionsTest {
             new Line(
                     "tensor2tensor",
                     "tensor2tensor(8, 1, 10_000)",
-                    "tensor2tensor's `get_timing_signal_1d`",
+                    "tensor2tensor's `get_timing_signal_1d`, Whisper's encoder",
                     SinusoidalEncoding.tensor2tensor(8, 1, 10_000)),
             new Line("fairseq", "fairseq(8)", "fairseq and models converted from it", SinusoidalEncoding.fairseq(8)),
             new Line(
                     "rounded up",
                     "roundedUp(8)",
-                    "Géron's Keras layer, multidim-positional-encoding (odd sizes differ)",
+                    "Géron's *Hands-On Machine Learning*, second edition; multidim-positional-encoding (odd sizes differ)",
                     SinusoidalEncoding.roundedUp(8)),
             new Line(
                     "bert4keras",
@@ -123,12 +123,17 @@ class ConventionsTest {
                     "xTransformers(8)",
                     "x-transformers' `ScaledSinusoidalEmbedding`, before its learned scale",
                     SinusoidalEncoding.xTransformers(8)),
-            new Line("DDPM", "diffusion(8)", "DDPM, diffusers' default", SinusoidalEncoding.diffusion(8)),
+            new Line("DDPM", "diffusion(8)", "DDPM", SinusoidalEncoding.diffusion(8)),
             new Line(
                     "improved diffusion",
                     "diffusion(8, 0, 1, true)",
-                    "improved-diffusion, Stable Diffusion",
+                    "improved-diffusion, Stable Diffusion, diffusers' U-Nets by default",
                     SinusoidalEncoding.diffusion(8, 0, 1, true)),
+            new Line(
+                    "diffusers' DiT",
+                    "diffusion(8, 1, 1, true)",
+                    "DiT in diffusers",
+                    SinusoidalEncoding.diffusion(8, 1, 1, true)),
             new Line(
                     "cosine first",
                     "builder().setEmbeddingSize(8).optCosineFirst(true).build()",
