@@ -48,7 +48,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
 
     private static final int TABLES = 8;
 
-    private record Settings(
+    record Settings(
             GridEncoding encoding,
             Boolean channelsFirst,
             Boolean addToInput,
@@ -121,40 +121,32 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         if (grid.size() == 0) {
             return x.getManager().create(new Shape(1).addAll(grid), x.getDataType(), x.getDevice());
         }
-        ConstantTable table = table(grid);
+        lock.readLock().lock();
         try {
-            NDArray cells = table.table(0, x, x.getDataType());
-            if (settings.addToInput) {
-                return x.add(cells);
-            }
-            try (NDArray batched = cells.expandDims(0)) {
-                NDArray copy = batched.duplicate();
-                copy.attach(x.getManager());
-                return copy;
+            ConstantTable table = find(grid);
+            if (table != null) {
+                return encoded(x, table);
             }
         } finally {
             lock.readLock().unlock();
         }
-    }
-
-    /** The table of a grid, which is not removed until the caller releases the lock for reading. */
-    private ConstantTable table(Shape grid) {
-        lock.readLock().lock();
-        ConstantTable found = find(grid);
-        if (found != null) {
-            return found;
-        }
-        lock.readLock().unlock();
         lock.writeLock().lock();
         try {
-            ConstantTable table = find(grid);
-            if (table == null) {
-                table = newTable(grid);
-            }
-            lock.readLock().lock();
-            return table;
+            return encoded(x, findOrAdd(grid));
         } finally {
             lock.writeLock().unlock();
+        }
+    }
+
+    private NDArray encoded(NDArray x, ConstantTable table) {
+        NDArray cells = table.table(0, x, x.getDataType());
+        if (settings.addToInput) {
+            return x.add(cells);
+        }
+        try (NDArray batched = cells.expandDims(0)) {
+            NDArray copy = batched.duplicate();
+            copy.attach(x.getManager());
+            return copy;
         }
     }
 
@@ -164,7 +156,12 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         }
     }
 
-    private ConstantTable newTable(Shape grid) {
+    /** Needs the lock for writing. */
+    private ConstantTable findOrAdd(Shape grid) {
+        ConstantTable found = find(grid);
+        if (found != null) {
+            return found;
+        }
         int[] sizes = Arrays.stream(grid.getShape())
                 .skip(settings.channelsFirst ? 1 : 0)
                 .limit(settings.encoding.getAxes())
@@ -254,8 +251,12 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         requireShapes(inputShapes);
         Shape grid = requireGrid(inputShapes[0]);
         if (Arrays.stream(grid.getShape()).allMatch(size -> size > 0)) {
-            table(grid);
-            lock.readLock().unlock();
+            lock.writeLock().lock();
+            try {
+                findOrAdd(grid);
+            } finally {
+                lock.writeLock().unlock();
+            }
         }
         super.initialize(manager, dataType, inputShapes);
     }

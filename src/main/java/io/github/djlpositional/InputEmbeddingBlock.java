@@ -91,7 +91,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             NONE,
             None::fromArguments);
 
-    private record Settings(
+    record Settings(
             int vocabularySize,
             int embeddingSize,
             Boolean scaleEmbedding,
@@ -121,7 +121,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     }
 
     /** The arguments of an identity block: it has none. */
-    private record None() {
+    record None() {
         static Block fromArguments(Map<?, ?> arguments) {
             Records.read(None.class, arguments);
             return Blocks.identityBlock();

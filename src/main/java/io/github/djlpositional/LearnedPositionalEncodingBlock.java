@@ -45,7 +45,7 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
     /** BERT's standard deviation, its {@code initializer_range}; GPT-2's code has 0.01 for positions. */
     private static final float STANDARD_DEVIATION = 0.02f;
 
-    private record Settings(
+    record Settings(
             int embeddingSize,
             Integer maxSequenceLength,
             Boolean addToInput,

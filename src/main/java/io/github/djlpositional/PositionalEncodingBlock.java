@@ -79,7 +79,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
      */
     public static final String START_POSITION = Positions.START;
 
-    private record Settings(
+    record Settings(
             int embeddingSize,
             SinusoidalEncoding encoding,
             @Compared(Compared.Rule.NOT) Integer maxSequenceLength,

@@ -169,7 +169,7 @@ class BadInputTest {
         PositionalEncodingBlock block = PositionalEncodingBlock.builder()
                 .setEmbeddingSize(4)
                 .optMaxSequenceLength(10)
-                .optAutoExtend(true)
+                .optAutoExtend(1 << 20)
                 .build();
         NDArray x = manager.zeros(new Shape(1, 1, 4));
         refused(manager, block, x, manager.create(new long[] {-1})).withMessageContaining("position -1");
@@ -577,7 +577,7 @@ class BadInputTest {
     void whatToDoFitsABlockThatExtendsItself(NDManager manager) {
         PositionalEncodingBlock block = PositionalEncodingBlock.builder()
                 .setEmbeddingSize(4)
-                .optAutoExtend(true)
+                .optAutoExtend(1 << 20)
                 .build();
         NDArray x = manager.zeros(new Shape(1, 3, 4));
         assertThatIllegalArgumentException()

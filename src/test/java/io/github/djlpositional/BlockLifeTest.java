@@ -566,7 +566,7 @@ class BlockLifeTest {
             PositionalEncodingBlock growing = PositionalEncodingBlock.builder()
                     .setEmbeddingSize(8)
                     .optMaxSequenceLength(1)
-                    .optAutoExtend(true)
+                    .optAutoExtend(1 << 20)
                     .build();
             growing.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8));
             for (int length = 1; length < 200; length++) {

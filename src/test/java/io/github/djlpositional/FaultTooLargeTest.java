@@ -106,7 +106,7 @@ class FaultTooLargeTest {
         PositionalEncodingBlock block = PositionalEncodingBlock.builder()
                 .setEmbeddingSize(512)
                 .optMaxSequenceLength(10)
-                .optAutoExtend(true)
+                .optAutoExtend(1 << 20)
                 .build();
         NDArray x = manager.zeros(new Shape(1, 1, 512));
         block.initialize(manager, DataType.FLOAT32, x.getShape());
@@ -133,7 +133,7 @@ class FaultTooLargeTest {
         RotaryEmbeddingBlock block = RotaryEmbeddingBlock.builder()
                 .setHeadSize(512)
                 .optMaxSequenceLength(10)
-                .optAutoExtend(true)
+                .optAutoExtend(1 << 20)
                 .build();
         NDArray x = manager.ones(new Shape(1, 1, 1, 512));
         block.initialize(manager, DataType.FLOAT32, x.getShape());

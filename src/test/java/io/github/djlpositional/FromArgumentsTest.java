@@ -253,9 +253,11 @@ class FromArgumentsTest {
             super(list -> list, "mine");
         }
 
+        private record Settings(int own) {}
+
         @Override
-        public Map<String, Object> getArguments() {
-            return Map.of("own", 1);
+        public Record getSettings() {
+            return new Settings(1);
         }
     }
 

@@ -352,7 +352,7 @@ class PositionalEncodingBlockTest {
         PositionalEncodingBlock block = PositionalEncodingBlock.builder()
                 .setEmbeddingSize(8)
                 .optMaxSequenceLength(10)
-                .optAutoExtend(true)
+                .optAutoExtend(1 << 20)
                 .build();
         block.initialize(manager, DataType.FLOAT32, new Shape(1, 10, 8));
         SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(8);
@@ -381,7 +381,7 @@ class PositionalEncodingBlockTest {
         PositionalEncodingBlock block = PositionalEncodingBlock.builder()
                 .setEmbeddingSize(8192)
                 .optMaxSequenceLength(2)
-                .optAutoExtend(true)
+                .optAutoExtend(1 << 20)
                 .build();
         block.initialize(manager, DataType.FLOAT64, new Shape(1, 2, 8192));
         int arrays = manager.getManagedArrays().size();
@@ -399,7 +399,7 @@ class PositionalEncodingBlockTest {
         PositionalEncodingBlock block = PositionalEncodingBlock.builder()
                 .setEmbeddingSize(8)
                 .optMaxSequenceLength(4)
-                .optAutoExtend(true)
+                .optAutoExtend(1 << 20)
                 .build();
         block.initialize(manager, DataType.FLOAT32, new Shape(1, 4, 8));
         SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(8);
@@ -597,7 +597,7 @@ class PositionalEncodingBlockTest {
                 PositionalEncodingBlock block = PositionalEncodingBlock.builder()
                         .setEmbeddingSize(4)
                         .optMaxSequenceLength(2)
-                        .optAutoExtend(true)
+                        .optAutoExtend(1 << 20)
                         .build();
                 NDArray positions = manager.arange(0, count, 1).toType(type, false);
                 assertThat(block.encode(positions).toFloatArray())

@@ -113,7 +113,7 @@ class RangeChecksTest {
         PositionalEncodingBlock block = PositionalEncodingBlock.builder()
                 .setEmbeddingSize(4)
                 .optMaxSequenceLength(10)
-                .optAutoExtend(true)
+                .optAutoExtend(1 << 20)
                 .optRangeChecks(false)
                 .build();
         block.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 4));

@@ -57,7 +57,7 @@ final class SoakSharing implements SoakActivity {
         PositionalEncodingBlock block = PositionalEncodingBlock.builder()
                 .setEmbeddingSize(SIZE)
                 .optMaxSequenceLength(1)
-                .optAutoExtend(true)
+                .optAutoExtend(1 << 20)
                 .build();
         block.initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 1, SIZE));
         return block;

@@ -41,7 +41,7 @@ public enum TestBlocks {
                     .optAddToInput(false)
                     .optSequenceAxis(0)
                     .optLearnedScale(0.25f)
-                    .optAutoExtend(true)
+                    .optAutoExtend(1 << 20)
                     .optRangeChecks(true)
                     .optDropoutRate(0.1f)
                     .build()),
@@ -105,7 +105,7 @@ public enum TestBlocks {
                     .optLayout(PairLayout.CONCATENATED)
                     .optScaling(RotaryScaling.longRope(new double[] {1, 1.1}, new double[] {2, 4}, 4, 16))
                     .optMaxSequenceLength(12)
-                    .optAutoExtend(true)
+                    .optAutoExtend(1 << 20)
                     .build()),
     ALIBI(
             new Shape(2, 3, 4),

@@ -48,7 +48,7 @@ import java.util.Objects;
  */
 public final class AlibiBiasBlock extends RelativeBiasBlock {
 
-    private record Settings(int headCount, Boolean causal) {
+    record Settings(int headCount, Boolean causal) {
         Settings {
             causal = Objects.requireNonNullElse(causal, false);
         }

@@ -51,7 +51,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
 
     private static final float STANDARD_DEVIATION = 0.02f;
 
-    private record Settings(int headCount, Boolean bidirectional, Integer buckets, Integer maxDistance) {
+    record Settings(int headCount, Boolean bidirectional, Integer buckets, Integer maxDistance) {
         Settings {
             bidirectional = Objects.requireNonNullElse(bidirectional, true);
             buckets = Objects.requireNonNullElse(buckets, 32);

@@ -65,7 +65,7 @@ import java.util.Objects;
  */
 public final class RotaryEmbeddingBlock extends ConfiguredBlock implements RelativeEncoding {
 
-    private record Settings(
+    record Settings(
             int headSize,
             Integer rotarySize,
             Double base,

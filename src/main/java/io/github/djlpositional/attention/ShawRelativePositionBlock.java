@@ -52,7 +52,7 @@ import java.util.Objects;
  */
 public final class ShawRelativePositionBlock extends ScoreTermBlock {
 
-    private record Settings(int headSize, Integer maxDistance, Boolean values) {
+    record Settings(int headSize, Integer maxDistance, Boolean values) {
         Settings {
             maxDistance = Objects.requireNonNullElse(maxDistance, 16);
             values = Objects.requireNonNullElse(values, true);

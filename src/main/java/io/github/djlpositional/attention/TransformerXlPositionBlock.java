@@ -59,7 +59,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     /** As in the published code. */
     private static final float STANDARD_DEVIATION = 0.02f;
 
-    private record Settings(int embeddingSize, int headCount, SinusoidalEncoding encoding) {
+    record Settings(int embeddingSize, int headCount, SinusoidalEncoding encoding) {
         Settings {
             Check.positive("embeddingSize", embeddingSize);
             Check.positive("headCount", headCount);

@@ -209,28 +209,28 @@ public final class ModelFile {
 
     /** A map, a list, a string, a boolean, null, or a number as the BigDecimal of its text. */
     private static Object value(JsonReader reader, int depth) throws IOException, MalformedModelException {
-        switch (reader.peek()) {
-            case BEGIN_OBJECT:
-                return object(reader, depth);
-            case BEGIN_ARRAY:
-                requireDepth(depth);
-                List<Object> elements = new ArrayList<>();
-                reader.beginArray();
-                while (reader.hasNext()) {
-                    elements.add(value(reader, depth + 1));
-                }
-                reader.endArray();
-                return elements;
-            case NUMBER:
-                return new BigDecimal(reader.nextString());
-            case BOOLEAN:
-                return reader.nextBoolean();
-            case NULL:
+        return switch (reader.peek()) {
+            case BEGIN_OBJECT -> object(reader, depth);
+            case BEGIN_ARRAY -> list(reader, depth);
+            case NUMBER -> new BigDecimal(reader.nextString());
+            case BOOLEAN -> reader.nextBoolean();
+            case NULL -> {
                 reader.nextNull();
-                return null;
-            default:
-                return reader.nextString();
+                yield null;
+            }
+            default -> reader.nextString();
+        };
+    }
+
+    private static List<Object> list(JsonReader reader, int depth) throws IOException, MalformedModelException {
+        requireDepth(depth);
+        List<Object> elements = new ArrayList<>();
+        reader.beginArray();
+        while (reader.hasNext()) {
+            elements.add(value(reader, depth + 1));
         }
+        reader.endArray();
+        return elements;
     }
 
     private static void requireDepth(int depth) throws MalformedModelException {

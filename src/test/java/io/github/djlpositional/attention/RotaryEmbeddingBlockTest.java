@@ -206,7 +206,7 @@ class RotaryEmbeddingBlockTest {
     @EngineTest
     void extendsItselfWhereAsked(NDManager manager) {
         RotaryEmbeddingBlock block =
-                builder().optMaxSequenceLength(4).optAutoExtend(true).build();
+                builder().optMaxSequenceLength(4).optAutoExtend(1 << 20).build();
         NDArray x = numbers(manager, 5, DataType.FLOAT32, 1, 1, 3, 16);
         assertThat(Forward.inferFrom(manager, 500, block, x).toFloatArray())
                 .isEqualTo(Forward.inferFrom(manager, 500, builder().build(), x).toFloatArray());
