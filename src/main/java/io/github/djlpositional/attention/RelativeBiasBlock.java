@@ -23,7 +23,7 @@ abstract class RelativeBiasBlock extends ScoreTermBlock {
      * Returns the biases of all relative positions of a call, as {@link RelativeShift} orders them. For one query the term is a
      * view of this array, so it must not be a view of a table.
      *
-     * @return (W, N), in the data type and on the manager of the queries; closed by temporaries
+     * @return (1, W, N), in the data type of the queries, on any manager; closed by temporaries
      */
     abstract NDArray biases(Temporaries temporaries, AttentionCall call, NDArray queries);
 
@@ -55,8 +55,9 @@ abstract class RelativeBiasBlock extends ScoreTermBlock {
     public final NDArray scoreTerm(AttentionCall call, NDArray queries) {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray biases = biases(temporaries, call, queries);
-            long columns = biases.getShape().get(0);
-            NDArray byHead = temporaries.add(biases.transpose(1, 0));
+            long columns = biases.getShape().get(1);
+            NDArray byHead = temporaries.add(biases.transpose(0, 2, 1));
+            byHead.attach(queries.getManager());
             NDArray row = temporaries.add(byHead.reshape(1, headCount, 1, columns));
             NDArray rows = temporaries.add(row.broadcast(new Shape(1, headCount, call.queryLength(), columns)));
             return RelativeShift.toKeys(rows, call.keyLength());

@@ -123,14 +123,12 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
     /**
      * Returns the rows of all relative positions of a call, as {@link RelativeShift} orders them.
      *
-     * @return (W, …), a view of the table that temporaries closes, on the manager and the device of the queries
+     * @return (1, W, …), a view of the table, on the device of the queries and the manager of the table; not the caller's to
+     *     close
      */
     static NDArray rows(
             Temporaries temporaries, ConstantTable table, AttentionCall call, NDArray queries, DataType type) {
-        NDArray batch = table.rows(temporaries, RelativeShift.least(call), RelativeShift.columns(call), queries, type);
-        NDArray rows = temporaries.add(batch.squeeze(0));
-        rows.attach(queries.getManager());
-        return rows;
+        return table.rows(temporaries, RelativeShift.least(call), RelativeShift.columns(call), queries, type);
     }
 
     /** Returns the value of a parameter on the device of an input, whose data type it must have. */

@@ -249,7 +249,9 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     private NDArray projected(AttentionCall call, NDArray queries) {
         NDArray weight = value(projection, call, queries);
         try (Temporaries temporaries = new Temporaries()) {
-            NDArray rows = rows(temporaries, sinusoids, call, queries, queries.getDataType());
+            NDArray batch = rows(temporaries, sinusoids, call, queries, queries.getDataType());
+            NDArray rows = temporaries.add(batch.squeeze(0));
+            rows.attach(queries.getManager());
             NDArray projected = temporaries.add(rows.matMul(temporaries.add(weight.transpose(1, 0))));
             NDArray heads = temporaries.add(
                     projected.reshape(1, projected.getShape().get(0), settings.headCount, settings.headSize()));
