@@ -52,7 +52,7 @@ class BadInputTest {
                 .isThrownBy(() ->
                         PositionalEncodingBlock.builder().setEmbeddingSize(size).build())
                 .withMessage(
-                        "embedding size %s is not positive: allowed is 1 or more; set it with"
+                        "embedding size %s is not positive: expected 1 or more; set it with"
                                 + " setEmbeddingSize(int)",
                         size);
         assertThatIllegalArgumentException()
@@ -61,7 +61,7 @@ class BadInputTest {
                         .optMaxSequenceLength(size)
                         .build())
                 .withMessage(
-                        "maximum sequence length %s is not positive: allowed is 1 or more; set it with"
+                        "maximum sequence length %s is not positive: expected 1 or more; set it with"
                                 + " optMaxSequenceLength(int)",
                         size);
         assertThatIllegalArgumentException()
@@ -149,7 +149,7 @@ class BadInputTest {
                     .build();
             refused(manager, block, manager.zeros(new Shape(2, 3, 4)))
                     .withMessageContaining("has no sequence axis " + axis)
-                    .withMessageContaining("allowed is 0 to 1, or -2 to -3");
+                    .withMessageContaining("expected 0 to 1, or -2 to -3");
         }
     }
 
@@ -161,7 +161,7 @@ class BadInputTest {
                 .build();
         block.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 4));
         refused(manager, block, manager.zeros(new Shape(1, 3, 4), DataType.FLOAT64))
-                .withMessageContaining("data type float64: allowed is float32, that of the learned scale;");
+                .withMessageContaining("data type float64: expected float32, that of the learned scale;");
     }
 
     @EngineTest
@@ -263,7 +263,7 @@ class BadInputTest {
         for (Object start : new Object[] {1.5, "3", new int[0]}) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> Forward.inferFrom(manager, start, positions(), x))
-                    .withMessageContaining("allowed is an Integer or a Long");
+                    .withMessageContaining("expected an Integer or a Long");
         }
     }
 
@@ -296,10 +296,10 @@ class BadInputTest {
         }) {
             refused(manager, positions(), x, manager.zeros(shape, DataType.INT64))
                     .withMessageContaining("positions of shape " + shape)
-                    .withMessageContaining("allowed is (3) or (2, 3)");
+                    .withMessageContaining("expected (3) or (2, 3)");
         }
         refused(manager, positions(), manager.zeros(new Shape(3, 4)), manager.zeros(new Shape(3, 3), DataType.INT64))
-                .withMessageContaining("allowed is (3);");
+                .withMessageContaining("expected (3);");
     }
 
     @EngineTest
@@ -325,7 +325,7 @@ class BadInputTest {
         refused(manager, positions(), manager.create(1f)).withMessageContaining("rank 0");
         refused(manager, positions(), manager.zeros(new Shape(2, 3, 6)))
                 .withMessageContaining("width 6")
-                .withMessageContaining("allowed is 4")
+                .withMessageContaining("expected 4")
                 .withMessageContaining("setEmbeddingSize(6)");
         refused(manager, positions()).withMessageContaining("0 inputs");
         NDArray x = manager.zeros(new Shape(1, 3, 4));
@@ -338,7 +338,7 @@ class BadInputTest {
             NDArray x = manager.zeros(new Shape(1, 3, 4), DataType.INT64).toType(type, false);
             refused(manager, positions(), x)
                     .withMessageContaining("data type " + type)
-                    .withMessageContaining("allowed are float16, float32 and float64");
+                    .withMessageContaining("expected float16, float32 and float64");
         }
     }
 
@@ -440,7 +440,7 @@ class BadInputTest {
         refused(manager, block, manager.zeros(new Shape(1, 11, 4))).withMessageContaining("sequence length 11");
         refused(manager, block, manager.zeros(new Shape(1, 3, 5))).withMessageContaining("width 5");
         refused(manager, block, manager.zeros(new Shape(1, 3, 4), DataType.FLOAT64))
-                .withMessageContaining("allowed is float32, that of the learned table;");
+                .withMessageContaining("expected float32, that of the learned table;");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Forward.inferFrom(manager, -1, block, x))
                 .withMessageContaining("startPosition -1");
@@ -461,7 +461,7 @@ class BadInputTest {
         }) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> builder.optInitialEncodings(start))
-                    .withMessageContaining("allowed is (n, D) or (1, n, D) of float16, float32 or float64");
+                    .withMessageContaining("expected (n, D) or (1, n, D) of float16, float32 or float64");
         }
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> LearnedPositionalEncodingBlock.builder()
@@ -510,7 +510,7 @@ class BadInputTest {
                     .withMessageContaining("toType(DataType.INT64, false)");
         }
         for (Shape shape : new Shape[] {new Shape(3), new Shape(), new Shape(1, 3, 1)}) {
-            refused(manager, block, manager.zeros(shape, DataType.INT64)).withMessageContaining("allowed is (B, T)");
+            refused(manager, block, manager.zeros(shape, DataType.INT64)).withMessageContaining("expected (B, T)");
         }
         refused(manager, block).withMessageContaining("0 inputs");
     }
@@ -523,7 +523,7 @@ class BadInputTest {
                 .setEmbeddingSize(4)
                 .optTokenEmbedding(LambdaBlock.singleton(x -> x.getManager().ones(new Shape(2, 3, 5))))
                 .build();
-        refused(manager, narrow, ids).withMessageContaining("turned ids (2, 3) into (2, 3, 5): allowed is (2, 3, 4)");
+        refused(manager, narrow, ids).withMessageContaining("turned ids (2, 3) into (2, 3, 5): expected (2, 3, 4)");
         InputEmbeddingBlock flat = InputEmbeddingBlock.builder()
                 .setVocabularySize(7)
                 .setEmbeddingSize(4)
@@ -569,7 +569,7 @@ class BadInputTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Forward.infer(manager, block, ids, manager.arange(3)))
                 .withMessage(
-                        "the positional encoding LambdaBlock answered with 2 arrays: allowed is one; give positions to an"
+                        "the positional encoding LambdaBlock answered with 2 arrays: expected one; give positions to an"
                                 + " encoding that takes them alone");
     }
 
@@ -601,7 +601,7 @@ class BadInputTest {
         assertThatIllegalStateException()
                 .isThrownBy(() -> block.saveParameters(new DataOutputStream(new ByteArrayOutputStream())))
                 .withMessageStartingWith("the block PositionalEncodingBlock(")
-                .withMessageEndingWith(" has no input shapes to save: allowed is one that was initialized or loaded;"
+                .withMessageEndingWith(" has no input shapes to save: expected one that was initialized or loaded;"
                         + " call initialize(manager, dataType, shapes) before it is saved");
     }
 }

@@ -93,7 +93,7 @@ class FaultTooLargeTest {
                 .build();
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> block.initialize(manager, DataType.FLOAT64, new Shape(1, 1, 500_000_000, 4)))
-                .withMessage("a table of shape (1, 500000000, 4) has rows of 16000000000 bytes: allowed are 2147483647;"
+                .withMessage("a table of shape (1, 500000000, 4) has rows of 16000000000 bytes: expected 2147483647;"
                         + " encode it in parts");
         assertThat(manager.getManagedArrays()).isEmpty();
         NDArray x = manager.zeros(new Shape(1, 2, 3, 4));
@@ -176,7 +176,7 @@ class FaultTooLargeTest {
                 .isThrownBy(() -> block.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 512)))
                 .withMessageStartingWith(
                         "the values of an array of shape (1050000, 512) in float32 are 2150400000 bytes:"
-                                + " allowed are 2147483647 where they are computed in Java;");
+                                + " expected 2147483647 where they are computed in Java;");
         assertThat(manager.getManagedArrays()).isEmpty();
         assertThat(block.isInitialized()).isFalse();
     }
@@ -190,7 +190,7 @@ class FaultTooLargeTest {
         try (NDArray positions = manager.ones(new Shape(1_050_000))) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> block.encode(positions))
-                    .withMessageContaining("are 2150400000 bytes: allowed are 2147483647")
+                    .withMessageContaining("are 2150400000 bytes: expected 2147483647")
                     .withMessageContaining("encode positions in parts, or give whole ones as integers");
         }
         assertThat(manager.getManagedArrays()).isEmpty();

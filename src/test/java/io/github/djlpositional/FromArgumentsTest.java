@@ -124,7 +124,7 @@ class FromArgumentsTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Reflected.fromArguments(kind.block().getClass(), arguments))
                 .satisfies(e -> messages.add(e.getMessage()));
-        String list = messages.get(0).replaceFirst(".*allowed are \\[(.*)].*", "$1");
+        String list = messages.get(0).replaceFirst(".*expected \\[(.*)].*", "$1");
         return Arrays.stream(list.split(", ", -1)).collect(Collectors.toSet());
     }
 
@@ -136,7 +136,7 @@ class FromArgumentsTest {
         String block = kind.block().getClass().getSimpleName();
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Reflected.fromArguments(kind.block().getClass(), arguments))
-                .withMessageStartingWith(block + " has no argument 'maxLenght': allowed are [")
+                .withMessageStartingWith(block + " has no argument 'maxLenght': expected [")
                 .withMessageEndingWith("]; correct it, or leave it out");
     }
 
@@ -152,7 +152,7 @@ class FromArgumentsTest {
                         .as("%s of %s", key, kind)
                         .isThrownBy(() -> Reflected.fromArguments(kind.block().getClass(), arguments))
                         .withMessageStartingWith("argument '" + key + "' of " + block + " is the ")
-                        .withMessageContaining(": allowed is ");
+                        .withMessageContaining(": expected ");
             }
         }
     }
@@ -162,7 +162,7 @@ class FromArgumentsTest {
     void aSettingWithoutADefaultMustBeThere(TestBlocks kind) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Reflected.fromArguments(kind.block().getClass(), Map.of()))
-                .withMessageContaining(" of " + kind.block().getClass().getSimpleName() + " is missing: allowed is ");
+                .withMessageContaining(" of " + kind.block().getClass().getSimpleName() + " is missing: expected ");
     }
 
     @Test
@@ -214,7 +214,7 @@ class FromArgumentsTest {
         many.put("factors", Collections.nCopies(17, 1.0));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Frequencies.fromArguments(many))
-                .withMessageContaining("allowed is a list of 16 or fewer");
+                .withMessageContaining("expected a list of 16 or fewer");
     }
 
     @Test
@@ -299,7 +299,7 @@ class FromArgumentsTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> RotaryScaling.fromArguments(Map.of("kind", "cubic")))
                 .withMessage(
-                        "argument 'kind' of RotaryScaling is the String cubic: allowed is none, linear, dynamicNtk,"
+                        "argument 'kind' of RotaryScaling is the String cubic: expected none, linear, dynamicNtk,"
                                 + " yarn, llama3 or longRope; correct it");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Frequencies.fromArguments(Map.of("kind", "random")))

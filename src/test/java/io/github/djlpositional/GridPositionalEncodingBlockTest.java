@@ -211,11 +211,11 @@ class GridPositionalEncodingBlockTest {
         for (NDArray x : new NDArray[] {manager.zeros(new Shape(5, 8)), manager.zeros(new Shape(8))}) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> Forward.infer(manager, block, x))
-                    .withMessageContaining("allowed is (…, H, W, C), rank 3 or more");
+                    .withMessageContaining("expected (…, H, W, C), rank 3 or more");
         }
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Forward.infer(manager, block, manager.zeros(new Shape(1, 8, 3, 5))))
-                .withMessageContaining("has 5 channels: allowed is (…, H, W, C) with 8")
+                .withMessageContaining("has 5 channels: expected (…, H, W, C) with 8")
                 .withMessageContaining("optChannelsFirst(boolean)");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Forward.infer(manager, block(VOLUME, true), manager.zeros(new Shape(1, 9, 2, 3, 4))))

@@ -77,7 +77,7 @@ class ArgumentsTest {
                 .isThrownBy(() -> given(value).getInt("key"))
                 .withMessageStartingWith(
                         "argument 'key' of Owner is the " + value.getClass().getSimpleName())
-                .withMessageEndingWith(": allowed is a whole number; correct it")
+                .withMessageEndingWith(": expected a whole number; correct it")
                 .satisfies(e -> assertThat(e.getMessage()).hasSizeLessThan(250));
     }
 
@@ -86,7 +86,7 @@ class ArgumentsTest {
         assertThat(given(1L << 40).getLong("key")).isEqualTo(1L << 40);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> given(1L << 40).getInt("key"))
-                .withMessage("argument 'key' of Owner is the Long 1099511627776: allowed is a whole number of 32 bits;"
+                .withMessage("argument 'key' of Owner is the Long 1099511627776: expected a whole number of 32 bits;"
                         + " correct it");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> given("9223372036854775808").getLong("key"));
@@ -124,7 +124,7 @@ class ArgumentsTest {
         assertThat(given("SECONDS").optChoice("key", TimeUnit.class)).hasValue(TimeUnit.SECONDS);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> given("seconds").optChoice("key", TimeUnit.class))
-                .withMessageContaining("the String seconds: allowed is one of [NANOSECONDS,");
+                .withMessageContaining("the String seconds: expected one of [NANOSECONDS,");
         assertThatIllegalArgumentException().isThrownBy(() -> given(3).optChoice("key", TimeUnit.class));
     }
 
@@ -155,7 +155,7 @@ class ArgumentsTest {
         assertThat(none.optDoubles("key")).isEmpty();
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> none.getInt("key"))
-                .withMessage("argument 'key' of Owner is missing: allowed is a whole number; correct it");
+                .withMessage("argument 'key' of Owner is missing: expected a whole number; correct it");
         assertThatIllegalArgumentException().isThrownBy(() -> none.getDouble("key"));
         assertThatIllegalArgumentException().isThrownBy(() -> none.getFlag("key"));
         assertThatIllegalArgumentException().isThrownBy(() -> none.getText("key"));
@@ -169,7 +169,7 @@ class ArgumentsTest {
         assertThat(given.optInt("headCount")).isEmpty();
         assertThatIllegalArgumentException()
                 .isThrownBy(given::requireNoOthers)
-                .withMessage("Owner has no argument 'headCont': allowed are [headCount]; correct it, or leave it out");
+                .withMessage("Owner has no argument 'headCont': expected [headCount]; correct it, or leave it out");
     }
 
     @Test
@@ -179,7 +179,7 @@ class ArgumentsTest {
                 .withMessageContaining("the key 1 for Owner is no text");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Arguments.of(Owner.class, Collections.singletonMap("key", null)))
-                .withMessage("argument 'key' of Owner is null: allowed is a value; leave the key out for none");
+                .withMessage("argument 'key' of Owner is null: expected a value; leave the key out for none");
     }
 
     @Test
@@ -208,10 +208,10 @@ class ArgumentsTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> given.getChoice("wrong", Size.class))
                 .withMessage(
-                        "argument 'wrong' of sizes is the String any: allowed is one of [SMALL, LARGE]; correct it");
+                        "argument 'wrong' of sizes is the String any: expected one of [SMALL, LARGE]; correct it");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> given.getChoice("none", Size.class))
-                .withMessage("argument 'none' of sizes is missing: allowed is one of [SMALL, LARGE]; correct it");
+                .withMessage("argument 'none' of sizes is missing: expected one of [SMALL, LARGE]; correct it");
     }
 
     @Test

@@ -44,21 +44,21 @@ class AttentionBadInputTest {
     void rotarySizes() {
         refused(
                 () -> RotaryEmbeddingBlock.builder().setHeadSize(7).build(),
-                "rotary size 7 of head size 7: allowed is an even number from 2 to the head size; set it with"
+                "rotary size 7 of head size 7: expected an even number from 2 to the head size; set it with"
                         + " optRotarySize(int), or give another head size");
         refused(
                 () -> RotaryEmbeddingBlock.builder()
                         .setHeadSize(8)
                         .optRotarySize(10)
                         .build(),
-                "rotary size 10 of head size 8: allowed is an even number from 2 to the head size; set it with"
+                "rotary size 10 of head size 8: expected an even number from 2 to the head size; set it with"
                         + " optRotarySize(int), or give another head size");
         refused(
                 () -> RotaryEmbeddingBlock.builder().build(),
-                "head size 0 is not positive: allowed is 1 or more; set it with setHeadSize(int)");
+                "head size 0 is not positive: expected 1 or more; set it with setHeadSize(int)");
         refused(
                 () -> RotaryEmbeddingBlock.builder().setHeadSize(8).optBase(0.5).build(),
-                "base 0.5 is outside its range: allowed is a finite number above 1; RoFormer's is 10000");
+                "base 0.5 is outside its range: expected a finite number above 1; RoFormer's is 10000");
         refused(
                 () -> RotaryEmbeddingBlock.builder()
                         .setHeadSize(8)
@@ -74,14 +74,14 @@ class AttentionBadInputTest {
                         .setEmbeddingSize(8)
                         .setHeadCount(3)
                         .build(),
-                "embedding size 8 is not divisible by head count 3: allowed are numbers of heads that divide it; give"
+                "embedding size 8 is not divisible by head count 3: expected numbers of heads that divide it; give"
                         + " another of either");
         refused(
                 () -> MultiHeadAttentionBlock.builder().setEmbeddingSize(8).build(),
-                "head count 0 is not positive: allowed is 1 or more; set it with setHeadCount(int)");
+                "head count 0 is not positive: expected 1 or more; set it with setHeadCount(int)");
         refused(
                 () -> attention().optScale(0).build(),
-                "scale 0.0 is outside its range: allowed is a positive finite number; give it with optScale(double)");
+                "scale 0.0 is outside its range: expected a positive finite number; give it with optScale(double)");
         refused(
                 () -> attention()
                         .optRelativeEncoding(
@@ -112,7 +112,7 @@ class AttentionBadInputTest {
                         .setHeadCount(2)
                         .optBuckets(31)
                         .build(),
-                "31 buckets for two directions: allowed is an even number from 4 to 4096; give another number, T5 has 32");
+                "31 buckets for two directions: expected an even number from 4 to 4096; give another number, T5 has 32");
     }
 
     @EngineTest
@@ -135,7 +135,7 @@ class AttentionBadInputTest {
                 "position -0.5 at index 1 of (3) is outside 0 to 10 (exclusive): count positions from 0");
         refused(
                 () -> Forward.infer(manager, block, x, manager.create(new int[] {0, 1})),
-                "positions of shape (2) do not fit input (1, 2, 3, 4): allowed is (3) or (1, 3); give one position for each"
+                "positions of shape (2) do not fit input (1, 2, 3, 4): expected (3) or (1, 3); give one position for each"
                         + " step of the sequence");
         MultiHeadAttentionBlock attention = initialized(manager, attention().optRelativeEncoding(block));
         refused(
@@ -150,30 +150,30 @@ class AttentionBadInputTest {
                 RotaryEmbeddingBlock.builder().setHeadSize(4).build();
         refused(
                 () -> Forward.infer(manager, rotary, manager.zeros(new Shape(2, 3, 4))),
-                "input of shape (2, 3, 4): allowed is (B, N, T, 4); split the embeddings into heads first, as"
+                "input of shape (2, 3, 4): expected (B, N, T, 4); split the embeddings into heads first, as"
                         + " MultiHeadAttentionBlock does");
         refused(
                 () -> Forward.infer(manager, rotary, manager.zeros(new Shape(1, 2, 3, 6))),
-                "input of shape (1, 2, 3, 6): allowed is (B, N, T, 4); split the embeddings into heads first, as"
+                "input of shape (1, 2, 3, 6): expected (B, N, T, 4); split the embeddings into heads first, as"
                         + " MultiHeadAttentionBlock does");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Forward.infer(
                         manager, rotary, manager.zeros(new Shape(1, 2, 3, 4)), manager.zeros(new Shape(1, 2, 5, 4))))
                 .withMessageStartingWith(
-                        "queries (1, 2, 3, 4) float32 on cpu() and keys (1, 2, 5, 4) float32 on cpu(): allowed is the"
+                        "queries (1, 2, 3, 4) float32 on cpu() and keys (1, 2, 5, 4) float32 on cpu(): expected the"
                                 + " same");
         AlibiBiasBlock alibi = AlibiBiasBlock.builder().setHeadCount(2).build();
         refused(
                 () -> Forward.infer(manager, alibi, manager.zeros(new Shape(3))),
-                "queries of shape (3): allowed is (…, T, D), rank 2 or more; give the array whose sequence is to be"
+                "queries of shape (3): expected (…, T, D), rank 2 or more; give the array whose sequence is to be"
                         + " attended");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Forward.infer(manager, alibi, manager.zeros(new Shape(2, 3), DataType.INT32)))
                 .withMessageStartingWith(
-                        "queries (2, 3) has data type int32: allowed are float16, float32 and float64");
+                        "queries (2, 3) has data type int32: expected float16, float32 and float64");
         refused(
                 () -> Forward.infer(manager, alibi, manager.create(new Shape(1, 0, 4))),
-                "0 queries and 0 keys: allowed is 1 or more of both; there are no scores without them");
+                "0 queries and 0 keys: expected 1 or more of both; there are no scores without them");
     }
 
     @EngineTest
@@ -182,45 +182,45 @@ class AttentionBadInputTest {
         NDArray x = manager.zeros(new Shape(2, 3, 8));
         refused(
                 () -> Forward.infer(manager, block, manager.zeros(new Shape(2, 3, 6))),
-                "input of shape (2, 3, 6): allowed is (B, T, 8); give embeddings of this size, or build the block with"
+                "input of shape (2, 3, 6): expected (B, T, 8); give embeddings of this size, or build the block with"
                         + " another setEmbeddingSize(int)");
         refused(
                 () -> Forward.infer(manager, block, manager.zeros(new Shape(3, 8))),
-                "input of shape (3, 8): allowed is (B, T, 8); give embeddings of this size, or build the block with another"
+                "input of shape (3, 8): expected (B, T, 8); give embeddings of this size, or build the block with another"
                         + " setEmbeddingSize(int)");
         refused(
                 () -> Forward.infer(manager, block, x, x, manager.zeros(new Shape(2, 3, 6))),
-                "values of shape (2, 3, 6): allowed is (B, F, 8); give embeddings of this size, or build the block with"
+                "values of shape (2, 3, 6): expected (B, F, 8); give embeddings of this size, or build the block with"
                         + " another setEmbeddingSize(int)");
         refused(
                 () -> Forward.infer(manager, block, x, x, x.toType(DataType.FLOAT64, false)),
-                "queries are float32 and values float64: allowed is one data type for all; convert them with toType");
+                "queries are float32 and values float64: expected one data type for all; convert them with toType");
         refused(
                 () -> Forward.infer(manager, block, x.toType(DataType.FLOAT64, false), x, x),
-                "queries are float32 and keys float64: allowed is one data type for all; convert them with toType");
+                "queries are float32 and keys float64: expected one data type for all; convert them with toType");
         refused(
                 () -> Forward.infer(manager, block, x.toType(DataType.INT32, false)),
-                "input (2, 3, 8) has data type int32: allowed are float16, float32 and float64; convert it with toType, or"
+                "input (2, 3, 8) has data type int32: expected float16, float32 and float64; convert it with toType, or"
                         + " set the model's data type");
         refused(
                 () -> Forward.infer(manager, block, x, x.toType(DataType.INT32, false), x),
-                "queries (2, 3, 8) has data type int32: allowed are float16, float32 and float64; convert it with toType, or"
+                "queries (2, 3, 8) has data type int32: expected float16, float32 and float64; convert it with toType, or"
                         + " set the model's data type");
         refused(
                 () -> Forward.infer(manager, block, x, x, manager.zeros(new Shape(2, 4, 8))),
-                "keys (2, 3, 8), queries (2, 3, 8) and values (2, 4, 8): allowed is one batch size for all and one length"
+                "keys (2, 3, 8), queries (2, 3, 8) and values (2, 4, 8): expected one batch size for all and one length"
                         + " for keys and values; give (B, F, D), (B, T, D) and (B, F, D)");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> block.forward(new ParameterStore(manager, false), new NDList(), false))
-                .withMessageStartingWith("0 inputs were given: allowed are [x], [x, mask], [keys, queries, values] or");
+                .withMessageStartingWith("0 inputs were given: expected [x], [x, mask], [keys, queries, values] or");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Forward.infer(manager, block, x.toType(DataType.FLOAT64, false)))
                 .withMessageStartingWith(
-                        "input (2, 3, 8) has data type float64: allowed is float32, that of the projections;");
+                        "input (2, 3, 8) has data type float64: expected float32, that of the projections;");
         NDArray noKeys = manager.create(new Shape(2, 0, 8));
         refused(
                 () -> Forward.infer(manager, block, noKeys, x, noKeys),
-                "keys of shape (2, 0, 8) are empty: allowed is a length of 1 or more; skip the call where there is nothing"
+                "keys of shape (2, 0, 8) are empty: expected a length of 1 or more; skip the call where there is nothing"
                         + " to attend to");
     }
 
@@ -239,7 +239,7 @@ class AttentionBadInputTest {
             refused(
                     () -> Forward.infer(manager, block, x, manager.ones(shape)),
                     "mask of shape " + shape + " does not fit 2 sequences of 3 queries and 3 keys, those of the cache"
-                            + " included: allowed are (2, 3) and (2, 3, 3) with 1 for what is seen, and (2, 2, 3, 3), any"
+                            + " included: expected (2, 3) and (2, 3, 3) with 1 for what is seen, and (2, 2, 3, 3), any"
                             + " size of which may be 1, for what is added to the scores; give one of these");
         }
         assertThatIllegalArgumentException()
@@ -261,7 +261,7 @@ class AttentionBadInputTest {
                     .isThrownBy(() -> block.forward(store, new NDList(one), false, cache.nextStep()))
                     .withMessageStartingWith(
                             "a step with batch size 1, float32 on cpu() does not fit the cache's 2, float32")
-                    .withMessageEndingWith("allowed is the same throughout a sequence; begin another one with clear()");
+                    .withMessageEndingWith("expected the same throughout a sequence; begin another one with clear()");
             assertThat(cache.getLength()).isEqualTo(3);
             // a mask has to cover the steps before
             NDArray step = manager.ones(new Shape(2, 1, 8));
@@ -287,11 +287,11 @@ class AttentionBadInputTest {
             between.add("startPosition", 3.7);
             refused(
                     () -> block.forward(store, new NDList(step), false, between),
-                    "startPosition is the Double 3.7: allowed is an Integer or a Long; give the number of the first"
+                    "startPosition is the Double 3.7: expected an Integer or a Long; give the number of the first"
                             + " position");
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> block.forward(store, new NDList(step), true, cache.nextStep()))
-                    .withMessage("a KeyValueCache was given in training: allowed is inference alone; train on whole"
+                    .withMessage("a KeyValueCache was given in training: expected inference alone; train on whole"
                             + " sequences");
             // none of this has harmed it
             NDArray y = block.forward(store, new NDList(step, manager.ones(new Shape(2, 4))), false, cache.nextStep())
@@ -305,7 +305,7 @@ class AttentionBadInputTest {
         none.add(KeyValueCache.KEY, "cache");
         refused(
                 () -> block.forward(store, new NDList(two), false, none),
-                "keyValueCache is a String: allowed is a KeyValueCache; pass the forward its nextStep()");
+                "keyValueCache is a String: expected a KeyValueCache; pass the forward its nextStep()");
     }
 
     @EngineTest
