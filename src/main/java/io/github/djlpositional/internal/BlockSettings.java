@@ -4,7 +4,6 @@ import ai.djl.MalformedModelException;
 import ai.djl.nn.Block;
 import io.github.djlpositional.arguments.Arguments;
 import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.math.ExactText;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -98,7 +97,7 @@ public final class BlockSettings {
         if (value == null) {
             return NONE;
         }
-        return value instanceof Double number ? ExactText.of(number) : value.toString();
+        return value.toString();
     }
 
     /** The settings as plain values; see {@link HasArguments#getArguments}. */
