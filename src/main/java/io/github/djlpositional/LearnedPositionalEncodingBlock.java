@@ -229,10 +229,7 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
                 Settings settings = options.build();
                 return new LearnedPositionalEncodingBlock(settings, initializer(settings));
             }
-            if (options.get("maxSequenceLength") == null) {
-                options.set("maxSequenceLength", initialEncodings.length);
-            }
-            Settings settings = options.build();
+            Settings settings = options.build(Map.of("maxSequenceLength", initialEncodings.length));
             Check.that(
                     settings.encoding == null,
                     "both %s and initial encodings were given: expected one of them; remove the other",

@@ -52,8 +52,7 @@ class BadInputTest {
                 .isThrownBy(() ->
                         PositionalEncodingBlock.builder().setEmbeddingSize(size).build())
                 .withMessage(
-                        "embedding size %s is not positive: expected 1 or more; set it with"
-                                + " setEmbeddingSize(int)",
+                        "embedding size %s is not positive: expected 1 or more; set it with" + " setEmbeddingSize(int)",
                         size);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> PositionalEncodingBlock.builder()

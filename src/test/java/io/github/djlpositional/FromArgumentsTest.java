@@ -298,9 +298,8 @@ class FromArgumentsTest {
         }
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> RotaryScaling.fromArguments(Map.of("kind", "cubic")))
-                .withMessage(
-                        "argument 'kind' of RotaryScaling is the String cubic: expected none, linear, dynamicNtk,"
-                                + " yarn, llama3 or longRope; correct it");
+                .withMessage("argument 'kind' of RotaryScaling is the String cubic: expected none, linear, dynamicNtk,"
+                        + " yarn, llama3 or longRope; correct it");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Frequencies.fromArguments(Map.of("kind", "random")))
                 .withMessageContaining("'kind' of Frequencies");

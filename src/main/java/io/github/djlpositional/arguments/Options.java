@@ -37,24 +37,27 @@ public final class Options<R extends Record> {
     }
 
     /**
-     * Returns an option as it was set.
-     *
-     * @param name the name of a component
-     * @return its value, or null if it was not set
-     */
-    public Object get(String name) {
-        return values.get(name);
-    }
-
-    /**
      * Creates the record.
      *
      * @return the record
      * @throws IllegalArgumentException if a required option was not set, or a value is not valid
      */
     public R build() {
+        return build(Map.of());
+    }
+
+    /**
+     * Creates the record, with other defaults than those of its constructor.
+     *
+     * @param defaults the values of options that were not set, by name
+     * @return the record
+     * @throws IllegalArgumentException if a required option was not set, or a value is not valid
+     */
+    public R build(Map<String, Object> defaults) {
         List<String> names = Records.names(type);
-        Object[] components = names.stream().map(values::get).toArray();
+        Object[] components = names.stream()
+                .map(name -> values.getOrDefault(name, defaults.get(name)))
+                .toArray();
         for (int i = 0; i < components.length; i++) {
             String name = names.get(i);
             Check.that(

@@ -169,8 +169,7 @@ class AttentionBadInputTest {
                         + " attended");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Forward.infer(manager, alibi, manager.zeros(new Shape(2, 3), DataType.INT32)))
-                .withMessageStartingWith(
-                        "queries (2, 3) has data type int32: expected float16, float32 and float64");
+                .withMessageStartingWith("queries (2, 3) has data type int32: expected float16, float32 and float64");
         refused(
                 () -> Forward.infer(manager, alibi, manager.create(new Shape(1, 0, 4))),
                 "0 queries and 0 keys: expected 1 or more of both; there are no scores without them");
