@@ -25,8 +25,8 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
 /**
- * What holds of every absolute encoding, whatever its size, convention, positions and data type, on each engine. None has a
- * tolerance where engines do not meet: an answer is one addition, which IEEE 754 defines to the last bit.
+ * Properties of absolute encodings of any size, convention, positions and data type, on each engine. Only the comparison of
+ * engines has a tolerance: an output is one addition, which IEEE 754 defines to the last bit.
  */
 class EncodingPropertiesTest {
 
@@ -43,7 +43,6 @@ class EncodingPropertiesTest {
             DataType type,
             long seed) {
 
-        /** Which case it is, for a failure. */
         @Override
         public String toString() {
             return encoding + ", maxLength " + maxLength + ", start " + start + ", x " + shape() + " " + type;
@@ -87,7 +86,7 @@ class EncodingPropertiesTest {
                     .optEncoding(encoding);
         }
 
-        /** A table of random numbers that is a function of the case alone. */
+        /** A block with a table of random numbers, the same for each call. */
         LearnedPositionalEncodingBlock learned(NDManager manager) {
             int size = encoding.getEmbeddingSize();
             float[] table = floats(new SplittableRandom(~seed), maxLength * size);
@@ -126,7 +125,7 @@ class EncodingPropertiesTest {
         return array.toType(DataType.FLOAT64, false).toDoubleArray();
     }
 
-    /** Those of the rows of one array, from a row on. */
+    /** Steps of a sequence. */
     private static NDArray rows(NDArray x, int from, int to) {
         return x.get(NDIndex.sliceAxis(x.getShape().dimension() - 2, from, to));
     }
@@ -145,7 +144,7 @@ class EncodingPropertiesTest {
 
     /** {@link SinusoidalEncoding#value} itself is compared with 50-digit arithmetic in {@code SinusoidalEncodingTest}. */
     @EngineTest
-    void aForwardAddsTheNearestNumbersToTheTrueOnes(NDManager engine) {
+    void addsTheNearestNumbersToTheExactOnes(NDManager engine) {
         holds(150, engine, (manager, random) -> {
             Case tested = Case.of(random, TYPES);
             NDArray x = tested.input(manager);
@@ -164,7 +163,7 @@ class EncodingPropertiesTest {
         });
     }
 
-    /** A block of either kind. */
+    /** A sinusoidal or a learned encoding. */
     private static Block anyBlock(NDManager manager, Case tested, SplittableRandom random) {
         return tested.type == DataType.FLOAT32 && random.nextBoolean()
                 ? tested.learned(manager)
@@ -172,7 +171,7 @@ class EncodingPropertiesTest {
     }
 
     @EngineTest
-    void oneForwardIsAnySplitOfIt(NDManager engine) {
+    void encodesPartsAsTheWhole(NDManager engine) {
         holds(100, engine, (manager, random) -> {
             Case tested = Case.of(random, TYPES);
             Block block = anyBlock(manager, tested, random);
@@ -191,19 +190,19 @@ class EncodingPropertiesTest {
     }
 
     @EngineTest
-    void positionsCountedOutAreThoseThatAreImplied(NDManager engine) {
+    void encodesExplicitPositionsAsImpliedOnes(NDManager engine) {
         holds(100, engine, (manager, random) -> {
             Case tested = Case.of(random, TYPES);
             Block block = anyBlock(manager, tested, random);
-            // real positions are encoded from the definition, learned ones are not at all
-            DataType kind = block instanceof PositionalEncodingBlock && random.nextBoolean()
+            // a learned table has integer positions only
+            DataType indices = block instanceof PositionalEncodingBlock && random.nextBoolean()
                     ? RandomCases.one(random, TYPES)
                     : RandomCases.one(random, INDICES);
             NDArray x = tested.input(manager);
             NDArray positions = manager.arange(tested.start, tested.start + tested.length, 1, DataType.INT32)
-                    .toType(kind, false);
+                    .toType(indices, false);
             assertThat(doubles(Forward.infer(manager, block, x, positions)))
-                    .as("%s, positions %s", tested, kind)
+                    .as("%s, positions %s", tested, indices)
                     .containsExactly(doubles(Forward.inferFrom(manager, tested.start, block, x)));
         });
     }
@@ -219,7 +218,7 @@ class EncodingPropertiesTest {
     }
 
     @EngineTest
-    void permutedPositionsPermuteTheRows(NDManager engine) {
+    void encodesPermutedPositionsAsPermutedRows(NDManager engine) {
         holds(100, engine, (manager, random) -> {
             Case tested = Case.of(random, TYPES);
             Block block = anyBlock(manager, tested, random);
@@ -234,9 +233,9 @@ class EncodingPropertiesTest {
         });
     }
 
-    /** Each input of a batch at positions of its own is that input alone. */
+    
     @EngineTest
-    void aBatchOfPositionsIsEachOfItsSequences(NDManager engine) {
+    void encodesABatchOfPositionsAsItsSequences(NDManager engine) {
         holds(60, engine, (manager, random) -> {
             Case drawn = Case.of(random, TYPES);
             int batch = random.nextInt(1, 5);
@@ -257,7 +256,7 @@ class EncodingPropertiesTest {
     }
 
     @EngineTest
-    void theGradientOfTheInputIsTheAnswersOwn(Engine engine, NDManager base) {
+    void gradientOfTheInputEqualsThatOfTheOutput(Engine engine, NDManager base) {
         // MXNet has no gradients in float16
         List<DataType> types =
                 "MXNet".equals(engine.getEngineName()) ? List.of(DataType.FLOAT32, DataType.FLOAT64) : TYPES;
@@ -277,7 +276,7 @@ class EncodingPropertiesTest {
     }
 
     @EngineTest
-    void aSavedBlockGivesTheSameOnceLoaded(NDManager engine) {
+    void encodesTheSameAfterSavingAndLoading(NDManager engine) {
         holds(60, engine, (manager, random) -> {
             Case tested = Case.of(random, List.of(DataType.FLOAT32));
             boolean isLearned = random.nextBoolean();
@@ -309,15 +308,15 @@ class EncodingPropertiesTest {
 
     /** With a learned scale an engine may fuse the product into the sum, or round between them: one ulp of either. */
     @Test
-    void bothEnginesGiveTheSame() {
+    void bothEnginesEncodeTheSame() {
         assumeTrue(EngineTestExtension.hasNatives("PyTorch") && EngineTestExtension.hasNatives("MXNet"));
         try (NDManager pyTorch = Engine.getEngine("PyTorch").newBaseManager();
                 NDManager mxNet = Engine.getEngine("MXNet").newBaseManager()) {
             RandomCases.check(100, random -> {
                 Case tested = Case.of(random, TYPES);
                 boolean isScaled = tested.type == DataType.FLOAT32 && random.nextBoolean();
-                double[] first = answer(pyTorch, tested, isScaled);
-                double[] second = answer(mxNet, tested, isScaled);
+                double[] first = encoded(pyTorch, tested, isScaled);
+                double[] second = encoded(mxNet, tested, isScaled);
                 double[] given = doublesOf(pyTorch, tested);
                 for (int i = 0; i < first.length; i++) {
                     // the sum may cancel: what is rounded before it is as large as the summands, at most 2 + 1
@@ -328,7 +327,7 @@ class EncodingPropertiesTest {
         }
     }
 
-    private static double[] answer(NDManager manager, Case tested, boolean isScaled) {
+    private static double[] encoded(NDManager manager, Case tested, boolean isScaled) {
         try (NDManager own = manager.newSubManager()) {
             Block block = scaled(tested, isScaled, 0.7f);
             block.initialize(own, tested.type, tested.shape());

@@ -71,11 +71,14 @@ class InputEmbeddingBlockTest {
     }
 
     @EngineTest
-    void scalesTokensWithoutWritingToTheTable(NDManager manager) {
-        InputEmbeddingBlock block = initialized23(manager, embedding().optScaleEmbedding(true));
+    void scalesTokensWithoutWritingToTheTableOrTheIds(NDManager manager) {
+        InputEmbeddingBlock block =
+                initialized23(manager, embedding().optScaleEmbedding(true).optPaddingIndex(0));
         float[] table = table(block);
         assertOutput(manager, block, 2);
-        assertOutput(manager, block, 2);
+        NDArray ids = ids(manager);
+        Forward.infer(manager, block, ids).addi(1).close();
+        assertThat(ids.toLongArray()).isEqualTo(ids(manager).toLongArray());
         assertThat(table(block)).isEqualTo(table);
     }
 
