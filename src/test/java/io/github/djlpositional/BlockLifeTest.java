@@ -99,8 +99,7 @@ class BlockLifeTest {
             try (NDManager batch = trainer.getManager().newSubManager()) {
                 NDArray value;
                 try (GradientCollector collector = trainer.newGradientCollector()) {
-                    value = loss.apply(
-                            trainer.forward(new NDList(ids(batch))).singletonOrThrow());
+                    value = loss.apply(trainer.forward(new NDList(ids(batch))).singletonOrThrow());
                     collector.backward(value);
                 }
                 last = value.getFloat();
@@ -207,8 +206,7 @@ class BlockLifeTest {
             assertThat(loaded.getInputShapes()).containsExactly(shape);
             model.save(folder.resolve("again"), "life");
         }
-        assertThat(folder.resolve("again/life-0000.params"))
-                .hasSameBinaryContentAs(folder.resolve("life-0000.params"));
+        assertThat(folder.resolve("again/life-0000.params")).hasSameBinaryContentAs(folder.resolve("life-0000.params"));
     }
 
     @EngineTest

@@ -141,15 +141,18 @@ class PositionalEncodingBlockTest {
         assertRows(heads.get("1, 2"), 1, 3);
     }
 
-    /** Of many positions the engine computes the least and the greatest; few are read. */
+    /** Up to 64 positions are read; of more, the engine computes the least and the greatest. */
     @EngineTest
     void checksFewAndManyPositionsOfEveryIntegerType(NDManager manager) {
         PositionalEncodingBlock block = block(4, 120);
         for (DataType type : new DataType[] {DataType.INT8, DataType.UINT8, DataType.INT32, DataType.INT64}) {
-            for (int count : new int[] {3, 100}) {
+            for (int count : new int[] {3, 64, 65, 100}) {
                 NDArray x = manager.zeros(new Shape(1, count, 4));
                 NDArray good = manager.arange(20, 20 + count, 1, DataType.INT32).toType(type, false);
                 assertRows(Forward.infer(manager, block, x, good), 20, count);
+                PositionalEncodingBlock extending = extending(4, 2, 1 << 20);
+                assertRows(extending.encode(good), 20, count);
+                assertThat(extending.getMaxSequenceLength()).isEqualTo(20 + count);
                 for (int bad : type == DataType.UINT8 ? new int[] {120} : new int[] {-1, 120}) {
                     int[] values = good.toType(DataType.INT32, true).toIntArray();
                     values[count / 2] = bad;
@@ -283,17 +286,6 @@ class PositionalEncodingBlockTest {
         refused(manager, block, List.of(x, manager.create(new float[] {15})), "position 15.0", "less than 15");
         refused(() -> block.encode(manager.create(15)), "position 15", "0 to 14");
         assertThat(block.getMaxSequenceLength()).isEqualTo(15);
-    }
-
-    @EngineTest
-    void extendsItselfToTheGreatestOfFewOrManyPositions(NDManager manager) {
-        for (int count : new int[] {64, 65, 100}) {
-            for (DataType type : new DataType[] {DataType.INT64, DataType.INT32, DataType.UINT8}) {
-                PositionalEncodingBlock block = extending(4, 2, 1 << 20);
-                assertRows(block.encode(manager.arange(0, count, 1).toType(type, false)), 0, count);
-                assertThat(block.getMaxSequenceLength()).isEqualTo(count);
-            }
-        }
     }
 
     @EngineTest

@@ -26,9 +26,7 @@ class RangeChecksTest {
         /** The indices as token ids, or with an input as its positions. */
         List<NDArray> inputs(NDManager manager, long... indices) {
             NDArray given = manager.create(indices);
-            return input.length == 2
-                    ? List.of(given.expandDims(0))
-                    : List.of(manager.ones(new Shape(input)), given);
+            return input.length == 2 ? List.of(given.expandDims(0)) : List.of(manager.ones(new Shape(input)), given);
         }
 
         NDArray infer(NDManager manager, long... indices) {
@@ -64,7 +62,8 @@ class RangeChecksTest {
     void uncheckedIndicesInRangeHaveTheSameOutput(NDManager manager) {
         for (Case tested : cases(manager, false)) {
             assertThat(tested.infer(manager, 9, 0, 5).get("...,2,:").toFloatArray())
-                    .containsExactly(tested.infer(manager, 5, 5, 5).get("...,2,:").toFloatArray());
+                    .containsExactly(
+                            tested.infer(manager, 5, 5, 5).get("...,2,:").toFloatArray());
         }
     }
 
