@@ -47,23 +47,14 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     private final List<ConstantTable> tables = new ArrayList<>();
     private NDManager owner;
 
-    /**
-     * Creates a block.
-     *
-     * @param settings its settings
-     */
+    /** Creates a block with a record of settings. */
     protected ConfiguredBlock(Record settings) {
         this.settings = settings;
     }
 
     /**
-     * Adds a parameter with an initializer of its own. It has the type OTHER, so that a trainer's initializer for weights does
-     * not replace that.
-     *
-     * @param name its name in the model file
-     * @param shape its shape
-     * @param initializer computes its initial values
-     * @return the parameter
+     * Adds a parameter with an initializer of its own. It has the type OTHER, so that a trainer's initializer for weights does not
+     * replace that.
      */
     protected final Parameter addParameter(String name, Shape shape, Initializer initializer) {
         return addParameter(Parameter.builder()
@@ -75,11 +66,8 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     }
 
     /**
-     * Adds a child whose parameters are in this block's section of a model file: a block of DJL, whose own format may change.
-     *
-     * @param name its name
-     * @param part the child; the shapes of its parameters are known
-     * @return the child
+     * Adds a child whose parameters, of known shapes, are in this block's section of a model file: a block of DJL, whose own format
+     * may change.
      */
     protected final <B extends Block> B addPart(String name, B part) {
         parts.add(part);
@@ -87,12 +75,8 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     }
 
     /**
-     * Adds a child that is a setting of this block. The section of this block has its class name, and the arguments of this
-     * block have the child's arguments.
-     *
-     * @param name the name of the builder's method
-     * @param child a block of this library, or a user's block, which writes its own section of a model file
-     * @return the child
+     * Adds a child that is a setting of this block: a block of this library, or a user's. The section of this block has its class
+     * name, and the arguments of this block have its arguments.
      */
     protected final <B extends Block> B addConfiguredChild(String name, B child) {
         configuredChildren.put(name, child);
@@ -100,11 +84,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     }
 
     /**
-     * Adds a table. It lives with the manager that the block was initialized or loaded with last, and is freed by
-     * {@link #clear}.
-     *
-     * @param table the table
-     * @return the table
+     * Adds a table. It lives with the manager that the block was initialized or loaded with last, and is freed by {@link #clear}.
      */
     protected final synchronized ConstantTable addTable(ConstantTable table) {
         tables.add(table);
@@ -120,12 +100,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         table.close();
     }
 
-    /**
-     * Checks the shapes that the block is initialized with.
-     *
-     * @param inputShapes the shapes; -1 stands for an unknown size
-     * @throws IllegalArgumentException if no forward can have inputs of these shapes
-     */
+    /** Checks the shapes that the block is initialized with; -1 stands for an unknown size. */
     protected abstract void requireShapes(Shape... inputShapes);
 
     @Override
@@ -180,12 +155,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     }
 
     /**
-     * Applies dropout to the result of a forward, in training only.
-     *
-     * @param result the result, which only this forward holds; closed here if a new array is returned
-     * @param rate the fraction of values that is dropped
-     * @param training whether this is training
-     * @return the result, or a new array
+     * Applies dropout to the result of a forward, in training only. The result is closed if a new array is returned.
      */
     protected static NDList dropOut(NDArray result, float rate, boolean training) {
         if (!training || rate == 0) {

@@ -32,16 +32,8 @@ public final class HostData {
     }
 
     /**
-     * Creates an array from computed rows.
-     *
-     * @param manager the manager that the array is attached to
-     * @param device where the array is created
-     * @param shape its shape, of rank 1 or more
-     * @param type FLOAT16, FLOAT32 or FLOAT64
-     * @param rows computes the rows
-     * @return a new array, in memory of the engine
-     * @throws IllegalArgumentException if the machine has no memory for it, or one row is larger than a buffer of Java
-     * @throws EngineException if the engine has no memory for it
+     * Creates an array, of rank 1 or more, from computed rows, in memory of the engine. Throws {@link IllegalArgumentException}
+     * if the machine has no memory for it, and {@link EngineException} if the engine has none.
      */
     public static NDArray computed(NDManager manager, Device device, Shape shape, DataType type, Rows rows) {
         FloatFormat format = DataTypes.formatOf(type);
@@ -113,15 +105,7 @@ public final class HostData {
         }
     }
 
-    /**
-     * Allocates a buffer for all values of an array.
-     *
-     * @param manager allocates the buffer
-     * @param shape the array's shape
-     * @param type the array's data type
-     * @return a direct buffer
-     * @throws IllegalArgumentException if a buffer of Java cannot hold them
-     */
+    /** Allocates a direct buffer for all values of an array. */
     public static ByteBuffer bufferFor(NDManager manager, Shape shape, DataType type) {
         long bytes = shape.size() * type.getNumOfBytes();
         Check.that(
@@ -135,15 +119,8 @@ public final class HostData {
     }
 
     /**
-     * Creates an array in memory of the engine. An array that {@code manager.create(buffer, …)} returns shares the buffer on
-     * PyTorch, so that a view of it may outlive its memory.
-     *
-     * @param manager the manager that the array is attached to
-     * @param device where it is created
-     * @param buffer the values, direct, row-major from the start
-     * @param shape the array's shape
-     * @param type the array's data type
-     * @return a new array
+     * Creates an array in memory of the engine from a direct buffer. An array that {@code manager.create(buffer, …)} returns
+     * shares the buffer on PyTorch, so that a view of it may outlive its memory.
      */
     public static NDArray toArray(NDManager manager, Device device, ByteBuffer buffer, Shape shape, DataType type) {
         try (NDArray shared = manager.create(buffer, shape, type)) {
@@ -168,10 +145,6 @@ public final class HostData {
     /**
      * Reads the values of an array. DJL's PyTorch engine copies a view that is not contiguous and attaches the copy to the
      * array's manager: here that is one that is closed afterwards.
-     *
-     * @param array any array
-     * @param reader reads the values
-     * @return what the reader returns
      */
     static <T> T read(NDArray array, Function<NDArray, T> reader) {
         if (array.size() <= 1) {
@@ -191,12 +164,7 @@ public final class HostData {
         }
     }
 
-    /**
-     * Reads the values of an array. This waits for its device.
-     *
-     * @param array any shape, any numeric data type
-     * @return the values, row-major
-     */
+    /** Reads the values of an array, row-major. This waits for its device. */
     public static double[] doubles(NDArray array) {
         return read(array, DataType.FLOAT64, NDArray::toDoubleArray);
     }

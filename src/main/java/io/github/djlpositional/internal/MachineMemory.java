@@ -31,12 +31,7 @@ public final class MachineMemory {
     }
 
     /**
-     * Checks that an array fits into the memory of the machine.
-     *
-     * @param shape its shape
-     * @param type its data type
-     * @param device where it is to be allocated; the memory of a GPU is not checked
-     * @throws IllegalArgumentException if it needs 64 MB or more, and more than is available
+     * Checks that an array of 64 MB or more fits into the memory of the machine. The memory of a GPU is not checked.
      */
     public static void requireRoomFor(Shape shape, DataType type, Device device) {
         long needed = shape.size() * type.getNumOfBytes();

@@ -77,13 +77,7 @@ public final class ModelFile {
     private final Record settings;
     private final Map<String, String> children;
 
-    /**
-     * Describes a section.
-     *
-     * @param block the block's simple class name
-     * @param settings the block's settings
-     * @param children the simple class names of the configured blocks within it, by name
-     */
+    /** Describes the section of a block, with the simple class names of the configured blocks within it. */
     ModelFile(String block, Record settings, Map<String, String> children) {
         this.block = block;
         this.settings = settings;
@@ -125,12 +119,7 @@ public final class ModelFile {
         return compared == null ? null : compared.value();
     }
 
-    /**
-     * Reads what {@link #write} has written.
-     *
-     * @return the shapes of the inputs
-     * @throws MalformedModelException if the file has another version or other settings, or is damaged
-     */
+    /** Reads what {@link #write(DataOutputStream, Shape...)} has written, and returns the shapes of the inputs. */
     Shape[] read(DataInputStream in) throws IOException, MalformedModelException {
         byte version = in.readByte();
         if (version != VERSION) {
@@ -344,12 +333,7 @@ public final class ModelFile {
         }
     }
 
-    /**
-     * Reads a parameter that {@link #write(DataOutputStream, Parameter)} has written.
-     *
-     * @param parameter a parameter whose shape is known
-     * @throws MalformedModelException if the file has another parameter, another shape, or a data type that no embedding has
-     */
+    /** Reads a parameter whose shape is known. */
     void read(DataInputStream in, Parameter parameter, NDManager manager) throws IOException, MalformedModelException {
         String name = in.readUTF();
         String type = in.readUTF();

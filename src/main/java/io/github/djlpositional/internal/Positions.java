@@ -26,29 +26,14 @@ public final class Positions {
     public interface Source {
 
         /**
-         * Returns the rows of consecutive positions.
-         *
-         * @param temporaries closes the rows, if they are not the source's own
-         * @param x the array that the rows are needed with: on its device, in its data type
-         * @return (1, count, W)
+         * Returns the rows of consecutive positions, (1, count, W), for use with x. Temporaries closes them, unless they are kept.
          */
         NDArray consecutive(Temporaries temporaries, int first, int count, NDArray x);
 
-        /**
-         * Returns the rows of integer positions, which are in range.
-         *
-         * @param end one more than the greatest position; the limit, if they were not read
-         * @return the shape of the positions + (W); a new array on the manager
-         */
+        /** Returns the rows of integer positions below {@code end}: a new array, the shape of the positions + (W). */
         NDArray lookUp(NDArray positions, int end, NDManager manager, NDArray x, DataType type);
 
-        /**
-         * Returns the rows of real positions.
-         *
-         * @param shape the shape of the positions
-         * @return the shape + (W); a new array on the manager
-         * @throws IllegalArgumentException if this source has integer positions only
-         */
+        /** Returns the rows of real positions of a shape: a new array, the shape + (W). */
         NDArray compute(double[] positions, Shape shape, NDManager manager, NDArray x, DataType type);
     }
 
@@ -113,16 +98,7 @@ public final class Positions {
         return new Positions(input, axis, 0, explicit, null, end(explicit, limit, rangeChecks));
     }
 
-    /**
-     * Returns consecutive positions.
-     *
-     * @param input (…, T, …)
-     * @param axis the axis of T, from 0
-     * @param start the first position
-     * @param limit one more than the greatest position
-     * @return the positions
-     * @throws IllegalArgumentException if the last position is beyond the limit
-     */
+    /** Returns consecutive positions from a start, which must end below the limit. */
     public static Positions consecutive(NDArray input, int axis, int start, int limit) {
         long length = input.getShape().get(axis);
         requireLength(length, start, limit);
@@ -208,14 +184,7 @@ public final class Positions {
                 start);
     }
 
-    /**
-     * Checks the length of a sequence.
-     *
-     * @param length T
-     * @param start the first position
-     * @param limit one more than the greatest position
-     * @throws IllegalArgumentException if the last position is beyond the limit
-     */
+    /** Checks that a sequence ends below the limit. */
     public static void requireLength(long length, long start, int limit) {
         if (start + length > limit) {
             throw new IllegalArgumentException("sequence length " + length + " at start position " + start
@@ -237,11 +206,7 @@ public final class Positions {
     }
 
     /**
-     * Returns the rows of the positions.
-     *
-     * @param temporaries closes the rows, unless the source keeps them
-     * @param source the table; at least one position is asked for
-     * @return the rows in a shape that broadcasts over the input (…, T, W)
+     * Returns the rows of the positions, of which there is at least one, in a shape that broadcasts over the input (…, T, W).
      */
     public NDArray rows(Temporaries temporaries, Source source) {
         Shape shape = input.getShape();
@@ -296,16 +261,7 @@ public final class Positions {
     /** A table of fixed rows: looks up integer positions, computes real ones. */
     public record Table(ConstantTable table, Computed computed) implements Source {
 
-        /**
-         * Describes a table.
-         *
-         * @param rows computes the rows of consecutive positions
-         * @param realRows computes the rows of any positions
-         * @param width the number of values of a row
-         * @param length the initial number of positions
-         * @param limit the greatest number of positions
-         * @return the table
-         */
+        /** Describes a table that may grow from a length to a limit. */
         public static Table of(HostData.Rows rows, RealRows realRows, int width, int length, int limit) {
             return new Table(
                     ConstantTable.ofPositions(new Shape(width), length, limit, rows),
