@@ -165,6 +165,7 @@ public final class ConstantTable implements AutoCloseable {
                     shape,
                     type,
                     (first, count, format, out) -> rows.write(first - origin, count, format, out));
+            NDScope.unregister(array);
             return new Copy(engine, device, type, needed, manager, array);
         } catch (RuntimeException | Error e) {
             manager.close();

@@ -47,40 +47,51 @@ public final class HostData {
                 LARGEST_BUFFER);
         int rowBytes = (int) bytes;
         MachineMemory.requireRoomFor(shape, type, device);
-        // a scope of this method: in the caller's, the temporary pieces would pile up and the array would be closed
+        NDArray array = allocated(manager, device, shape, type);
+        // a scope of this method: in the caller's, the temporary pieces would pile up
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
-            NDArray array = allocated(manager, device, shape, type);
-            NDScope.unregister(array);
-            boolean isDirect = isHost(device) && Arithmetic.isPyTorch(array);
-            int pieceHeight = Math.max(1, Math.min(height, (isDirect ? LARGEST_BUFFER : PIECE_BYTES) / rowBytes));
-            try {
-                if (isDirect && pieceHeight == height) {
-                    rows.write(0, height, format, array.toByteBuffer(true));
-                    return array;
-                }
-                ByteBuffer buffer = isDirect ? null : manager.allocateDirect(pieceHeight * rowBytes);
-                for (int first = 0; first < height; first += pieceHeight) {
-                    int count = Math.min(pieceHeight, height - first);
-                    NDIndex part = NDIndex.sliceAxis(0, first, (long) first + count);
-                    if (isDirect) {
-                        try (NDArray piece = array.get(part)) {
-                            rows.write(first, count, format, piece.toByteBuffer(true));
-                        }
-                        continue;
-                    }
-                    rows.write(first, count, format, buffer.clear());
-                    try (NDArray piece = manager.create(
-                            buffer.limit(count * rowBytes), new Shape(count).addAll(shape.slice(1)), type)) {
-                        array.set(part, piece);
-                        // an engine that runs asynchronously would otherwise keep all pieces until it has copied them
-                        awaitRow(array, first);
-                    }
-                }
-                return array;
-            } catch (RuntimeException | Error e) {
-                array.close();
-                throw e;
+            if (isHost(device) && Arithmetic.isPyTorch(array)) {
+                writeDirectly(array, height, rowBytes, format, rows);
+            } else {
+                copyInPieces(manager, array, height, rowBytes, format, rows);
+            }
+            return array;
+        } catch (RuntimeException | Error e) {
+            array.close();
+            throw e;
+        }
+    }
+
+    private static void writeDirectly(NDArray array, int height, int rowBytes, FloatFormat format, Rows rows) {
+        int pieceHeight = LARGEST_BUFFER / rowBytes;
+        if (height <= pieceHeight) {
+            rows.write(0, height, format, array.toByteBuffer(true));
+            return;
+        }
+        for (int first = 0; first < height; first += pieceHeight) {
+            int count = Math.min(pieceHeight, height - first);
+            try (NDArray piece = array.get(NDIndex.sliceAxis(0, first, (long) first + count))) {
+                rows.write(first, count, format, piece.toByteBuffer(true));
+            }
+        }
+    }
+
+    private static void copyInPieces(
+            NDManager manager, NDArray array, int height, int rowBytes, FloatFormat format, Rows rows) {
+        int pieceHeight = Math.max(1, Math.min(height, PIECE_BYTES / rowBytes));
+        ByteBuffer buffer = manager.allocateDirect(pieceHeight * rowBytes);
+        for (int first = 0; first < height; first += pieceHeight) {
+            int count = Math.min(pieceHeight, height - first);
+            rows.write(first, count, format, buffer.clear());
+            try (Temporaries temporaries = new Temporaries()) {
+                Shape shape = new Shape(count).addAll(array.getShape().slice(1));
+                NDArray piece = temporaries.add(
+                        manager.create(buffer.limit(count * rowBytes), shape, array.getDataType()));
+                NDArray there = temporaries.addUnless(piece, piece.toDevice(array.getDevice(), false));
+                array.set(NDIndex.sliceAxis(0, first, (long) first + count), there);
+                // an engine that runs asynchronously would otherwise keep all pieces until it has copied them
+                awaitRow(array, first);
             }
         }
     }
