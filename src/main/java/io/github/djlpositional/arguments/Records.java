@@ -357,10 +357,10 @@ public final class Records {
         return value.toString();
     }
 
-    /** A nested record of settings has the name of the class that it configures. */
+    /** A record of settings, or an interface of such records, has the name of the class that it is nested in. */
     static String nameOf(Class<?> type) {
         Class<?> outer = type.getEnclosingClass();
-        return outer != null && type.isRecord() ? outer.getSimpleName() : type.getSimpleName();
+        return outer != null && (type.isRecord() || type.isSealed()) ? outer.getSimpleName() : type.getSimpleName();
     }
 
     private static String kindOf(Class<?> type) {

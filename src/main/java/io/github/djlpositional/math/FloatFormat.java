@@ -65,10 +65,12 @@ public enum FloatFormat {
      * @throws java.nio.ReadOnlyBufferException if the buffer is read-only
      */
     public void put(ByteBuffer buffer, int index, double value) {
-        switch (this) {
-            case FLOAT16 -> buffer.putShort(index * Short.BYTES, bits16(value));
-            case FLOAT32 -> buffer.putFloat(index * Float.BYTES, (float) value);
-            case FLOAT64 -> buffer.putDouble(index * Double.BYTES, value);
+        if (this == FLOAT32) {
+            buffer.putFloat(index * Float.BYTES, (float) value);
+        } else if (this == FLOAT64) {
+            buffer.putDouble(index * Double.BYTES, value);
+        } else {
+            buffer.putShort(index * Short.BYTES, bits16(value));
         }
     }
 

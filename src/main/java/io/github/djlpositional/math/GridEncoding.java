@@ -20,16 +20,18 @@ public final class GridEncoding implements HasArguments {
 
     /** A published convention: how many axes and channels, and what each axis has. */
     private sealed interface Convention {
-        int axes();
+        default int axes() {
+            return 2;
+        }
 
         int channels();
 
         /** The encoding of each axis. Channels beyond those of all axes are zero; dimensions beyond the channels are dropped. */
         SinusoidalEncoding encoding();
 
-        /** Whether the channels of the last axis come first. */
+        /** Whether the channels of the last axis, the columns, come first. */
         default boolean lastAxisFirst() {
-            return false;
+            return this instanceof VisionTransformer || this instanceof SimpleVit;
         }
     }
 
@@ -68,18 +70,8 @@ public final class GridEncoding implements HasArguments {
         }
 
         @Override
-        public int axes() {
-            return 2;
-        }
-
-        @Override
         public SinusoidalEncoding encoding() {
             return SinusoidalEncoding.xTransformers(channels / 2);
-        }
-
-        @Override
-        public boolean lastAxisFirst() {
-            return true;
         }
     }
 
@@ -91,18 +83,8 @@ public final class GridEncoding implements HasArguments {
         }
 
         @Override
-        public int axes() {
-            return 2;
-        }
-
-        @Override
         public SinusoidalEncoding encoding() {
             return SinusoidalEncoding.fairseq(channels / 2);
-        }
-
-        @Override
-        public boolean lastAxisFirst() {
-            return true;
         }
     }
 
