@@ -76,11 +76,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         this.settings = settings;
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -96,11 +92,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         return new GridPositionalEncodingBlock(Records.read(Settings.class, arguments));
     }
 
-    /**
-     * Returns the function from place to vector.
-     *
-     * @return the encoding
-     */
+    /** {@return the function from place to vector: the encoding} */
     public GridEncoding getEncoding() {
         return settings.encoding;
     }
@@ -184,7 +176,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     }
 
     private static void requireInputCount(int count) {
-        Check.that(count == 1, "%d inputs were given: expected [x]; the places in a grid follow from its shape", count);
+        Check.that(count == 1, () -> count + " inputs were given: expected [x]; the places in a grid follow from its shape");
     }
 
     /** The part of an input's shape that the encoding has: (H, W, C), (D, H, W, C), or with the channels first. */
@@ -193,29 +185,11 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         int rank = shape.dimension();
         String sizes = axes == 2 ? "H, W" : "D, H, W";
         String expected = settings.channelsFirst ? "(…, C, " + sizes + ")" : "(…, " + sizes + ", C)";
-        Check.that(
-                rank > axes,
-                "input of shape %s has rank %d: expected %s, rank %d or more; add the missing dimensions with expandDims",
-                shape,
-                rank,
-                expected,
-                axes + 1);
+        Check.that(rank > axes, () -> "input of shape " + shape + " has rank " + rank + ": expected " + expected + ", rank " + (axes + 1) + " or more; add the missing dimensions with expandDims");
         Shape grid = shape.slice(rank - axes - 1);
         long channels = grid.get(settings.channelsFirst ? 0 : axes);
-        Check.that(
-                channels == -1 || channels == settings.encoding.getEmbeddingSize(),
-                "input of shape %s has %d channels: expected %s with %d; give such an input, use an encoding with as many"
-                        + " channels, or change optChannelsFirst(boolean)",
-                shape,
-                channels,
-                expected,
-                settings.encoding.getEmbeddingSize());
-        Check.that(
-                grid.size() <= Integer.MAX_VALUE,
-                "the grid of input %s has %d values: expected at most %d; encode it in parts",
-                shape,
-                grid.size(),
-                Integer.MAX_VALUE);
+        Check.that(channels == -1 || channels == settings.encoding.getEmbeddingSize(), () -> "input of shape " + shape + " has " + channels + " channels: expected " + expected + " with " + settings.encoding.getEmbeddingSize() + "; give such an input, use an encoding with as many channels, or change" + " optChannelsFirst(boolean)");
+        Check.that(grid.size() <= Integer.MAX_VALUE, () -> "the grid of input " + shape + " has " + grid.size() + " values: expected at most " + Integer.MAX_VALUE + "; encode it in parts");
         return grid;
     }
 

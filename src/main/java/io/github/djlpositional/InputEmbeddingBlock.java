@@ -111,12 +111,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             if (paddingIndex != null) {
                 Check.between("paddingIndex", paddingIndex, 0, vocabularySize - 1L);
             }
-            Check.that(
-                    positionsFromPadding == null || (positionsFromPadding >= 0 && paddingIndex != null),
-                    "positionsFromPadding %s with paddingIndex %s: expected a first position of 0 or more, and a padding"
-                            + " index; set both",
-                    positionsFromPadding,
-                    paddingIndex);
+            Check.that(positionsFromPadding == null || (positionsFromPadding >= 0 && paddingIndex != null), () -> "positionsFromPadding " + positionsFromPadding + " with paddingIndex " + paddingIndex + ": expected a first position of 0 or more, and a padding index; set both");
         }
     }
 
@@ -147,11 +142,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                 : addConfiguredChild("tokenEmbedding", givenTokenEmbedding);
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -181,21 +172,13 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                     ? positions.build()
                     : positions.optMaxSequenceLength(maxSequenceLength).build();
         }
-        Check.that(
-                maxSequenceLength == null,
-                "both a positional encoding and maxSequenceLength %s were given: expected one of them; the length belongs to the"
-                        + " default positional encoding, set it in the given block",
-                maxSequenceLength);
+        Check.that(maxSequenceLength == null, () -> "both a positional encoding and maxSequenceLength " + maxSequenceLength + " were given: expected one of them; the length belongs to the default positional encoding, set" + " it in the given block");
         Check.that(
                 !(given instanceof GridPositionalEncodingBlock),
                 "the positional encoding is a GridPositionalEncodingBlock, which would use the batch as an axis: expected an"
                         + " encoding of sequences; use a PositionalEncodingBlock");
         if (given instanceof SequenceEncodingBlock own) {
-            Check.that(
-                    own.getEmbeddingSize() == settings.embeddingSize,
-                    "the positional encoding has size %d: expected embeddingSize %d; give both the same size",
-                    own.getEmbeddingSize(),
-                    settings.embeddingSize);
+            Check.that(own.getEmbeddingSize() == settings.embeddingSize, () -> "the positional encoding has size " + own.getEmbeddingSize() + ": expected embeddingSize " + settings.embeddingSize + "; give both the same size");
             Check.that(
                     own.isAddedToInput(),
                     "the positional encoding has addToInput=false: expected a block that keeps the shape of its input; build it"
@@ -204,37 +187,23 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         return given;
     }
 
-    /**
-     * Returns the number of token ids.
-     *
-     * @return V
-     */
+    /** {@return the number of token ids, V} */
     public int getVocabularySize() {
         return settings.vocabularySize;
     }
 
-    /**
-     * Returns the number of dimensions of a token's vector.
-     *
-     * @return D
-     */
+    /** {@return the number of dimensions of a token's vector, D} */
     public int getEmbeddingSize() {
         return settings.embeddingSize;
     }
 
-    /**
-     * Returns the block that maps ids (B, T) to vectors (B, T, D).
-     *
-     * @return a child of this block
-     */
+    /** {@return the block that maps ids (B, T) to vectors (B, T, D): a child of this block} */
     public Block getTokenEmbedding() {
         return tokenEmbedding;
     }
 
     /**
-     * Returns the block that maps vectors (B, T, D) to vectors that encode their position too.
-     *
-     * @return a child of this block
+     * {@return the block that maps vectors (B, T, D) to vectors that encode their position too: a child of this block}
      */
     public Block getPositionalEncoding() {
         return positionalEncoding;
@@ -295,14 +264,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             temporaries.add(vectors);
         }
         Shape expected = indices.getShape().add(settings.embeddingSize);
-        Check.that(
-                vectors.getShape().equals(expected),
-                "the token embedding %s returned %s for ids %s: expected %s; give a block of the same embedding size with"
-                        + " optTokenEmbedding(Block)",
-                tokenEmbedding.getClass().getSimpleName(),
-                vectors.getShape(),
-                indices.getShape(),
-                expected);
+        Check.that(vectors.getShape().equals(expected), () -> "the token embedding " + tokenEmbedding.getClass().getSimpleName() + " returned " + vectors.getShape() + " for ids " + indices.getShape() + ": expected " + expected + "; give a block of the same embedding size with optTokenEmbedding(Block)");
         if (!settings.scaleEmbedding) {
             return vectors;
         }
@@ -324,22 +286,12 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         }
         NDList output = positionalEncoding.forward(parameterStore, inputs, training, params);
         String name = positionalEncoding.getClass().getSimpleName();
-        Check.that(
-                output.size() == 1,
-                "the positional encoding %s returned %d arrays: expected one; give positions only to an encoding that uses them",
-                name,
-                output.size());
+        Check.that(output.size() == 1, () -> "the positional encoding " + name + " returned " + output.size() + " arrays: expected one; give positions only to an encoding that uses them");
         NDArray encoded = output.head();
         if (positionalEncoding instanceof ConfiguredBlock) {
             temporaries.add(encoded);
         }
-        Check.that(
-                encoded.getShape().equals(tokens.getShape()),
-                "the positional encoding %s returned %s for %s: expected the same shape; give another block with"
-                        + " optPositionalEncoding(Block)",
-                name,
-                encoded.getShape(),
-                tokens.getShape());
+        Check.that(encoded.getShape().equals(tokens.getShape()), () -> "the positional encoding " + name + " returned " + encoded.getShape() + " for " + tokens.getShape() + ": expected the same shape; give another block with optPositionalEncoding(Block)");
         return encoded;
     }
 
@@ -394,18 +346,11 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     }
 
     private static void requireIdsShape(Shape shape) {
-        Check.that(
-                shape.dimension() == 2,
-                "token ids of shape %s have rank %d: expected (B, T); add the batch of a single sequence with expandDims(0)",
-                shape,
-                shape.dimension());
+        Check.that(shape.dimension() == 2, () -> "token ids of shape " + shape + " have rank " + shape.dimension() + ": expected (B, T); add the batch of a single sequence with expandDims(0)");
     }
 
     private static void requireInputCount(int count) {
-        Check.that(
-                count == 1 || count == 2,
-                "%d inputs were given: expected [ids] or [ids, positions]; pass one or two arrays",
-                count);
+        Check.that(count == 1 || count == 2, () -> count + " inputs were given: expected [ids] or [ids, positions]; pass one or two arrays");
     }
 
     /**

@@ -78,11 +78,7 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
         table = addParameter("encodings", new Shape(settings.maxSequenceLength, settings.embeddingSize), initializer);
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -113,9 +109,8 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
     }
 
     /**
-     * Returns the trained table.
-     *
-     * @return the parameter (maxSequenceLength, D), in the model's data type; it belongs to this block
+     * {@return the trained table: the parameter (maxSequenceLength, D), in the model's data type; it belongs to this
+     * block}
      */
     public Parameter getTable() {
         return table;
@@ -200,14 +195,9 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
         public Builder optInitialEncodings(NDArray encodings) {
             Shape shape = encodings.getShape();
             boolean isBatched = shape.dimension() == 3 && shape.get(0) == 1;
-            Check.that(
-                    (shape.dimension() == 2 || isBatched)
+            Check.that((shape.dimension() == 2 || isBatched)
                             && shape.size() > 0
-                            && DataTypes.isEmbedding(encodings.getDataType()),
-                    "initial encodings of shape %s and data type %s: expected (n, D) or (1, n, D) of float16, float32 or"
-                            + " float64; give one vector for each position",
-                    shape,
-                    encodings.getDataType());
+                            && DataTypes.isEmbedding(encodings.getDataType()), () -> "initial encodings of shape " + shape + " and data type " + encodings.getDataType() + ": expected (n, D) or (1, n, D) of float16, float32 or float64; give one vector for each" + " position");
             int width = Math.toIntExact(shape.get(shape.dimension() - 1));
             double[] values = HostData.doubles(encodings);
             initialEncodings = new double[values.length / width][width];
@@ -230,15 +220,8 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
                 return new LearnedPositionalEncodingBlock(settings, initializer(settings));
             }
             Settings settings = options.build(Map.of("maxSequenceLength", initialEncodings.length));
-            Check.that(
-                    settings.encoding == null,
-                    "both %s and initial encodings were given: expected one of them; remove the other",
-                    settings.encoding);
-            Check.that(
-                    initialEncodings[0].length == settings.embeddingSize,
-                    "initial encodings of size %d: expected the block's embeddingSize %d; give both the same size",
-                    initialEncodings[0].length,
-                    settings.embeddingSize);
+            Check.that(settings.encoding == null, () -> "both " + settings.encoding + " and initial encodings were given: expected one of them; remove the other");
+            Check.that(initialEncodings[0].length == settings.embeddingSize, () -> "initial encodings of size " + initialEncodings[0].length + ": expected the block's embeddingSize " + settings.embeddingSize + "; give both the same size");
             return new LearnedPositionalEncodingBlock(settings, resized(initialEncodings));
         }
 

@@ -103,10 +103,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
             if (autoExtend != null) {
                 Check.between("autoExtend", autoExtend, maxSequenceLength, Positions.UNLIMITED);
             }
-            Check.that(
-                    learnedScale == null || Float.isFinite(learnedScale),
-                    "learnedScale %s: expected a finite number; give the initial scale, usually D^-0.5",
-                    learnedScale);
+            Check.that(learnedScale == null || Float.isFinite(learnedScale), () -> "learnedScale " + learnedScale + ": expected a finite number; give the initial scale, usually D^-0.5");
         }
     }
 
@@ -136,11 +133,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
         addTable(table.table());
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -161,11 +154,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
         return table.table().length();
     }
 
-    /**
-     * Returns the function from position to vector that fills the table.
-     *
-     * @return the encoding
-     */
+    /** {@return the function from position to vector that fills the table: the encoding} */
     public SinusoidalEncoding getEncoding() {
         return settings.encoding;
     }

@@ -58,12 +58,7 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
 
     /** Checks that an encoding has the size of the block. */
     static void requireSize(SinusoidalEncoding encoding, int embeddingSize) {
-        Check.that(
-                encoding.getEmbeddingSize() == embeddingSize,
-                "%s has size %d: expected the block's embeddingSize %d; give both the same size",
-                encoding,
-                encoding.getEmbeddingSize(),
-                embeddingSize);
+        Check.that(encoding.getEmbeddingSize() == embeddingSize, () -> encoding + " has size " + encoding.getEmbeddingSize() + ": expected the block's embeddingSize " + embeddingSize + "; give both the same size");
     }
 
     /** One more than the greatest position. */
@@ -78,35 +73,25 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
         return common.rangeChecks();
     }
 
-    /**
-     * Returns the number of dimensions of an encoded position.
-     *
-     * @return D
-     */
+    /** {@return the number of dimensions of an encoded position, D} */
     public int getEmbeddingSize() {
         return common.embeddingSize();
     }
 
     /**
-     * Returns one more than the greatest position in the table. It grows with a table that extends itself.
-     *
-     * @return the number of rows in the table
+     * {@return one more than the greatest position in the table: the number of rows in the table} It grows with a table
+     * that extends itself.
      */
     public abstract int getMaxSequenceLength();
 
-    /**
-     * Returns whether a forward adds the encodings to its input.
-     *
-     * @return false if it returns the encodings
-     */
+    /** {@return whether a forward adds the encodings to its input: false if it returns the encodings} */
     public boolean isAddedToInput() {
         return common.addToInput();
     }
 
     /**
-     * Returns the axis of the sequence in an input.
-     *
-     * @return 0 or more, counted from the front, or -2 or less, counted from the end
+     * {@return the axis of the sequence in an input: 0 or more, counted from the front, or -2 or less, counted from the
+     * end}
      */
     public int getSequenceAxis() {
         return common.sequenceAxis();
@@ -163,10 +148,7 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
     }
 
     private static void requireInputCount(int count) {
-        Check.that(
-                count == 1 || count == 2,
-                "%d inputs were given: expected [x] or [x, positions]; pass one or two arrays",
-                count);
+        Check.that(count == 1 || count == 2, () -> count + " inputs were given: expected [x] or [x, positions]; pass one or two arrays");
     }
 
     /** The axis of T in an input, from 0. Sizes may be unknown (-1). */

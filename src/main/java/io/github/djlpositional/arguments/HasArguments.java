@@ -10,9 +10,8 @@ import java.util.Map;
 public interface HasArguments {
 
     /**
-     * Returns the settings that this object was built with, defaults included.
-     *
-     * @return an immutable record; two objects of one class with equal settings behave alike
+     * {@return the settings that this object was built with, defaults included: an immutable record; two objects of one
+     * class with equal settings behave alike}
      */
     Record getSettings();
 

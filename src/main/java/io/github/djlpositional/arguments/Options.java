@@ -60,14 +60,8 @@ public final class Options<R extends Record> {
                 .toArray();
         for (int i = 0; i < components.length; i++) {
             String name = names.get(i);
-            Check.that(
-                    components[i] != null
-                            || !type.getRecordComponents()[i].getType().isPrimitive(),
-                    "%s of %s is missing: expected a value; set it with set%s%s",
-                    name,
-                    Records.nameOf(type),
-                    Character.toUpperCase(name.charAt(0)),
-                    name.substring(1));
+            Check.that(components[i] != null
+                            || !type.getRecordComponents()[i].getType().isPrimitive(), () -> name + " of " + Records.nameOf(type) + " is missing: expected a value; set it with set" + Character.toUpperCase(name.charAt(0)) + name.substring(1));
         }
         return Records.create(type, components);
     }

@@ -88,12 +88,7 @@ public final class Records {
         for (Object key : values.keySet()) {
             List<String> names =
                     Stream.of(components).map(RecordComponent::getName).toList();
-            Check.that(
-                    names.contains(key) || ignored.contains(key),
-                    "%s has no argument '%s': expected %s; correct the name, or remove it",
-                    owner,
-                    key,
-                    Stream.concat(names.stream(), ignored.stream()).toList());
+            Check.that(names.contains(key) || ignored.contains(key), owner + " has no argument '" + key + "': expected " + Stream.concat(names.stream(), ignored.stream()).toList() + "; correct the name, or remove it");
         }
         Object[] converted = new Object[components.length];
         for (int i = 0; i < components.length; i++) {
@@ -124,11 +119,7 @@ public final class Records {
 
     private static Object value(String owner, Map<?, ?> values, String key, Type type) {
         Object value = values.get(key);
-        Check.that(
-                value != null || !values.containsKey(key),
-                "argument '%s' of %s is null: expected a value; leave the key out for the default",
-                key,
-                owner);
+        Check.that(value != null || !values.containsKey(key), () -> "argument '" + key + "' of " + owner + " is null: expected a value; leave the key out for the default");
         if (value == null && type instanceof Class<?> primitive && primitive.isPrimitive()) {
             throw invalid(owner, key, null, "a value");
         }

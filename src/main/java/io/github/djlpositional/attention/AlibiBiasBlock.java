@@ -75,11 +75,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
         }
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -95,11 +91,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
         return new AlibiBiasBlock(Records.read(Settings.class, arguments));
     }
 
-    /**
-     * Returns the slopes of the heads.
-     *
-     * @return N slopes
-     */
+    /** {@return the slopes of the heads: N slopes} */
     public AlibiSlopes getSlopes() {
         return slopes;
     }

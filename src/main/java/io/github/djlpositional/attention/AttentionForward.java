@@ -90,10 +90,7 @@ final class AttentionForward implements AutoCloseable {
     /** The given keys and values. A cache keeps them projected, for as long as it is given the same arrays. */
     private Attended withGivenKeys(NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
         Shape keyShape = given.keys().getShape();
-        Check.that(
-                keyShape.get(1) > 0,
-                "keys of shape %s are empty: expected a length of 1 or more; skip the call if there is nothing to attend to",
-                keyShape);
+        Check.that(keyShape.get(1) > 0, () -> "keys of shape " + keyShape + " are empty: expected a length of 1 or more; skip the call if there is nothing to attend to");
         int firstQuery =
                 given.isSelf() ? 0 : Positions.start(params, queries.getShape().get(2), Positions.UNLIMITED);
         AttentionCall call = call(firstQuery, queries, keyShape.get(1));

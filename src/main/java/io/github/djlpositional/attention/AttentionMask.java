@@ -37,26 +37,9 @@ record AttentionMask(NDArray visible, NDArray offset) {
         Shape ofQueries = new Shape(batch, length, keys);
         Shape ofScores = new Shape(batch, queries.getShape().get(1), length, keys);
         boolean isOffset = shape.dimension() == 4;
-        Check.that(
-                isOffset ? broadcasts(shape, ofScores) : shape.equals(ofKeys) || shape.equals(ofQueries),
-                "mask of shape %s does not fit %d sequences of %d queries and %d keys, those of the cache included: expected %s"
-                        + " or %s with 1 for visible keys, or %s, any size of which may be 1, to be added to the scores; give one"
-                        + " of these",
-                shape,
-                batch,
-                length,
-                keys,
-                ofKeys,
-                ofQueries,
-                ofScores);
+        Check.that(isOffset ? broadcasts(shape, ofScores) : shape.equals(ofKeys) || shape.equals(ofQueries), () -> "mask of shape " + shape + " does not fit " + batch + " sequences of " + length + " queries and " + keys + " keys, those of the cache included: expected " + ofKeys + " or " + ofQueries + " with 1 for visible keys, or " + ofScores + ", any size of which may be 1, to be added to the scores; give one of these");
         DataType type = queries.getDataType();
-        Check.that(
-                !isOffset || mask.getDataType() == type,
-                "mask %s has data type %s: expected %s, the data type of the queries, for a mask with four axes; convert it with"
-                        + " toType",
-                shape,
-                mask.getDataType(),
-                type);
+        Check.that(!isOffset || mask.getDataType() == type, () -> "mask " + shape + " has data type " + mask.getDataType() + ": expected " + type + ", the data type of the queries, for a mask with four axes; convert it with toType");
         NDArray here = temporaries.addUnless(mask, mask.toDevice(queries.getDevice(), false));
         if (isOffset) {
             return new AttentionMask(null, here);

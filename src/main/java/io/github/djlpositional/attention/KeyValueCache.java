@@ -62,9 +62,7 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /**
-     * Returns the number of positions that all attentions hold, which is the position of the next token.
-     *
-     * @return 0 or more
+     * {@return the number of positions that all attentions hold, which is the position of the next token: 0 or more}
      */
     public int getLength() {
         return steps.values().stream().mapToInt(entry -> entry.length).min().orElse(0);
@@ -106,11 +104,7 @@ public final class KeyValueCache implements AutoCloseable {
         if (found == null) {
             return null;
         }
-        Check.that(
-                found instanceof KeyValueCache,
-                "%s is a %s: expected a KeyValueCache; pass its nextStep() to the forward",
-                KEY,
-                found.getClass().getSimpleName());
+        Check.that(found instanceof KeyValueCache, () -> KEY + " is a " + found.getClass().getSimpleName() + ": expected a KeyValueCache; pass its nextStep() to the forward");
         Check.that(!training, "a KeyValueCache was given in training: expected inference; train on whole sequences");
         return (KeyValueCache) found;
     }
@@ -121,14 +115,7 @@ public final class KeyValueCache implements AutoCloseable {
         int length = entry == null ? 0 : entry.length;
         if (params.get(Positions.START) != null) {
             int start = Positions.start(params, 0, Positions.UNLIMITED);
-            Check.that(
-                    start == length,
-                    "%s is %d, but the cache holds %d positions of %s: expected the same; pass nextStep() of the cache once for"
-                            + " the whole model, or start again with clear()",
-                    Positions.START,
-                    start,
-                    length,
-                    attention);
+            Check.that(start == length, () -> Positions.START + " is " + start + ", but the cache holds " + length + " positions of " + attention + ": expected the same; pass nextStep() of the cache once for the whole model, or start again" + " with clear()");
         }
         return steps.computeIfAbsent(attention, key -> new Steps(manager));
     }
@@ -199,18 +186,9 @@ public final class KeyValueCache implements AutoCloseable {
         private void requireSame(NDArray newKeys) {
             Shape given = newKeys.getShape();
             Shape held = keys.getShape();
-            Check.that(
-                    given.get(0) == held.get(0)
+            Check.that(given.get(0) == held.get(0)
                             && newKeys.getDataType() == keys.getDataType()
-                            && newKeys.getDevice().equals(keys.getDevice()),
-                    "a step with batch size %d, %s on %s does not fit the cache's %d, %s on %s: expected the same throughout a"
-                            + " sequence; start another one with clear()",
-                    given.get(0),
-                    newKeys.getDataType(),
-                    newKeys.getDevice(),
-                    held.get(0),
-                    keys.getDataType(),
-                    keys.getDevice());
+                            && newKeys.getDevice().equals(keys.getDevice()), () -> "a step with batch size " + given.get(0) + ", " + newKeys.getDataType() + " on " + newKeys.getDevice() + " does not fit the cache's " + held.get(0) + ", " + keys.getDataType() + " on " + keys.getDevice() + ": expected the same throughout a sequence; start another one with clear()");
         }
 
         private NDArray written(NDArray held, NDArray added, long end) {

@@ -94,11 +94,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     /** Checks that the heads divide the embedding. */
     static void requireDivides(int headCount, int embeddingSize) {
         Check.positive("headCount", headCount);
-        Check.that(
-                embeddingSize % headCount == 0,
-                "embeddingSize %d with headCount %d: expected a head count that divides the embedding size; change one of them",
-                embeddingSize,
-                headCount);
+        Check.that(embeddingSize % headCount == 0, () -> "embeddingSize " + embeddingSize + " with headCount " + headCount + ": expected a head count that divides the embedding size; change one of them");
     }
 
     private final Settings settings;
@@ -138,11 +134,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         return new Shape(-1, settings.embeddingSize);
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -167,65 +159,37 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         return settings;
     }
 
-    /**
-     * Returns the embedding size.
-     *
-     * @return D
-     */
+    /** {@return the embedding size, D} */
     public int getEmbeddingSize() {
         return settings.embeddingSize;
     }
 
-    /**
-     * Returns the number of heads.
-     *
-     * @return N
-     */
+    /** {@return the number of heads, N} */
     public int getHeadCount() {
         return settings.headCount;
     }
 
-    /**
-     * Returns the relative encoding.
-     *
-     * @return the encoding, or null for none; it belongs to this block
-     */
+    /** {@return the relative encoding: the encoding, or null for none; it belongs to this block} */
     public RelativeEncoding getRelativeEncoding() {
         return relative;
     }
 
-    /**
-     * Returns the projection of the keys.
-     *
-     * @return a linear block from D to D; it belongs to this block
-     */
+    /** {@return the projection of the keys: a linear block from D to D; it belongs to this block} */
     public Linear getKeyProjection() {
         return keyProjection;
     }
 
-    /**
-     * Returns the projection of the queries.
-     *
-     * @return a linear block from D to D; it belongs to this block
-     */
+    /** {@return the projection of the queries: a linear block from D to D; it belongs to this block} */
     public Linear getQueryProjection() {
         return queryProjection;
     }
 
-    /**
-     * Returns the projection of the values.
-     *
-     * @return a linear block from D to D; it belongs to this block
-     */
+    /** {@return the projection of the values: a linear block from D to D; it belongs to this block} */
     public Linear getValueProjection() {
         return valueProjection;
     }
 
-    /**
-     * Returns the projection of the heads' results.
-     *
-     * @return a linear block from D to D; it belongs to this block
-     */
+    /** {@return the projection of the heads' results: a linear block from D to D; it belongs to this block} */
     public Linear getResultProjection() {
         return resultProjection;
     }
@@ -243,10 +207,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
      */
     public NDArray probabilities(ParameterStore parameterStore, NDList inputs) {
         AttentionInputs given = AttentionInputs.of(inputs, settings.embeddingSize);
-        Check.that(
-                given.queries().getShape().size() > 0,
-                "queries of shape %s are empty: expected a length of 1 or more; skip the call for an empty batch",
-                given.queries().getShape());
+        Check.that(given.queries().getShape().size() > 0, () -> "queries of shape " + given.queries().getShape() + " are empty: expected a length of 1 or more; skip the call for an empty batch");
         try (AttentionForward forward = new AttentionForward(this, given, parameterStore, false)) {
             return forward.probabilities();
         }

@@ -20,20 +20,15 @@ abstract class RelativeBiasBlock extends ScoreTermBlock {
     }
 
     /**
-     * Returns the biases of all relative positions of a call, as {@link RelativeShift} orders them. For one query the term is a
-     * view of this array, so it must not be a view of a table.
-     *
-     * @return (1, W, N), in the data type of the queries, on any manager; closed by temporaries
+     * {@return the biases of all relative positions of a call, as {@link RelativeShift} orders them: (1, W, N), in the
+     * data type of the queries, on any manager; closed by temporaries} For one query the term is a view of this array,
+     * so it must not be a view of a table.
      */
     abstract NDArray biases(Temporaries temporaries, AttentionCall call, NDArray queries);
 
     @Override
     public final void requireFits(int attentionHeads, int headSize) {
-        Check.that(
-                headCount == attentionHeads,
-                "%s does not fit an attention of %d heads: expected the same headCount; build it with setHeadCount(%2$d)",
-                this,
-                attentionHeads);
+        Check.that(headCount == attentionHeads, () -> this + " does not fit an attention of " + attentionHeads + " heads: expected the same headCount; build it with setHeadCount(" + attentionHeads + ")");
     }
 
     @Override

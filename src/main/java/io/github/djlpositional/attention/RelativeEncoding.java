@@ -59,10 +59,8 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Returns whether the encoding of a key depends on the length of the sequence. A cache then keeps the keys as they were
-     * before {@link #encodeKeys}, and all keys are encoded again at every step.
-     *
-     * @return false by default
+     * {@return whether the encoding of a key depends on the length of the sequence: false by default} A cache then
+     * keeps the keys as they were before {@link #encodeKeys}, and all keys are encoded again at every step.
      */
     default boolean keysDependOnLength() {
         return false;

@@ -80,11 +80,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
         });
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -100,11 +96,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
         return new RelativePositionBiasBlock(Records.read(Settings.class, arguments));
     }
 
-    /**
-     * Returns the learned biases.
-     *
-     * @return the parameter (buckets, N), in the model's data type; a parameter of this block
-     */
+    /** {@return the learned biases: the parameter (buckets, N), in the model's data type; a parameter of this block} */
     public Parameter getBiases() {
         return biases;
     }

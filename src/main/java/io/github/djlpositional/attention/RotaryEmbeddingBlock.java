@@ -78,12 +78,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
 
         Settings {
             Check.positive("headSize", headSize);
-            Check.that(
-                    frequencies == null || (base == null && scaling == null),
-                    "frequencies were given together with base %s and scaling %s: expected one or the other; give the frequencies"
-                            + " only",
-                    base,
-                    scaling);
+            Check.that(frequencies == null || (base == null && scaling == null), "frequencies were given together with base " + base + " and scaling " + scaling + ": expected one or the other; give the frequencies only");
             if (frequencies == null) {
                 base = Objects.requireNonNullElse(base, 10_000.0);
                 scaling = Objects.requireNonNullElse(scaling, RotaryScaling.none());
@@ -91,18 +86,8 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             }
             int size = frequencies == null ? rotarySize : 2 * frequencies.size();
             rotarySize = Objects.requireNonNullElse(rotarySize, size);
-            Check.that(
-                    rotarySize >= 2 && rotarySize % 2 == 0 && rotarySize <= headSize,
-                    "rotarySize %d with headSize %d: expected an even number from 2 to the head size; set another rotary size"
-                            + " or head size",
-                    rotarySize,
-                    headSize);
-            Check.that(
-                    rotarySize == size,
-                    "rotarySize %d with %d frequencies: expected one frequency for each pair; give as many, or leave the rotary"
-                            + " size out",
-                    rotarySize,
-                    size / 2);
+            Check.that(rotarySize >= 2 && rotarySize % 2 == 0 && rotarySize <= headSize, "rotarySize " + rotarySize + " with headSize " + headSize + ": expected an even number from 2 to the head size; set another rotary size or head size");
+            Check.that(rotarySize == size, "rotarySize " + rotarySize + " with " + (size / 2) + " frequencies: expected one frequency for each pair; give as many, or leave the rotary size out");
             layout = Objects.requireNonNullElse(layout, PairLayout.INTERLEAVED);
             maxSequenceLength = Objects.requireNonNullElse(maxSequenceLength, 5000);
             Check.positive("maxSequenceLength", maxSequenceLength);
@@ -145,11 +130,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         addTable(table.table());
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -165,41 +146,24 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         return new RotaryEmbeddingBlock(Records.read(Settings.class, arguments));
     }
 
-    /**
-     * Returns the size of a head.
-     *
-     * @return H
-     */
+    /** {@return the size of a head, H} */
     public int getHeadSize() {
         return settings.headSize;
     }
 
-    /**
-     * Returns the number of dimensions of a head that are rotated.
-     *
-     * @return r
-     */
+    /** {@return the number of dimensions of a head that are rotated: r} */
     public int getRotarySize() {
         return settings.rotarySize;
     }
 
-    /**
-     * Returns how the frequencies are changed for longer contexts.
-     *
-     * @return the scaling
-     */
+    /** {@return how the frequencies are changed for longer contexts: the scaling} */
     public RotaryScaling getScaling() {
         return settings.scaling == null ? RotaryScaling.none() : settings.scaling;
     }
 
     @Override
     public void requireFits(int headCount, int attentionHeadSize) {
-        Check.that(
-                settings.headSize == attentionHeadSize,
-                "%s: expected the attention's head size %d, its embedding size divided by its head count; use"
-                        + " setHeadSize(%2$d)",
-                this,
-                attentionHeadSize);
+        Check.that(settings.headSize == attentionHeadSize, () -> this + ": expected the attention's head size " + attentionHeadSize + ", its embedding size divided by its head count; use setHeadSize(" + attentionHeadSize + ")");
     }
 
     @Override
@@ -238,11 +202,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         if (count > 1 && shapes[count - 1].dimension() != 4) {
             count--;
         }
-        Check.that(
-                count == 1 || count == 2,
-                "%d arrays to rotate were given: expected [x] or [queries, keys], and positions or none; pass one or two arrays"
-                        + " (B, N, T, H)",
-                count);
+        Check.that(count == 1 || count == 2, count + " arrays to rotate were given: expected [x] or [queries, keys], and positions or none; pass one" + " or two arrays (B, N, T, H)");
         return count;
     }
 
@@ -251,19 +211,10 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         for (NDArray input : inputs) {
             DataTypes.requireEmbedding(input, "input");
             ScoreTermBlock.requireHeads(input.getShape(), "input", -1, settings.headSize);
-            Check.that(
-                    input.getShape().get(0) == first.getShape().get(0)
+            Check.that(input.getShape().get(0) == first.getShape().get(0)
                             && input.getShape().get(2) == first.getShape().get(2)
                             && input.getDataType() == first.getDataType()
-                            && input.getDevice().equals(first.getDevice()),
-                    "queries %s %s on %s and keys %s %s on %s: expected the same batch size, sequence length, data type and"
-                            + " device; rotate them one by one if their positions differ",
-                    first.getShape(),
-                    first.getDataType(),
-                    first.getDevice(),
-                    input.getShape(),
-                    input.getDataType(),
-                    input.getDevice());
+                            && input.getDevice().equals(first.getDevice()), () -> "queries " + first.getShape() + " " + first.getDataType() + " on " + first.getDevice() + " and keys " + input.getShape() + " " + input.getDataType() + " on " + input.getDevice() + ": expected the same batch size, sequence length, data type and device; rotate them one by one" + " if their positions differ");
         }
     }
 

@@ -50,11 +50,7 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         long length = lengthOf(shapes[0]);
         int start = Positions.start(params, length, Positions.UNLIMITED);
         long keys = shapes.length == 1 ? start + length : lengthOf(shapes[1]);
-        Check.that(
-                length > 0 && keys > 0,
-                "%d queries and %d keys: expected 1 or more of both; skip the call if there are none",
-                length,
-                keys);
+        Check.that(length > 0 && keys > 0, () -> length + " queries and " + keys + " keys: expected 1 or more of both; skip the call if there are none");
         Shape output = outputShape(shapes[0], length, keys);
         if (output.size() == 0) {
             // an empty batch: MXNet cannot slice an empty array
@@ -74,10 +70,7 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
 
     @Override
     protected final void requireShapes(Shape... inputShapes) {
-        Check.that(
-                inputShapes.length == 1 || inputShapes.length == 2,
-                "%d inputs were given: expected [queries] or [queries, keys]; pass one or two arrays",
-                inputShapes.length);
+        Check.that(inputShapes.length == 1 || inputShapes.length == 2, () -> inputShapes.length + " inputs were given: expected [queries] or [queries, keys]; pass one or two arrays");
         requireQueries(inputShapes[0]);
         if (inputShapes.length == 2) {
             requireSequence("keys", inputShapes[1]);
@@ -86,11 +79,7 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
 
     /** Checks that a shape is (…, T, D). */
     static void requireSequence(String what, Shape shape) {
-        Check.that(
-                shape.dimension() >= 2,
-                "%s of shape %s: expected (…, length, D), rank 2 or more; add the missing dimensions with expandDims",
-                what,
-                shape);
+        Check.that(shape.dimension() >= 2, () -> what + " of shape " + shape + ": expected (…, length, D), rank 2 or more; add the missing dimensions with expandDims");
     }
 
     /** Checks that a shape is (B, N, T, H) with the given sizes; -1 stands for any size, and for one that is not known yet. */
@@ -121,10 +110,8 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
     }
 
     /**
-     * Returns the rows of all relative positions of a call, as {@link RelativeShift} orders them.
-     *
-     * @return (1, W, …), a view of the table, on the device of the queries and the manager of the table; not the caller's to
-     *     close
+     * {@return the rows of all relative positions of a call, as {@link RelativeShift} orders them: (1, W, …), a view of
+     * the table, on the device of the queries and the manager of the table; not the caller's to close}
      */
     static NDArray rows(
             Temporaries temporaries, ConstantTable table, AttentionCall call, NDArray queries, DataType type) {

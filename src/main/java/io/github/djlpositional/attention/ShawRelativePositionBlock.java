@@ -81,11 +81,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
                 name, new Shape(2L * settings.maxDistance + 1, settings.headSize), new NormalInitializer(deviation));
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -102,19 +98,16 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     }
 
     /**
-     * Returns the vectors that are added to the keys. The first is for keys that are k or more before the query.
-     *
-     * @return the parameter a<sup>K</sup>, (2k + 1, H), in the model's data type; a parameter of this block
+     * {@return the vectors that are added to the keys: the parameter a<sup>K</sup>, (2k + 1, H), in the model's data
+     * type; a parameter of this block} The first is for keys that are k or more before the query.
      */
     public Parameter getKeyVectors() {
         return keyVectors;
     }
 
     /**
-     * Returns the vectors that are added to the values.
-     *
-     * @return the parameter a<sup>V</sup>, (2k + 1, H), in the model's data type; a parameter of this block; null if the block
-     *     was built with {@code optValues(false)}
+     * {@return the vectors that are added to the values: the parameter a<sup>V</sup>, (2k + 1, H), in the model's data
+     * type; a parameter of this block; null if the block was built with {@code optValues(false)}}
      */
     public Parameter getValueVectors() {
         return valueVectors;
@@ -122,12 +115,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
 
     @Override
     public void requireFits(int headCount, int headSize) {
-        Check.that(
-                headSize == settings.headSize,
-                "%s does not fit an attention with heads of size %d (its embedding size by its head count): expected the same"
-                        + " headSize; build it with setHeadSize(%2$d)",
-                this,
-                headSize);
+        Check.that(headSize == settings.headSize, () -> this + " does not fit an attention with heads of size " + headSize + " (its embedding size by its head count): expected the same headSize; build it with setHeadSize(" + headSize + ")");
     }
 
     @Override

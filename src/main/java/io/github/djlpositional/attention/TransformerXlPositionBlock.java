@@ -63,11 +63,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         Settings {
             Check.positive("embeddingSize", embeddingSize);
             Check.positive("headCount", headCount);
-            Check.that(
-                    embeddingSize % headCount == 0,
-                    "embeddingSize %d with headCount %d: expected a multiple of headCount; change one of them",
-                    embeddingSize,
-                    headCount);
+            Check.that(embeddingSize % headCount == 0, () -> "embeddingSize " + embeddingSize + " with headCount " + headCount + ": expected a multiple of headCount; change one of them");
             if (encoding == null) {
                 encoding = SinusoidalEncoding.builder()
                         .setEmbeddingSize(embeddingSize)
@@ -111,11 +107,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         settings.encoding.write(distances, format, out);
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -131,40 +123,30 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         return new TransformerXlPositionBlock(Records.read(Settings.class, arguments));
     }
 
-    /**
-     * Returns the sinusoids of a distance.
-     *
-     * @return R, of size E; immutable
-     */
+    /** {@return the sinusoids of a distance: R, of size E; immutable} */
     public SinusoidalEncoding getEncoding() {
         return settings.encoding;
     }
 
     /**
-     * Returns the content bias, which is added to each query before it is multiplied by the keys.
-     *
-     * @return the parameter u, {@code r_w_bias} in the published code, (N, H), in the model's data type; a parameter of this
-     *     block
+     * {@return the content bias, which is added to each query before it is multiplied by the keys: the parameter u,
+     * {@code r_w_bias} in the published code, (N, H), in the model's data type; a parameter of this block}
      */
     public Parameter getContentBias() {
         return contentBias;
     }
 
     /**
-     * Returns the position bias, which is added to each query before it is multiplied by the projected sinusoids.
-     *
-     * @return the parameter v, {@code r_r_bias} in the published code, (N, H), in the model's data type; a parameter of this
-     *     block
+     * {@return the position bias, which is added to each query before it is multiplied by the projected sinusoids: the
+     * parameter v, {@code r_r_bias} in the published code, (N, H), in the model's data type; a parameter of this block}
      */
     public Parameter getPositionBias() {
         return positionBias;
     }
 
     /**
-     * Returns the projection of the sinusoids.
-     *
-     * @return the parameter W, {@code r_net.weight} in the published code, (N · H, E), in the model's data type; a parameter of
-     *     this block
+     * {@return the projection of the sinusoids: the parameter W, {@code r_net.weight} in the published code, (N · H,
+     * E), in the model's data type; a parameter of this block}
      */
     public Parameter getProjection() {
         return projection;
@@ -172,13 +154,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
 
     @Override
     public void requireFits(int headCount, int headSize) {
-        Check.that(
-                headCount == settings.headCount && headSize == settings.headSize(),
-                "%s does not fit an attention of embeddingSize %d and headCount %d: expected the same sizes; build it with"
-                        + " setEmbeddingSize(%2$d) and setHeadCount(%3$d)",
-                this,
-                headCount * headSize,
-                headCount);
+        Check.that(headCount == settings.headCount && headSize == settings.headSize(), () -> this + " does not fit an attention of embeddingSize " + (headCount * headSize) + " and headCount " + headCount + ": expected the same sizes; build it with setEmbeddingSize(" + (headCount * headSize) + ") and setHeadCount(" + headCount + ")");
     }
 
     @Override

@@ -30,12 +30,7 @@ public final class DataTypes {
      * the JVM. {@code what} has the data type; it is described only if the check fails.
      */
     public static void requireEmbedding(DataType type, Object what) {
-        Check.that(
-                isEmbedding(type),
-                "%s has data type %s: expected float16, float32 or float64; convert it with toType, or set the model's data"
-                        + " type",
-                what,
-                type);
+        Check.that(isEmbedding(type), () -> what + " has data type " + type + ": expected float16, float32 or float64; convert it with toType, or set the model's data type");
     }
 
     /** Checks the data type of an array. */

@@ -39,12 +39,7 @@ public final class HostData {
         FloatFormat format = DataTypes.formatOf(type);
         int height = Math.toIntExact(shape.get(0));
         long bytes = Math.max(1, shape.slice(1).size()) * format.bytes();
-        Check.that(
-                bytes <= LARGEST_BUFFER,
-                "a table of shape %s has rows of %d bytes: expected at most %d; encode it in parts",
-                shape,
-                bytes,
-                LARGEST_BUFFER);
+        Check.that(bytes <= LARGEST_BUFFER, () -> "a table of shape " + shape + " has rows of " + bytes + " bytes: expected at most " + LARGEST_BUFFER + "; encode it in parts");
         int rowBytes = (int) bytes;
         MachineMemory.requireRoomFor(shape, type, device);
         NDArray array = allocated(manager, device, shape, type);
@@ -119,13 +114,7 @@ public final class HostData {
     /** Allocates a direct buffer for all values of an array. */
     public static ByteBuffer bufferFor(NDManager manager, Shape shape, DataType type) {
         long bytes = shape.size() * type.getNumOfBytes();
-        Check.that(
-                bytes <= Integer.MAX_VALUE,
-                "an array of shape %s in %s has %d bytes: expected at most %d; use a smaller one",
-                shape,
-                type,
-                bytes,
-                Integer.MAX_VALUE);
+        Check.that(bytes <= Integer.MAX_VALUE, () -> "an array of shape " + shape + " in " + type + " has " + bytes + " bytes: expected at most " + Integer.MAX_VALUE + "; use a smaller one");
         return manager.allocateDirect((int) bytes);
     }
 

@@ -58,11 +58,7 @@ public final class Indices {
 
     /** Checks that token ids are integers. */
     public static void requireInteger(NDArray ids) {
-        Check.that(
-                ids.getDataType().isInteger(),
-                "token ids %s have data type %s: expected an integer type; convert them with toType(DataType.INT64, false)",
-                ids.getShape(),
-                ids.getDataType());
+        Check.that(ids.getDataType().isInteger(), () -> "token ids " + ids.getShape() + " have data type " + ids.getDataType() + ": expected an integer type; convert them with toType(DataType.INT64, false)");
     }
 
     /** Converts indices to INT64, unless they are INT32, which both engines can look up with too. */

@@ -37,14 +37,7 @@ public final class MachineMemory {
         long needed = shape.size() * type.getNumOfBytes();
         if (HostData.isHost(device) && needed >= CHECKED_BYTES) {
             long found = available.getAsLong();
-            Check.that(
-                    needed <= found,
-                    "a table of shape %s in %s needs %d bytes of memory: expected at most the %d that are available; check"
-                            + " positions and sizes for mistakes, use smaller ones, or free memory",
-                    shape,
-                    type,
-                    needed,
-                    found);
+            Check.that(needed <= found, () -> "a table of shape " + shape + " in " + type + " needs " + needed + " bytes of memory: expected at most the " + found + " that are available; check positions and sizes for mistakes, use smaller ones, or free memory");
         }
     }
 

@@ -123,14 +123,7 @@ public final class Positions {
         DataTypes.requireEmbedding(positions, "the array of positions");
         double[] values = HostData.doubles(positions);
         for (int i = 0; i < values.length; i++) {
-            Check.that(
-                    values[i] >= 0 && values[i] < limit,
-                    "position %s at index %d of %s: expected 0 or more and less than %d; %s",
-                    values[i],
-                    i,
-                    positions.getShape(),
-                    limit,
-                    remedy(limit));
+            Check.that(values[i] >= 0 && values[i] < limit, "position " + values[i] + " at index " + i + " of " + positions.getShape() + ": expected 0 or more and less than " + limit + "; " + remedy(limit));
         }
         return values;
     }
@@ -163,25 +156,16 @@ public final class Positions {
             requireLength(length, 0, limit);
             return 0;
         }
-        Check.that(
-                start instanceof Integer || start instanceof Long,
-                "%s is the %s %s: expected an Integer or a Long; give the number of the first position",
-                START,
-                start.getClass().getSimpleName(),
-                start);
+        Check.that(start instanceof Integer || start instanceof Long, () -> START + " is the " + start.getClass().getSimpleName() + " " + start + ": expected an Integer or a Long; give the number of the first position");
         long first = ((Number) start).longValue();
-        Check.that(first >= 0 && first <= limit, "%s %d: expected 0 to %d; %s", START, first, limit, remedy(limit));
+        Check.that(first >= 0 && first <= limit, () -> START + " " + first + ": expected 0 to " + limit + "; " + remedy(limit));
         requireLength(length, first, limit);
         return (int) first;
     }
 
     private static void requireNoStart(PairList<String, Object> params) {
         Object start = params == null ? null : params.get(START);
-        Check.that(
-                start == null,
-                "both positions and %s=%s were given: expected one of them; give the positions of all steps, or the start",
-                START,
-                start);
+        Check.that(start == null, () -> "both positions and " + START + "=" + start + " were given: expected one of them; give the positions of all steps, or the start");
     }
 
     /** Checks that a sequence ends below the limit. */

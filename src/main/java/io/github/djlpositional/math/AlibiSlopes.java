@@ -52,11 +52,7 @@ public final class AlibiSlopes {
                 : LN_2.times(exponent).exp();
     }
 
-    /**
-     * Returns the number of heads.
-     *
-     * @return N
-     */
+    /** {@return the number of heads, N} */
     public int heads() {
         return slopes.length;
     }

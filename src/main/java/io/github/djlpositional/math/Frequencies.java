@@ -81,11 +81,7 @@ public final class Frequencies implements HasArguments {
         Given {
             Check.given("values", values);
             for (int pair = 0; pair < values.size(); pair++) {
-                Check.that(
-                        Double.isFinite(values.get(pair)),
-                        "frequency %s of pair %d: expected a finite number; set it in radians per position",
-                        values.get(pair),
-                        pair);
+                Check.that(Double.isFinite(values.get(pair)), "frequency " + values.get(pair) + " of pair " + pair + ": expected a finite number; set it in radians per position");
             }
         }
 
@@ -101,11 +97,7 @@ public final class Frequencies implements HasArguments {
             Check.that(
                     !(Check.given("frequencies", frequencies) instanceof Scaled),
                     "scaled frequencies within scaled frequencies: expected one list of factors; join the lists");
-            Check.that(
-                    Check.given("factors", factors).size() <= MAX_FACTORS,
-                    "%d factors: expected at most %d; multiply them and scale by their product",
-                    factors.size(),
-                    MAX_FACTORS);
+            Check.that(Check.given("factors", factors).size() <= MAX_FACTORS, () -> factors.size() + " factors: expected at most " + MAX_FACTORS + "; multiply them and scale by their product");
         }
 
         @Override
@@ -194,10 +186,7 @@ public final class Frequencies implements HasArguments {
      *     10<sup>-270</sup> to 10<sup>270</sup>; or if these frequencies have been scaled 16 times
      */
     public Frequencies scaledBy(double factor) {
-        Check.that(
-                factor != 0 && Double.isFinite(factor),
-                "frequency factor %s: expected a finite number other than 0; use 1 for no scaling",
-                factor);
+        Check.that(factor != 0 && Double.isFinite(factor), () -> "frequency factor " + factor + ": expected a finite number other than 0; use 1 for no scaling");
         boolean isScaled = origin instanceof Scaled;
         List<Double> factors = new ArrayList<>(isScaled ? ((Scaled) origin).factors() : List.of());
         factors.add(factor);
@@ -215,14 +204,7 @@ public final class Frequencies implements HasArguments {
 
     private static DoubleDouble requireNormal(DoubleDouble frequency, int pair, Origin origin) {
         double size = Math.abs(frequency.high());
-        Check.that(
-                size > LEAST && size < GREATEST,
-                "frequency %s of pair %d of %s: expected a size of %s to %s; use a base, timescales or factors nearer to 1",
-                frequency.high(),
-                pair,
-                origin,
-                LEAST,
-                GREATEST);
+        Check.that(size > LEAST && size < GREATEST, () -> "frequency " + frequency.high() + " of pair " + pair + " of " + origin + ": expected a size of " + LEAST + " to " + GREATEST + "; use a base, timescales or factors nearer to 1");
         return frequency;
     }
 
@@ -230,13 +212,7 @@ public final class Frequencies implements HasArguments {
         return computed(origin, count, pair -> {
             DoubleDouble exponent = logStep.times(pair);
             // beyond 600 the exponential, or its low part, is not a normal double; NaN if the ratio overflowed
-            Check.that(
-                    Math.abs(exponent.high()) <= 600,
-                    "frequency e^%s of pair %d of %s: expected e^-600 to e^600; use a base or timescales nearer to 1,"
-                            + " or fewer pairs",
-                    exponent.high(),
-                    pair,
-                    origin);
+            Check.that(Math.abs(exponent.high()) <= 600, () -> "frequency e^" + exponent.high() + " of pair " + pair + " of " + origin + ": expected e^-600 to e^600; use a base or timescales nearer to 1, or fewer pairs");
             return exponent.exp().times(DoubleDouble.of(first));
         });
     }
@@ -265,11 +241,7 @@ public final class Frequencies implements HasArguments {
         return new DoubleDouble(high[pair], low[pair]);
     }
 
-    /**
-     * Returns the number of pairs.
-     *
-     * @return the number of frequencies
-     */
+    /** {@return the number of pairs: the number of frequencies} */
     public int size() {
         return high.length;
     }

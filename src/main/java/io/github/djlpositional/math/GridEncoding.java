@@ -89,7 +89,7 @@ public final class GridEncoding implements HasArguments {
     }
 
     private static void checkAxes(int axes) {
-        Check.that(axes == 2 || axes == 3, "%d axes: expected 2 or 3; for one axis use SinusoidalEncoding", axes);
+        Check.that(axes == 2 || axes == 3, () -> axes + " axes: expected 2 or 3; for one axis use SinusoidalEncoding");
     }
 
     private static void checkChannels(int channels, int least) {
@@ -97,10 +97,7 @@ public final class GridEncoding implements HasArguments {
     }
 
     private static void checkMultipleOfFour(int channels) {
-        Check.that(
-                channels % 4 == 0,
-                "channel count %d: expected a multiple of 4; both axes need as many sines as cosines",
-                channels);
+        Check.that(channels % 4 == 0, () -> "channel count " + channels + ": expected a multiple of 4; both axes need as many sines as cosines");
     }
 
     private final Convention convention;
@@ -187,20 +184,12 @@ public final class GridEncoding implements HasArguments {
         return (Record) convention;
     }
 
-    /**
-     * Returns the number of the grid's axes.
-     *
-     * @return 2 or 3
-     */
+    /** {@return the number of the grid's axes: 2 or 3} */
     public int getAxes() {
         return axes;
     }
 
-    /**
-     * Returns the number of dimensions of an encoded place.
-     *
-     * @return C
-     */
+    /** {@return the number of dimensions of an encoded place, C} */
     public int getEmbeddingSize() {
         return channels;
     }
@@ -221,16 +210,8 @@ public final class GridEncoding implements HasArguments {
      *     coordinate on the channel's axis is not finite
      */
     public double value(int channel, double... place) {
-        Check.that(
-                channel >= 0 && channel < channels,
-                "channel %d: expected 0 to %d; use a channel of this encoding",
-                channel,
-                channels - 1);
-        Check.that(
-                place.length == axes,
-                "%d coordinates for a grid of %d axes: expected %2$d; pass one coordinate for each axis",
-                place.length,
-                axes);
+        Check.that(channel >= 0 && channel < channels, () -> "channel " + channel + ": expected 0 to " + (channels - 1) + "; use a channel of this encoding");
+        Check.that(place.length == axes, () -> place.length + " coordinates for a grid of " + axes + " axes: expected " + axes + "; pass one coordinate for each axis");
         int axis = axisOf(channel);
         return axis == axes ? 0 : encoding.value(place[axis], channel % encoding.getEmbeddingSize());
     }
@@ -251,12 +232,7 @@ public final class GridEncoding implements HasArguments {
     public void write(int[] sizes, boolean channelsFirst, int first, int count, FloatFormat format, ByteBuffer out) {
         checkSizes(sizes);
         int end = channelsFirst ? channels : sizes[0];
-        Check.that(
-                first >= 0 && count >= 0 && first <= end - count,
-                "%d rows from row %d: expected a range within 0 to %d; use a range of the first axis",
-                count,
-                first,
-                end);
+        Check.that(first >= 0 && count >= 0 && first <= end - count, () -> count + " rows from row " + first + ": expected a range within 0 to " + end + "; use a range of the first axis");
         int cells = Arrays.stream(sizes).reduce(1, Math::multiplyExact);
         int rowLength = channelsFirst ? cells : cells / sizes[0] * channels;
         TableBounds.checkRoom(count, rowLength, format, out);
@@ -280,12 +256,7 @@ public final class GridEncoding implements HasArguments {
         for (int size : sizes) {
             values = size < 1 || values > Integer.MAX_VALUE ? -1 : values * size;
         }
-        Check.that(
-                sizes.length == axes && values >= 1 && values <= Integer.MAX_VALUE,
-                "grid sizes %s: expected %d positive sizes with at most %d values in all; pass one size for each axis",
-                Arrays.toString(sizes),
-                axes,
-                Integer.MAX_VALUE);
+        Check.that(sizes.length == axes && values >= 1 && values <= Integer.MAX_VALUE, () -> "grid sizes " + Arrays.toString(sizes) + ": expected " + axes + " positive sizes with at most " + Integer.MAX_VALUE + " values in all; pass one size for each axis");
     }
 
     /** The encodings of the coordinates 0 to size - 1 on any axis. */

@@ -34,18 +34,8 @@ public final class RelativeBuckets {
         Settings {
             int least = bidirectional ? 4 : 2;
             Check.between("bucket count", buckets, least, MAX_BUCKETS);
-            Check.that(
-                    !bidirectional || buckets % 2 == 0,
-                    "bucket count %d for two directions: expected an even number; use %d, or 32 as in T5",
-                    buckets,
-                    buckets + 1);
-            Check.that(
-                    maxDistance > buckets / least,
-                    "maximum distance %d with %d buckets: expected more than %d; use a larger one, such as T5's 128,"
-                            + " or fewer buckets",
-                    maxDistance,
-                    buckets,
-                    buckets / least);
+            Check.that(!bidirectional || buckets % 2 == 0, () -> "bucket count " + buckets + " for two directions: expected an even number; use " + (buckets + 1) + ", or 32 as in T5");
+            Check.that(maxDistance > buckets / least, () -> "maximum distance " + maxDistance + " with " + buckets + " buckets: expected more than " + (buckets / least) + "; use a larger one, such as T5's 128, or fewer buckets");
         }
     }
 
@@ -99,11 +89,7 @@ public final class RelativeBuckets {
         return new RelativeBuckets(new Settings(bidirectional, buckets, maxDistance));
     }
 
-    /**
-     * Returns the number of buckets of all directions.
-     *
-     * @return the number of buckets
-     */
+    /** {@return the number of buckets of all directions: the number of buckets} */
     public int size() {
         return settings.buckets;
     }

@@ -21,9 +21,8 @@ import java.util.stream.DoubleStream;
 public sealed interface RotaryScaling extends HasArguments permits None, Linear, DynamicNtk, Yarn, Llama3, LongRope {
 
     /**
-     * Returns the scaling that does not change the frequencies, as in Su et al., <em>RoFormer</em> (2021).
-     *
-     * @return θ<sub>k</sub>
+     * {@return the scaling that does not change the frequencies, as in Su et al., <em>RoFormer</em> (2021):
+     * θ<sub>k</sub>}
      */
     static RotaryScaling none() {
         return new None();
@@ -160,29 +159,24 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
     Frequencies frequencies(int rotarySize, double base, long length);
 
     /**
-     * Returns whether the frequencies change when a sequence becomes longer than the original length. Keys that were rotated
-     * before must then be rotated again.
-     *
-     * @return true for dynamic NTK and LongRoPE
+     * {@return whether the frequencies change when a sequence becomes longer than the original length: true for dynamic
+     * NTK and LongRoPE} Keys that were rotated before must then be rotated again.
      */
     default boolean dependsOnLength() {
         return this instanceof DynamicNtk || this instanceof LongRope;
     }
 
     /**
-     * Returns the length beyond which the frequencies depend on the length.
-     *
-     * @return L for dynamic NTK and LongRoPE; {@link Integer#MAX_VALUE} for the others, whose frequencies are the same at every
-     *     length
+     * {@return the length beyond which the frequencies depend on the length: L for dynamic NTK and LongRoPE; {@link
+     * Integer#MAX_VALUE} for the others, whose frequencies are the same at every length}
      */
     default int lengthThreshold() {
         return Integer.MAX_VALUE;
     }
 
     /**
-     * Returns the factor of cosines and sines. Attention scores are multiplied by its square.
-     *
-     * @return 1 except for YaRN and LongRoPE
+     * {@return the factor of cosines and sines: 1 except for YaRN and LongRoPE} Attention scores are multiplied by its
+     * square.
      */
     default double attentionFactor() {
         return 1;

@@ -37,11 +37,7 @@ public final class RotaryTable {
         this.factor = factor;
     }
 
-    /**
-     * Returns the number of dimensions that are rotated.
-     *
-     * @return r
-     */
+    /** {@return the number of dimensions that are rotated: r} */
     public int size() {
         return 2 * frequencies.size();
     }

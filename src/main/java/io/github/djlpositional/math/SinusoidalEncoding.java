@@ -68,11 +68,7 @@ public final class SinusoidalEncoding implements HasArguments {
             layout = layout == null ? PairLayout.INTERLEAVED : layout;
             cosineFirst = cosineFirst != null && cosineFirst;
             oddSize = oddSize == null ? OddSize.KEPT_IN_EXPONENT : oddSize;
-            Check.that(
-                    base == null || frequencies == null,
-                    "base %s and frequencies %s: expected only one of them; set either optBase or optFrequencies",
-                    base,
-                    frequencies);
+            Check.that(base == null || frequencies == null, "base " + base + " and frequencies " + frequencies + ": expected only one of them; set either optBase or optFrequencies");
             int pairs = oddSize.pairs(embeddingSize);
             if (frequencies == null) {
                 double period = Math.max(1, oddSize.exponentSize(embeddingSize)) / 2.0;
@@ -80,12 +76,7 @@ public final class SinusoidalEncoding implements HasArguments {
                 // equal encodings have equal settings, no matter how their frequencies were set
                 base = null;
             }
-            Check.that(
-                    frequencies.size() == pairs,
-                    "%d frequencies for embedding size %d: expected %d; set one frequency for each pair",
-                    frequencies.size(),
-                    embeddingSize,
-                    pairs);
+            Check.that(frequencies.size() == pairs, frequencies.size() + " frequencies for embedding size " + embeddingSize + ": expected " + pairs + "; set one frequency for each pair");
         }
     }
 
@@ -249,12 +240,7 @@ public final class SinusoidalEncoding implements HasArguments {
     public static SinusoidalEncoding diffusion(
             int embeddingSize, double frequencyShift, double scale, boolean cosineFirst) {
         int pairs = checkSize(embeddingSize) / 2;
-        Check.that(
-                frequencyShift < pairs,
-                "frequency shift %s for embedding size %d: expected less than its %d pairs; use 0 or 1, or a larger size",
-                frequencyShift,
-                embeddingSize,
-                pairs);
+        Check.that(frequencyShift < pairs, () -> "frequency shift " + frequencyShift + " for embedding size " + embeddingSize + ": expected less than its " + pairs + " pairs; use 0 or 1, or a larger size");
         Frequencies frequencies = Frequencies.geometric(pairs, DEFAULT_BASE, pairs - frequencyShift);
         return builder()
                 .setEmbeddingSize(embeddingSize)
@@ -271,27 +257,15 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     private static void checkEven(int embeddingSize, String convention) {
-        Check.that(
-                embeddingSize % 2 == 0,
-                "embedding size %d for %s: expected an even size; set an even size, or use another convention",
-                embeddingSize,
-                convention);
+        Check.that(embeddingSize % 2 == 0, () -> "embedding size " + embeddingSize + " for " + convention + ": expected an even size; set an even size, or use another convention");
     }
 
-    /**
-     * Returns a builder. Its defaults are those of {@link #vaswani(int)}.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} Its defaults are those of {@link #vaswani(int)}. */
     public static Builder builder() {
         return new Builder();
     }
 
-    /**
-     * Returns the number of dimensions of an encoded position.
-     *
-     * @return the embedding size d
-     */
+    /** {@return the number of dimensions of an encoded position: the embedding size d} */
     public int getEmbeddingSize() {
         return embeddingSize;
     }
@@ -322,11 +296,7 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     private int halfAt(int dimension) {
-        Check.that(
-                dimension >= 0 && dimension < embeddingSize,
-                "dimension %d: expected 0 to %d; use a dimension of this encoding",
-                dimension,
-                embeddingSize - 1);
+        Check.that(dimension >= 0 && dimension < embeddingSize, () -> "dimension " + dimension + ": expected 0 to " + (embeddingSize - 1) + "; use a dimension of this encoding");
         return halfAt[dimension];
     }
 

@@ -105,20 +105,12 @@ public final class WeightFile {
         throw ForeignFile.of(start).refused(path);
     }
 
-    /**
-     * Returns where the file is.
-     *
-     * @return the path that was given
-     */
+    /** {@return where the file is: the path that was given} */
     public Path getPath() {
         return path;
     }
 
-    /**
-     * Returns what the file holds.
-     *
-     * @return the tensors by name, in the order of the file; cannot be changed
-     */
+    /** {@return what the file holds: the tensors by name, in the order of the file; cannot be changed} */
     public Map<String, TensorInfo> getTensors() {
         Map<String, TensorInfo> infos = new LinkedHashMap<>();
         tensors.forEach((name, tensor) -> infos.put(name, tensor.info()));
