@@ -2,36 +2,36 @@ package io.github.djlpositional.weights;
 
 import java.io.EOFException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/**
- * Some bytes of a file, which must be there. They are read, not mapped into memory: a mapped file that another process cuts off
- * would end the JVM.
- */
-final class FileRange extends BulkStream {
+/** A range of bytes of a file. It is not mapped into memory: the JVM would abort if another process truncated the file. */
+final class FileRange extends InputStream {
 
     private final FileChannel channel;
     private final long end;
     private long position;
 
-    private FileRange(FileChannel channel, long position, long end) {
-        this.channel = channel;
-        this.position = position;
-        this.end = end;
+    FileRange(Path file, long start, long length) throws IOException {
+        channel = FileChannel.open(file, StandardOpenOption.READ);
+        position = start;
+        end = start + length;
     }
 
-    static FileRange open(Path file, long start, long length) throws IOException {
-        return new FileRange(FileChannel.open(file, StandardOpenOption.READ), start, start + length);
-    }
-
-    /** Reads a few bytes at once. */
+    /** Reads a few bytes. */
     static byte[] read(Path file, long start, int length) throws IOException {
-        try (FileRange range = open(file, start, length)) {
+        try (FileRange range = new FileRange(file, start, length)) {
             return range.readNBytes(length);
         }
+    }
+
+    @Override
+    public int read() throws IOException {
+        byte[] single = new byte[1];
+        return read(single, 0, 1) < 0 ? -1 : Byte.toUnsignedInt(single[0]);
     }
 
     @Override
@@ -39,8 +39,7 @@ final class FileRange extends BulkStream {
         if (position == end) {
             return -1;
         }
-        int wanted = (int) Math.min(length, end - position);
-        int count = channel.read(ByteBuffer.wrap(bytes, offset, wanted), position);
+        int count = channel.read(ByteBuffer.wrap(bytes, offset, (int) Math.min(length, end - position)), position);
         if (count < 0) {
             throw new EOFException("the file ends before byte " + end);
         }
