@@ -7,40 +7,28 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
 
 /** Compares a saved sinusoidal table with the exact one. */
-final class EncodingCheck {
+record EncodingCheck(StoredTensor tensor, SinusoidalEncoding encoding) {
 
     private static final int VALUES_AT_ONCE = 1 << 16;
-
-    private final StoredTensor tensor;
-    private final SinusoidalEncoding encoding;
-    private final int width;
-    private final long height;
-
-    EncodingCheck(StoredTensor tensor, SinusoidalEncoding encoding) {
-        this.tensor = tensor;
-        this.encoding = encoding;
-        width = encoding.getEmbeddingSize();
-        height = tensor.shape().size() / width;
-    }
 
     /** Checks that the tensor is a table of real numbers of the encoding's size. */
     void requireTable() {
         Check.that(
                 tensor.type() != null,
-                "%s has type %s: expected F16, BF16, F32 or F64 for encodings; give the name of a table of positions",
+                "%s has type %s: expected F16, BF16, F32 or F64; give the name of a sinusoidal table",
                 tensor,
                 InvalidFileException.quoted(tensor.typeName()));
         Shape shape = tensor.shape();
+        int width = encoding.getEmbeddingSize();
         int rank = shape.dimension();
         boolean isTable = rank == 2 || (rank == 3 && (shape.get(0) == 1 || shape.get(1) == 1));
+        String expected = String.format("(n, %d), (1, n, %1$d) or (n, 1, %1$d) for %s", width, encoding);
         Check.that(
                 isTable && shape.get(rank - 1) == width && shape.size() > 0,
-                "%s has shape %s: expected (n, %d), (1, n, %3$d) or (n, 1, %3$d) for %s; give the name of a table of positions,"
-                        + " or an encoding of its size",
+                "%s has shape %s: expected %s; give the name of a sinusoidal table, or an encoding of its size",
                 tensor,
                 shape,
-                width,
-                encoding);
+                expected);
     }
 
     /** Checks that the tensor has the encoding's values from position 0. */
@@ -53,15 +41,16 @@ final class EncodingCheck {
     }
 
     private void requireValue(long index, double found) {
+        int width = encoding.getEmbeddingSize();
+        long height = tensor.shape().size() / width;
         long position = tensor.isColumnMajor() ? index % height : index / width;
         int dimension = (int) (tensor.isColumnMajor() ? index / height : index % width);
         double expected = encoding.value((double) position, dimension);
         // also false for NaN
         if (!(Math.abs(found - expected) <= tolerance(position, dimension))) {
             throw new IllegalArgumentException(tensor + " has " + found + " at position " + position + ", dimension "
-                    + dimension + ": expected " + expected + " as in " + encoding
-                    + ", within the error of float arithmetic; give the encoding that the tensor was computed with, or load it"
-                    + " as a learned table");
+                    + dimension + ": expected " + expected + " as in " + encoding + ", within the error of float"
+                    + " arithmetic; give the encoding of the tensor, or load it as a learned table");
         }
     }
 
@@ -85,13 +74,13 @@ final class EncodingCheck {
      */
     private double tolerance(long position, int dimension) {
         double frequency = Math.abs(encoding.frequency(dimension));
-        double angle = frequency == 0 ? 0 : position * frequency * (exponent(frequency) * 0x1p-23 + 0x1p-22);
-        return angle + 0x1p-24 + tensor.type().halfUlp();
-    }
-
-    private double exponent(double frequency) {
+        if (frequency == 0) {
+            return 0x1p-24 + tensor.type().halfUlp();
+        }
         double first = Math.abs(encoding.frequency(0));
-        double unscaled = first == 0 ? 0 : Math.log(frequency / first);
-        return Math.max(Math.abs(Math.log(frequency)), Math.abs(unscaled));
+        double unscaled = first == 0 ? 0 : Math.abs(Math.log(frequency / first));
+        double exponent = Math.max(Math.abs(Math.log(frequency)), unscaled);
+        double angle = position * frequency * (exponent * 0x1p-23 + 0x1p-22);
+        return angle + 0x1p-24 + tensor.type().halfUlp();
     }
 }

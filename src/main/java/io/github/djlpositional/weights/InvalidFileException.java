@@ -16,8 +16,27 @@ final class InvalidFileException extends IOException {
     /** Characters that would break a line, reverse the text around them, or not be visible. */
     private static final Pattern HIDDEN = Pattern.compile("[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Cn}\\p{Zl}\\p{Zp}]");
 
-    private static final String SAVE_NPZ = "save the arrays in Python with numpy.savez(\"model.npz\", name=array, …)";
     private static final String SAVE_AGAIN = "copy, download or save it again";
+    private static final String SAVE_NPZ = "save the arrays in Python with numpy.savez(\"model.npz\", name=array, …)";
+    private static final String CONVERT = "convert it in Python, if you trust it, with"
+            + " weights = torch.load(\"model.pt\", map_location=\"cpu\", weights_only=True) and"
+            + " numpy.savez(\"model.npz\", **{name: tensor.float().numpy() for name, tensor in weights.items()})";
+    private static final String PICKLE = "is a pickle, as torch.save writes it, which can run code when it is read";
+
+    /** Other formats: a regular expression of the first bytes, a description, and what to do. The first match counts. */
+    private static final String[][] FORMATS = {
+        {"", "is empty", SAVE_AGAIN},
+        {NpyHeader.MAGIC + ".*", "is a single array of NumPy, which has no name", SAVE_NPZ},
+        {"\u0080[\0-\5].*", PICKLE, CONVERT}, // the second byte is the version of the protocol
+        {"\u0089HDF.*", "is HDF5, as Keras writes it", SAVE_NPZ},
+        {"DJL@.*", "holds the parameters of a DJL model", "load it with Model.load(path, name)"},
+        {
+            "\\{.*",
+            "is JSON, as the index of a checkpoint in several files",
+            "open the file in the same folder that its \"weight_map\" names for the tensor"
+        },
+        {".*", "is neither npz nor safetensors, or its first bytes are damaged", SAVE_NPZ}
+    };
 
     private final String remedy;
 
@@ -30,13 +49,7 @@ final class InvalidFileException extends IOException {
         return new InvalidFileException("is damaged or truncated, " + what, SAVE_AGAIN, cause);
     }
 
-    /**
-     * Checks the content of a file.
-     *
-     * @param holds the condition
-     * @param message what is wrong if it does not hold, in the syntax of {@link String#format}
-     * @param values the values in the message; strings come from the file and are {@linkplain #quoted quoted}
-     */
+    /** Checks the content of a file. Strings among the values come from the file and are {@linkplain #quoted quoted}. */
     static void check(boolean holds, String message, Object... values) throws InvalidFileException {
         if (!holds) {
             Object[] shown = Stream.of(values)
@@ -50,56 +63,30 @@ final class InvalidFileException extends IOException {
     static String quoted(String text) {
         boolean isLong = text.codePointCount(0, text.length()) > LONGEST_QUOTE;
         String shown = isLong ? text.substring(0, text.offsetByCodePoints(0, LONGEST_QUOTE)) + "…" : text;
-        return HIDDEN.matcher('"' + shown + '"').replaceAll(found -> {
-            return String.format("\\\\u%04x", found.group().codePointAt(0));
-        });
+        return HIDDEN.matcher('"' + shown + '"')
+                .replaceAll(found -> String.format("\\\\u%04x", found.group().codePointAt(0)));
     }
 
-    /** Returns the exception for a zip without arrays. */
+    /** Returns the exception for a zip without arrays; recent versions of torch.save write a pickle into a zip. */
     static InvalidFileException zip(boolean isPickle) {
-        return isPickle ? pickle() : otherFormat("is a zip without .npy arrays in it", SAVE_NPZ);
+        return isPickle
+                ? new InvalidFileException(PICKLE, CONVERT, null)
+                : new InvalidFileException("is a zip without .npy arrays in it", SAVE_NPZ, null);
     }
 
-    private static InvalidFileException pickle() {
-        return otherFormat(
-                "is a pickle, as torch.save writes it, which can run code when it is read",
-                "convert it in Python, if you trust it, with"
-                        + " weights = torch.load(\"model.pt\", map_location=\"cpu\", weights_only=True) and"
-                        + " numpy.savez(\"model.npz\", **{name: tensor.float().numpy() for name, tensor in weights.items()})");
-    }
-
-    private static InvalidFileException otherFormat(String given, String remedy) {
-        return new InvalidFileException(given, remedy, null);
-    }
-
-    /** Identifies another format by the first bytes of a file. */
+    /** Returns the exception for a file of another format, which its first bytes identify. */
     static InvalidFileException otherFormat(byte... start) {
         String text = new String(start, StandardCharsets.ISO_8859_1);
-        if (text.isEmpty()) {
-            return otherFormat("is empty", SAVE_AGAIN);
-        } else if (text.startsWith(NpyHeader.MAGIC)) {
-            return otherFormat(
-                    "is a single array of NumPy, which has no name",
-                    "save it in Python with numpy.savez(\"model.npz\", name=array)");
-        } else if (text.matches("(?s)\u0080[\0-\5].*")) { // a pickle's protocol number
-            return pickle();
-        } else if (text.startsWith("\u0089HDF")) {
-            return otherFormat("is HDF5, as Keras writes it", SAVE_NPZ);
-        } else if (text.startsWith("DJL@")) {
-            return otherFormat("holds the parameters of a DJL model", "load it with Model.load(path, name)");
-        } else if (text.startsWith("{")) {
-            return otherFormat(
-                    "is JSON, as the index of a checkpoint in several files",
-                    "open the file in the same folder that its \"weight_map\" names for the tensor");
-        }
-        return otherFormat("is neither npz nor safetensors, or its first bytes are damaged", SAVE_NPZ);
+        String[] format = Stream.of(FORMATS)
+                .filter(each -> text.matches("(?s)" + each[0]))
+                .findFirst()
+                .orElseThrow();
+        return new InvalidFileException(format[1], format[2], null);
     }
 
     /** Returns the exception that the caller gets. */
     MalformedModelException of(Path file) {
-        return new MalformedModelException(
-                "the weight file " + file + " " + getMessage() + ": expected a complete safetensors or npz file; "
-                        + remedy,
-                this);
+        String expected = ": expected a complete safetensors or npz file; ";
+        return new MalformedModelException("the weight file " + file + " " + getMessage() + expected + remedy, this);
     }
 }

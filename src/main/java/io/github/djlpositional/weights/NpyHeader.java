@@ -16,12 +16,10 @@ import java.util.regex.Pattern;
  * as {@code {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }}. See
  * <a href="https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html">the format</a>.
  *
- * @param description the type, such as {@code <f4}; for a structured type, the text of its list of fields
- * @param isColumnMajor whether the first index varies fastest
- * @param shape the array's shape
- * @param length the number of bytes before the data
+ * <p>{@code descr} is the type, such as {@code <f4}, or the list of fields of a structured type. The length includes all that is
+ * in front of the data.
  */
-record NpyHeader(String description, boolean isColumnMajor, Shape shape, long length) {
+record NpyHeader(String descr, boolean isColumnMajor, Shape shape, long length) {
 
     /** The first bytes, in ISO 8859-1. */
     static final String MAGIC = "\u0093NUMPY";
@@ -48,13 +46,7 @@ record NpyHeader(String description, boolean isColumnMajor, Shape shape, long le
         return "(?:'" + name + "'|\"" + name + "\")\\s*+:\\s*+";
     }
 
-    /**
-     * Reads a header.
-     *
-     * @param name the array's name, for messages
-     * @param in the array from its first byte; afterwards at its data
-     * @throws InvalidFileException if there is no such header
-     */
+    /** Reads the header at the start of an array, whose name is given for messages. */
     static NpyHeader read(String name, InputStream in) throws IOException {
         byte[] start = in.readNBytes(MAGIC.length() + 2);
         int version = start.length < MAGIC.length() + 2 ? 0 : start[MAGIC.length()];
@@ -78,17 +70,17 @@ record NpyHeader(String description, boolean isColumnMajor, Shape shape, long le
                 && matcher.group("order") != null
                 && matcher.group("shape") != null;
         check(isHeader, "array %s has the header %s, expected NumPy's descr, fortran_order and shape", name, text);
-        String description = matcher.group("type") == null ? matcher.group("fields") : matcher.group("type");
+        String descr = matcher.group("type") == null ? matcher.group("fields") : matcher.group("type");
         long[] shape = NUMBER.matcher(matcher.group("shape"))
                 .results()
                 .mapToLong(size -> Long.parseLong(size.group()))
                 .toArray();
-        return new NpyHeader(description, matcher.group("order").equals("True"), new Shape(shape), length);
+        return new NpyHeader(descr, matcher.group("order").equals("True"), new Shape(shape), length);
     }
 
     /** Returns the type of the numbers, or null if it cannot be loaded. */
     StoredType type() {
-        return switch (description) {
+        return switch (descr) {
             case "<f2", ">f2" -> StoredType.F16;
             case "<f4", ">f4" -> StoredType.F32;
             case "<f8", ">f8" -> StoredType.F64;
@@ -97,6 +89,6 @@ record NpyHeader(String description, boolean isColumnMajor, Shape shape, long le
     }
 
     ByteOrder order() {
-        return description.startsWith(">") ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
+        return descr.startsWith(">") ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
     }
 }

@@ -8,14 +8,13 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Set;
 import java.util.zip.CRC32;
 import java.util.zip.CheckedInputStream;
 import java.util.zip.ZipEntry;
@@ -28,7 +27,6 @@ final class NpzFile {
     private static final String SUFFIX = ".npy";
 
     // the records of PKWARE's APPNOTE 6.3 that stand at the end of a zip
-    private static final int LOCAL_HEADER = 0x04034b50;
     private static final int END = 0x06054b50;
     private static final int END_64_LOCATOR = 0x07064b50;
     private static final int ENTRY_BYTES = 46;
@@ -45,17 +43,11 @@ final class NpzFile {
 
     /** Returns whether a file begins as a zip does, which may be empty. */
     static boolean isOne(byte... start) {
-        int signature = start.length < Integer.BYTES ? 0 : littleEndian(start).getInt();
-        return signature == LOCAL_HEADER || signature == END;
-    }
-
-    private static ByteBuffer littleEndian(byte... bytes) {
-        return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        return new String(start, StandardCharsets.ISO_8859_1).matches("(?s)PK(\3\4|\5\6).*");
     }
 
     static Map<String, StoredTensor> read(Path file) throws IOException {
         Map<String, StoredTensor> tensors = new LinkedHashMap<>();
-        Set<String> names = new HashSet<>();
         Check.that(
                 file.getFileSystem() == FileSystems.getDefault(),
                 "the npz file %s is in another file system: expected a file in the default file system; copy it there",
@@ -63,22 +55,23 @@ final class NpzFile {
         long count = checkDirectory(file);
         try (ZipFile zip = new ZipFile(file.toFile())) {
             check(zip.size() == count, "its zip directory has %s entries where it claims %s", zip.size(), count);
+            boolean isPickle = false;
             for (ZipEntry entry : Collections.list(zip.entries())) {
                 String name = entry.getName();
-                check(names.add(name), "its zip directory has %s twice", name);
+                isPickle |= name.endsWith("data.pkl");
                 if (name.endsWith(SUFFIX)) {
-                    String tensor = name.substring(0, name.length() - SUFFIX.length());
-                    tensors.put(tensor, read(file, zip, entry, tensor));
+                    StoredTensor tensor = read(file, zip, entry, name.substring(0, name.length() - SUFFIX.length()));
+                    check(tensors.put(tensor.name(), tensor) == null, "its zip directory has %s twice", name);
                 }
             }
+            if (tensors.isEmpty() && count > 0) {
+                throw InvalidFileException.zip(isPickle);
+            }
+            return tensors;
         } catch (EOFException | ZipException | IllegalArgumentException e) {
             // ZipFile throws an IllegalArgumentException for text that is not UTF-8
             throw InvalidFileException.damaged("its zip directory cannot be read (" + e.getMessage() + ")", e);
         }
-        if (tensors.isEmpty() && !names.isEmpty()) {
-            throw InvalidFileException.zip(names.stream().anyMatch(name -> name.endsWith("data.pkl")));
-        }
-        return tensors;
     }
 
     /**
@@ -90,44 +83,39 @@ final class NpzFile {
     private static long checkDirectory(Path file) throws IOException {
         long fileSize = Files.size(file);
         int length = (int) Math.min(fileSize, END_64_LOCATOR_BYTES + END_BYTES + LONGEST_COMMENT);
-        ByteBuffer tail = littleEndian(FileRange.read(file, fileSize - length, length));
+        ByteBuffer tail = read(file, fileSize - length, length);
         int end = length - END_BYTES;
         while (end >= 0 && tail.getInt(end) != END) {
             end--;
         }
-        check(
-                end >= 0 && Short.toUnsignedInt(tail.getShort(end + 20)) == length - END_BYTES - end,
-                "it has no zip directory at its end");
+        boolean isThere = end >= 0 && Short.toUnsignedInt(tail.getShort(end + 20)) == length - END_BYTES - end;
+        check(isThere, "it has no zip directory at its end");
         long count = Short.toUnsignedInt(tail.getShort(end + 10));
         long size = Integer.toUnsignedLong(tail.getInt(end + 12));
         int locator = end - END_64_LOCATOR_BYTES;
         if (locator >= 0 && tail.getInt(locator) == END_64_LOCATOR) {
-            long at = tail.getLong(locator + 8);
-            check(at >= 0 && at <= fileSize - END_64_BYTES, "its zip64 directory is missing");
-            ByteBuffer end64 = littleEndian(FileRange.read(file, at, END_64_BYTES));
+            ByteBuffer end64 = read(file, tail.getLong(locator + 8), END_64_BYTES);
             count = count == 0xffff ? end64.getLong(32) : count;
             size = size == 0xffff_ffffL ? end64.getLong(40) : size;
         }
-        check(
-                size <= Math.min(fileSize, LARGEST_DIRECTORY)
-                        && count >= 0
-                        && count <= Math.min(size / ENTRY_BYTES, WeightFile.MOST_TENSORS),
-                "its zip directory of %s bytes claims %s entries in a file of %s bytes",
-                size,
-                count,
-                fileSize);
+        boolean isPossible = size <= fileSize && size <= LARGEST_DIRECTORY && count <= WeightFile.MOST_TENSORS;
+        boolean isCount = size >= 0 && count >= 0 && count <= size / ENTRY_BYTES;
+        check(isPossible && isCount, "its zip directory of %s bytes claims %s entries", size, count);
         return count;
+    }
+
+    private static ByteBuffer read(Path file, long at, int length) throws IOException {
+        check(at >= 0 && at <= Files.size(file) - length, "it has no %s bytes at %s", length, at);
+        byte[] bytes = WeightFile.read(file, at, length);
+        check(bytes.length == length, "it has no %s bytes at %s", length, at);
+        return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
     }
 
     private static StoredTensor read(Path file, ZipFile zip, ZipEntry entry, String name) throws IOException {
         long size = entry.getSize();
         long compressed = entry.getCompressedSize();
-        check(
-                compressed >= 0 && compressed <= Files.size(file) && size >= 0 && size / MOST_INFLATED <= compressed,
-                "array %s of %s bytes claims to hold %s bytes",
-                name,
-                compressed,
-                size);
+        boolean isPossible = compressed <= Files.size(file) && size >= 0 && size / MOST_INFLATED <= compressed;
+        check(isPossible, "array %s of %s bytes claims to hold %s bytes", name, compressed, size);
         NpyHeader header;
         try (InputStream in = zip.getInputStream(entry)) {
             header = NpyHeader.read(name, in);
@@ -139,22 +127,11 @@ final class NpzFile {
         }
         long bytes = size - header.length();
         StoredType type = header.type();
-        check(
-                type == null || StoredTensor.isSize(header.shape(), Byte.SIZE * type.bytes(), bytes),
-                "array %s has %s bytes for its shape %s and type %s",
-                name,
-                bytes,
-                header.shape(),
-                header.description());
+        boolean isSize = type == null || StoredTensor.isSize(header.shape(), Byte.SIZE * type.bytes(), bytes);
+        check(isSize, "array %s has %s bytes for shape %s and type %s", name, bytes, header.shape(), header.descr());
+        StoredTensor.Data data = reader -> read(file, entry, header.length(), reader);
         return new StoredTensor(
-                file,
-                name,
-                header.description(),
-                type,
-                header.order(),
-                header.shape(),
-                header.isColumnMajor(),
-                reader -> read(file, entry, header.length(), reader));
+                file, name, header.descr(), type, header.order(), header.shape(), header.isColumnMajor(), data);
     }
 
     /** Reads the numbers of an array, and compares the checksum at their end. */
@@ -166,8 +143,8 @@ final class NpzFile {
             CheckedInputStream in = new CheckedInputStream(zip.getInputStream(entry), new CRC32());
             in.skipNBytes(headerLength);
             reader.read(in);
-            if (in.getChecksum().getValue() != entry.getCrc()) {
-                throw new ZipException("its checksum is not that of the zip directory");
+            if (in.read() >= 0 || in.getChecksum().getValue() != entry.getCrc()) {
+                throw new ZipException("its size or checksum is not that of the zip directory");
             }
         }
     }

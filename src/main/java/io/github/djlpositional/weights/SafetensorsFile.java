@@ -6,6 +6,7 @@ import ai.djl.ndarray.types.Shape;
 import com.google.gson.stream.JsonReader;
 import com.google.gson.stream.JsonToken;
 import com.google.gson.stream.MalformedJsonException;
+import java.io.ByteArrayInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -35,14 +36,14 @@ final class SafetensorsFile {
     /** The longest header in the format. */
     private static final long LONGEST_HEADER = 100_000_000;
 
-    private static final int LENGTH_BYTES = Long.BYTES;
+    private static final Set<String> LOADED = Set.of("F16", "BF16", "F32", "F64");
 
     /** More axes, and more fields in its header, than any tensor has. */
     private static final int MOST = 64;
 
     private SafetensorsFile() {}
 
-    /** The header of a tensor; begin and end are in bytes from the start of the data. */
+    /** A tensor's entry in the header; begin and end are in bytes from the start of the data. */
     private record Entry(String name, String type, Shape shape, long begin, long end) {
 
         @Override
@@ -52,18 +53,19 @@ final class SafetensorsFile {
         }
 
         StoredTensor at(Path file, long dataStart) {
-            return new StoredTensor(
-                    file, name, type, StoredType.of(type), ByteOrder.LITTLE_ENDIAN, shape, false, reader -> {
-                        try (InputStream in = new FileRange(file, dataStart + begin, end - begin)) {
-                            reader.read(in);
-                        }
-                    });
+            StoredTensor.Data data = reader -> {
+                try (InputStream in = WeightFile.stream(file, dataStart + begin)) {
+                    reader.read(in);
+                }
+            };
+            StoredType stored = LOADED.contains(type) ? StoredType.valueOf(type) : null;
+            return new StoredTensor(file, name, type, stored, ByteOrder.LITTLE_ENDIAN, shape, false, data);
         }
     }
 
     /** Returns whether a file begins as this format does: its ninth byte opens the JSON. */
     static boolean isOne(byte... start) {
-        return start.length > LENGTH_BYTES && start[LENGTH_BYTES] == '{' && headerLength(start) > 1;
+        return start.length > Long.BYTES && start[Long.BYTES] == '{' && headerLength(start) > 1;
     }
 
     private static long headerLength(byte... start) {
@@ -72,15 +74,12 @@ final class SafetensorsFile {
 
     static Map<String, StoredTensor> read(Path file, byte[] start, long fileSize) throws IOException {
         long length = headerLength(start);
-        check(
-                length <= LONGEST_HEADER && length <= fileSize - LENGTH_BYTES,
-                "its header of %s bytes does not fit the file's %s bytes",
-                length,
-                fileSize);
-        long dataStart = LENGTH_BYTES + length;
+        boolean fits = length <= LONGEST_HEADER && length <= fileSize - Long.BYTES;
+        check(fits, "its header of %s bytes does not fit the file's %s bytes", length, fileSize);
+        long dataStart = Long.BYTES + length;
+        InputStream header = new ByteArrayInputStream(WeightFile.read(file, Long.BYTES, (int) length));
         Map<String, Entry> entries;
-        try (JsonReader json = new JsonReader(new InputStreamReader(
-                new FileRange(file, LENGTH_BYTES, length), StandardCharsets.UTF_8.newDecoder()))) {
+        try (JsonReader json = new JsonReader(new InputStreamReader(header, StandardCharsets.UTF_8.newDecoder()))) {
             entries = readEntries(json, fileSize - dataStart);
         } catch (MalformedJsonException | CharacterCodingException | EOFException | IllegalStateException e) {
             // Gson throws an IllegalStateException for a token of another type than the one asked for
@@ -145,10 +144,8 @@ final class SafetensorsFile {
             }
         }
         json.endObject();
-        check(
-                type != null && shape != null && offsets != null && offsets.length == 2,
-                "the header of tensor %s lacks its type, its shape or its two offsets",
-                name);
+        boolean isComplete = type != null && shape != null && offsets != null && offsets.length == 2;
+        check(isComplete, "the header of tensor %s lacks its type, its shape or its two offsets", name);
         Entry entry = new Entry(name, type, new Shape(shape), offsets[0], offsets[1]);
         boolean isWithin = entry.begin() <= entry.end() && entry.end() <= dataSize;
         check(isWithin, "%s is not within the %s bytes of data", entry, dataSize);
@@ -165,11 +162,8 @@ final class SafetensorsFile {
         for (int count = 1; json.hasNext(); count++) {
             check(json.peek() == JsonToken.NUMBER, "a size or an offset of tensor %s is not a number", name);
             String digits = json.nextString();
-            check(
-                    digits.matches("\\d{1,18}") && count <= MOST,
-                    "tensor %s has %s as a size or an offset, or too many of them",
-                    name,
-                    digits);
+            boolean isNumber = digits.matches("\\d{1,18}") && count <= MOST;
+            check(isNumber, "tensor %s has %s as a size or an offset, or too many of them", name, digits);
             numbers.add(Long.parseLong(digits));
         }
         json.endArray();

@@ -14,14 +14,10 @@ import java.util.zip.ZipException;
 /**
  * A tensor in a file.
  *
- * @param file the file
- * @param name its name in the file
  * @param typeName its type as the file names it
  * @param type its type, or null if it cannot be loaded
- * @param order the byte order of its numbers
- * @param shape its shape
  * @param isColumnMajor whether its first index varies fastest, as in Fortran, and not its last
- * @param data opens its numbers, as many as the shape says if the type is known
+ * @param data passes its bytes to a reader, as many as shape and type need
  */
 record StoredTensor(
         Path file,
@@ -33,13 +29,11 @@ record StoredTensor(
         boolean isColumnMajor,
         Data data) {
 
-    /** Opens the bytes of a tensor, passes them to a reader, and closes them. */
     @FunctionalInterface
     interface Data {
         void open(Reader reader) throws IOException;
     }
 
-    /** Reads the bytes of a tensor to their end. */
     @FunctionalInterface
     interface Reader {
         void read(InputStream in) throws IOException;
@@ -91,9 +85,6 @@ record StoredTensor(
                 throw new EOFException("its data ends " + missing + " bytes too soon");
             }
             receiver.accept(first, count, raw);
-        }
-        if (in.read() >= 0) {
-            throw new ZipException("its data continues after its end");
         }
     }
 

@@ -3,7 +3,7 @@ package io.github.djlpositional.weights;
 import io.github.djlpositional.math.FloatFormat;
 import java.nio.ByteBuffer;
 
-/** A type of numbers that can be loaded. Integers, complex numbers and 8-bit floats cannot. */
+/** A type of numbers that can be loaded, by its name in safetensors. Integers, complex numbers and 8-bit floats cannot. */
 enum StoredType {
     F16(Short.BYTES, 11, FloatFormat.FLOAT16),
     /** The upper half of a {@code float}. No array of this type is created: on PyTorch that aborts the JVM. */
@@ -19,14 +19,6 @@ enum StoredType {
         this.bytes = bytes;
         this.significantBits = significantBits;
         this.format = format;
-    }
-
-    /** Returns the type with a name of safetensors, or null if it cannot be loaded. */
-    static StoredType of(String name) {
-        return switch (name) {
-            case "F16", "BF16", "F32", "F64" -> valueOf(name);
-            default -> null;
-        };
     }
 
     /** Returns the size of one stored number. */

@@ -16,13 +16,13 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 
 /**
  * Copies a tensor from a file to a parameter. The tensor is read completely before any of it is written. It is read in pieces, which
  * are in the engine's memory, so that the size of Java's heap and the 2 GB of a buffer do not limit it.
  */
-final class TableCopy {
+record TableCopy(StoredTensor tensor, Parameter parameter, int skippedRows) {
 
     private static final int PIECE_BYTES = 8 << 20;
 
@@ -30,53 +30,32 @@ final class TableCopy {
     private static final long LARGEST_BUFFER = 1 << 30;
 
     /** Some lines of a tensor. A line is a part along the axis that varies slowest in the file. */
-    private record Piece(long first, long count, NDArray lines) {}
-
-    private final StoredTensor tensor;
-    private final Parameter parameter;
-    private final int skippedRows;
-    private final List<Piece> pieces = new ArrayList<>();
-
-    TableCopy(StoredTensor tensor, Parameter parameter, int skippedRows) {
-        this.tensor = tensor;
-        this.parameter = parameter;
-        this.skippedRows = skippedRows;
-    }
+    private record Piece(long first, NDArray lines) {}
 
     /** Checks that the parameter has an array of the tensor's shape without its first rows, and of a type as wide or wider. */
     void requireFits() {
         String target = "parameter " + InvalidFileException.quoted(parameter.getName()) + " for " + tensor;
-        Check.that(
-                parameter.isInitialized() && !parameter.getArray().isReleased(),
-                "%s has no array: expected an initialized or loaded parameter; initialize its block first",
-                target);
+        boolean hasArray = parameter.isInitialized() && !parameter.getArray().isReleased();
+        Check.that(hasArray, "%s has no array: expected an initialized parameter; initialize its block first", target);
         NDArray array = parameter.getArray();
         DataTypes.requireEmbedding(array, target);
         DataType type = array.getDataType();
-        Check.that(
-                tensor.type() != null && tensor.type().fitsInto(DataTypes.formatOf(type)),
-                "%s has data type %s, the tensor has type %s: expected this type or a narrower float; convert the tensor where"
-                        + " the file is created, or initialize the block with a wider type",
-                target,
-                type,
-                InvalidFileException.quoted(tensor.typeName()));
         Shape shape = array.getShape();
         boolean isScalar = shape.dimension() == 0;
         Shape expected = isScalar ? shape : new Shape(shape.get(0) + skippedRows).addAll(shape.slice(1));
+        boolean hasType = tensor.type() != null && tensor.type().fitsInto(DataTypes.formatOf(type));
         Check.that(
-                !isScalar && tensor.shape().equals(expected),
-                "%s has shape %s with %d rows skipped, the tensor has shape %s: expected %s, one axis or more; build the block"
-                        + " with the tensor's sizes, or give another name",
+                hasType && !isScalar && tensor.shape().equals(expected),
+                "%s of shape %s and type %s has type %s and shape %s: expected the parameter's type or a narrower float and shape"
+                        + " %s, with %d skipped rows and at least one axis; convert the tensor where the file is created, build the"
+                        + " block with the tensor's sizes and a wider type, or give another name",
                 target,
                 shape,
-                skippedRows,
+                type,
+                InvalidFileException.quoted(tensor.typeName()),
                 tensor.shape(),
-                expected);
-    }
-
-    /** Returns a manager on the CPU for {@link #read}, to be closed by the caller. */
-    NDManager newStaging() {
-        return parameter.getArray().getManager().newSubManager(Device.cpu());
+                expected,
+                skippedRows);
     }
 
     /** Returns whether lines are columns and have to be transposed. */
@@ -84,25 +63,26 @@ final class TableCopy {
         return tensor.isColumnMajor() && tensor.shape().dimension() > 1;
     }
 
-    /**
-     * Reads the tensor.
-     *
-     * @param staging the manager of the pieces, on the CPU
-     * @throws IllegalArgumentException if a line is larger than a buffer
-     */
-    void read(NDManager staging) throws IOException, MalformedModelException {
-        pieces.clear(); // of an earlier call that failed
+    /** Reads the tensor into arrays of a manager on the CPU, and returns the action that writes the parameter. */
+    Runnable read(NDManager staging) throws IOException, MalformedModelException {
+        List<Piece> pieces = new ArrayList<>();
         if (parameter.getArray().size() == 0) {
-            return;
+            return () -> write(pieces);
         }
-        Shape stored = isTransposed() ? reversed(tensor.shape()) : tensor.shape();
+        Shape shape = tensor.shape();
+        int last = shape.dimension() - 1;
+        Shape stored = !isTransposed()
+                ? shape
+                : new Shape(LongStream.rangeClosed(0, last)
+                        .map(axis -> shape.get((int) (last - axis)))
+                        .toArray());
         Shape line = stored.slice(1);
         DataType type = parameter.getArray().getDataType();
         FloatFormat format = DataTypes.formatOf(type);
         long lineBytes = line.size() * Math.max(format.bytes(), tensor.type().bytes());
         Check.that(
                 lineBytes <= LARGEST_BUFFER,
-                "%s has %d bytes in one row: expected at most %d; split it into tensors of more and shorter rows",
+                "%s has rows of %d bytes: expected at most %d; split it into tensors of more and shorter rows",
                 tensor,
                 lineBytes,
                 LARGEST_BUFFER);
@@ -113,17 +93,11 @@ final class TableCopy {
         tensor.read(firstLine * lineValues, linesAtOnce * lineValues, (first, count, raw) -> {
             convert(raw, count, format, converted.clear());
             converted.limit(count * format.bytes());
-            Shape shape = new Shape(count / lineValues).addAll(line);
-            NDArray lines = HostData.toArray(staging, Device.cpu(), converted, shape, type);
-            pieces.add(new Piece(first / lineValues - firstLine, count / lineValues, lines));
+            Shape lineShape = new Shape(count / lineValues).addAll(line);
+            NDArray lines = HostData.toArray(staging, Device.cpu(), converted, lineShape, type);
+            pieces.add(new Piece(first / lineValues - firstLine, lines));
         });
-    }
-
-    private static Shape reversed(Shape shape) {
-        int last = shape.dimension() - 1;
-        return new Shape(IntStream.rangeClosed(0, last)
-                .mapToLong(axis -> shape.get(last - axis))
-                .toArray());
+        return () -> write(pieces);
     }
 
     private void convert(ByteBuffer raw, int count, FloatFormat format, ByteBuffer out) {
@@ -138,10 +112,10 @@ final class TableCopy {
     }
 
     /**
-     * Writes what was read into the parameter's array, which stays the same array. PyTorch rejects writing in place to an array that
+     * Writes pieces into the parameter's array, which stays the same array. PyTorch rejects writing in place to an array that
      * gradients are recorded for; so recording is switched off in the meantime.
      */
-    void write() {
+    private void write(List<Piece> pieces) {
         NDArray target = parameter.getArray();
         boolean hadGradient = target.hasGradient();
         if (hadGradient) {
@@ -150,20 +124,19 @@ final class TableCopy {
         try {
             int axis = isTransposed() ? target.getShape().dimension() - 1 : 0;
             for (Piece piece : pieces) {
-                NDIndex place = NDIndex.sliceAxis(axis, piece.first(), piece.first() + piece.count());
-                target.set(place, isTransposed() ? transposed(piece.lines()) : piece.lines());
+                NDArray lines = piece.lines();
+                long count = lines.getShape().get(0);
+                if (isTransposed()) {
+                    NDIndex rows = NDIndex.sliceAxis(
+                            axis, skippedRows, lines.getShape().get(axis));
+                    lines = lines.get(rows).transpose();
+                }
+                target.set(NDIndex.sliceAxis(axis, piece.first(), piece.first() + count), lines);
             }
         } finally {
             if (hadGradient) {
                 target.setRequiresGradient(true);
             }
         }
-    }
-
-    /** Transposes lines that are columns, without the skipped rows. */
-    private NDArray transposed(NDArray lines) {
-        int rowAxis = lines.getShape().dimension() - 1;
-        long rows = lines.getShape().get(rowAxis);
-        return lines.get(NDIndex.sliceAxis(rowAxis, skippedRows, rows)).transpose();
     }
 }

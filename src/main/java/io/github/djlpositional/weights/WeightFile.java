@@ -3,17 +3,18 @@ package io.github.djlpositional.weights;
 import ai.djl.MalformedModelException;
 import io.github.djlpositional.arguments.Check;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
-import java.nio.file.attribute.FileTime;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
+import java.util.Objects;
 
 /**
  * A file of named tensors: safetensors, the format of Hugging Face, or npz, as {@code numpy.savez} and
@@ -40,26 +41,16 @@ public final class WeightFile {
     /** More than any published checkpoint has in one file; bounds the memory that the names of a header take. */
     static final int MOST_TENSORS = 1 << 17;
 
-    /** The number of bytes at a file's start that identify its format. */
-    private static final int START = 16;
-
     private static final int NAMES_SHOWN = 8;
 
     private final Path path;
     private final Map<String, StoredTensor> tensors;
-    private final State state;
+    private final BasicFileAttributes attributes;
 
-    private WeightFile(Path path, Map<String, StoredTensor> tensors, State state) {
+    private WeightFile(Path path, Map<String, StoredTensor> tensors, BasicFileAttributes attributes) {
         this.path = path;
         this.tensors = tensors;
-        this.state = state;
-    }
-
-    /** Distinguishes a file from one that has replaced it. */
-    private record State(long size, FileTime modified, Object key) {
-        static State of(BasicFileAttributes attributes) {
-            return new State(attributes.size(), attributes.lastModifiedTime(), attributes.fileKey());
-        }
+        this.attributes = attributes;
     }
 
     /**
@@ -79,7 +70,17 @@ public final class WeightFile {
                 "the path %s is a directory or a device: expected a safetensors or npz file; give the path of a file",
                 path);
         try {
-            WeightFile file = new WeightFile(path, read(path, attributes.size()), State.of(attributes));
+            // 16 bytes identify the format
+            byte[] start = read(path, 0, 16);
+            Map<String, StoredTensor> tensors;
+            if (SafetensorsFile.isOne(start)) {
+                tensors = SafetensorsFile.read(path, start, attributes.size());
+            } else if (NpzFile.isOne(start)) {
+                tensors = NpzFile.read(path);
+            } else {
+                throw InvalidFileException.otherFormat(start);
+            }
+            WeightFile file = new WeightFile(path, tensors, attributes);
             file.requireUnchanged();
             return file;
         } catch (InvalidFileException e) {
@@ -87,20 +88,24 @@ public final class WeightFile {
         }
     }
 
-    private static Map<String, StoredTensor> read(Path path, long size) throws IOException {
-        byte[] start = FileRange.read(path, 0, (int) Math.min(size, START));
-        if (SafetensorsFile.isOne(start)) {
-            return SafetensorsFile.read(path, start, size);
+    /** Opens a file at some byte. It is not mapped into memory: the JVM would abort if another process truncated it. */
+    static InputStream stream(Path path, long start) throws IOException {
+        return Channels.newInputStream(FileChannel.open(path).position(start));
+    }
+
+    /** Reads some bytes of a file, fewer if it ends before. */
+    static byte[] read(Path path, long start, int length) throws IOException {
+        try (InputStream in = stream(path, start)) {
+            return in.readNBytes(length);
         }
-        if (NpzFile.isOne(start)) {
-            return NpzFile.read(path);
-        }
-        throw InvalidFileException.otherFormat(start);
     }
 
     /** Checks that the file has not been replaced or written to: its headers would not describe the new content. */
     void requireUnchanged() throws IOException, MalformedModelException {
-        if (!State.of(Files.readAttributes(path, BasicFileAttributes.class)).equals(state)) {
+        BasicFileAttributes now = Files.readAttributes(path, BasicFileAttributes.class);
+        if (now.size() != attributes.size()
+                || !now.lastModifiedTime().equals(attributes.lastModifiedTime())
+                || !Objects.equals(now.fileKey(), attributes.fileKey())) {
             throw new MalformedModelException("the weight file " + path
                     + " has changed since it was opened: expected the same file; open it again with WeightFile.open");
         }
@@ -130,29 +135,22 @@ public final class WeightFile {
     StoredTensor tensor(String name) {
         StoredTensor tensor = tensors.get(name);
         if (tensor == null) {
+            // usually only a prefix differs
+            List<String> similar = tensors.keySet().stream()
+                    .sorted(Comparator.comparingInt((String other) -> -commonEnd(other, name)))
+                    .limit(NAMES_SHOWN)
+                    .map(InvalidFileException::quoted)
+                    .toList();
             throw new IllegalArgumentException("no tensor " + InvalidFileException.quoted(name) + " is in " + path
-                    + ": expected " + mostSimilar(name) + "; give one of the names in getTensors()");
+                    + ": expected one of its " + tensors.size() + " tensors, such as " + similar
+                    + "; give one of the names in getTensors()");
         }
         return tensor;
     }
 
-    /** Returns some names of the file, first those with the longest common end: usually only a prefix differs. */
-    private String mostSimilar(String wanted) {
-        List<String> names = new ArrayList<>(tensors.keySet());
-        names.sort(Comparator.comparingInt((String name) -> commonEnd(name, wanted))
-                .reversed());
-        String shown = names.stream()
-                .limit(NAMES_SHOWN)
-                .map(InvalidFileException::quoted)
-                .collect(Collectors.joining(", "));
-        int others = names.size() - NAMES_SHOWN;
-        return names.isEmpty() ? "a file with tensors" : shown + (others > 0 ? " or " + others + " others" : "");
-    }
-
-    private static int commonEnd(String name, String wanted) {
+    private static int commonEnd(String first, String second) {
         int length = 0;
-        while (length < Math.min(name.length(), wanted.length())
-                && name.charAt(name.length() - 1 - length) == wanted.charAt(wanted.length() - 1 - length)) {
+        while (first.regionMatches(first.length() - 1 - length, second, second.length() - 1 - length, 1)) {
             length++;
         }
         return length;

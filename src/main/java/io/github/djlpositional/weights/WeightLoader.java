@@ -1,5 +1,6 @@
 package io.github.djlpositional.weights;
 
+import ai.djl.Device;
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
 import ai.djl.nn.Parameter;
@@ -28,22 +29,11 @@ import java.util.Set;
  * (out, in) of {@code Linear}. It must have an array, from {@code initialize} or from a model file. The numbers are written into
  * this array, so it keeps its device, its data type and its owner, and is trained, frozen and saved as before.
  *
- * <h2>Types</h2>
+ * <p>Numbers are never rounded. A {@code FLOAT16} parameter accepts F16; {@code FLOAT32} accepts F32, F16 and BF16; {@code FLOAT64}
+ * accepts F64 and all of these. In npz, F16, F32 and F64 are {@code <f2}, {@code <f4} and {@code <f8}, or with {@code >} in the
+ * other byte order; npz has no BF16. Integers and all other types are rejected.
  *
- * Numbers are never rounded. A parameter accepts tensors of its own type and of narrower ones:
- *
- * <ul>
- *   <li>{@code FLOAT16}: F16
- *   <li>{@code FLOAT32}: F32, F16, BF16
- *   <li>{@code FLOAT64}: F64, F32, F16, BF16
- * </ul>
- *
- * In npz, F16, F32 and F64 are {@code <f2}, {@code <f4} and {@code <f8}, or {@code >f2}, {@code >f4} and {@code >f8} in the other
- * byte order; npz has no BF16. Integers and all other types are rejected.
- *
- * <h2>Several devices</h2>
- *
- * Load before a trainer is initialized and before a predictor on another device is created: they copy parameters to their devices.
+ * <p>Load before a trainer is initialized and before a predictor on another device is created: they copy parameters to their devices.
  * During {@link #load}, no other thread may use the block, and this thread may have no open {@code GradientCollector}. A loader is
  * not thread-safe.
  *
@@ -99,18 +89,17 @@ public final class WeightLoader {
      */
     public WeightLoader table(String name, Parameter parameter, int skippedRows) {
         Objects.requireNonNull(parameter, "parameter");
+        String quoted = InvalidFileException.quoted(name);
         Check.that(
                 skippedRows >= 0,
-                "the number of rows to skip in tensor %s is %d: expected 0 or more; give the number of rows before position 0,"
-                        + " usually 0 or 2",
-                InvalidFileException.quoted(name),
-                skippedRows);
+                "%d rows to skip in tensor %s: expected 0 or more; give the number of rows before position 0, usually 0 or 2",
+                skippedRows,
+                quoted);
         Check.that(
                 !parameters.contains(parameter.getId()),
-                "parameter %s was given twice, the second time for tensor %s: expected one tensor for each parameter; add each"
-                        + " parameter once",
+                "parameter %s was given before tensor %s: expected one tensor for each parameter; add each parameter once",
                 InvalidFileException.quoted(parameter.getName()),
-                InvalidFileException.quoted(name));
+                quoted);
         tables.add(new TableCopy(unused(name), parameter, skippedRows));
         parameters.add(parameter.getId());
         return this;
@@ -165,12 +154,14 @@ public final class WeightLoader {
             file.requireUnchanged();
             return;
         }
-        try (NDManager staging = tables.get(0).newStaging()) {
+        NDManager manager = tables.get(0).parameter().getArray().getManager();
+        try (NDManager staging = manager.newSubManager(Device.cpu())) {
+            List<Runnable> writes = new ArrayList<>();
             for (TableCopy table : tables) {
-                table.read(staging);
+                writes.add(table.read(staging));
             }
             file.requireUnchanged();
-            tables.forEach(TableCopy::write);
+            writes.forEach(Runnable::run);
         }
     }
 }

@@ -251,9 +251,8 @@ class WeightLoaderTest {
             Parameter parameter = Weights.parameter(manager, DataType.FLOAT64, rows - 2, 3);
             StoredTensor tensor = Weights.tensor(new Shape(rows, 3), isColumnMajor, bytes);
             TableCopy table = new TableCopy(tensor, parameter, 2);
-            try (NDManager staging = table.newStaging()) {
-                table.read(staging);
-                table.write();
+            try (NDManager staging = manager.newSubManager()) {
+                table.read(staging).run();
             }
             double[] expected = IntStream.range(6, rows * 3).asDoubleStream().toArray();
             assertThat(parameter.getArray().toDoubleArray())
