@@ -92,7 +92,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         return new GridPositionalEncodingBlock(Records.read(Settings.class, arguments));
     }
 
-    /** {@return the function from place to vector: the encoding} */
+    /** {@return the function from place to vector} */
     public GridEncoding getEncoding() {
         return settings.encoding;
     }

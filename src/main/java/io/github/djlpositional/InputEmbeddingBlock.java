@@ -197,13 +197,13 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         return settings.embeddingSize;
     }
 
-    /** {@return the block that maps ids (B, T) to vectors (B, T, D): a child of this block} */
+    /** {@return the block that maps ids (B, T) to vectors (B, T, D), a child of this block} */
     public Block getTokenEmbedding() {
         return tokenEmbedding;
     }
 
     /**
-     * {@return the block that maps vectors (B, T, D) to vectors that encode their position too: a child of this block}
+     * {@return the block that maps vectors (B, T, D) to vectors that encode their position too, a child of this block}
      */
     public Block getPositionalEncoding() {
         return positionalEncoding;

@@ -154,7 +154,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
         return table.table().length();
     }
 
-    /** {@return the function from position to vector that fills the table: the encoding} */
+    /** {@return the function from position to vector that fills the table} */
     public SinusoidalEncoding getEncoding() {
         return settings.encoding;
     }

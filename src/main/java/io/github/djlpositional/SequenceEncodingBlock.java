@@ -79,12 +79,12 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
     }
 
     /**
-     * {@return one more than the greatest position in the table: the number of rows in the table} It grows with a table
-     * that extends itself.
+     * {@return the maximum sequence length, one more than the greatest position in the table} It grows with a table that
+     * extends itself.
      */
     public abstract int getMaxSequenceLength();
 
-    /** {@return whether a forward adds the encodings to its input: false if it returns the encodings} */
+    /** {@return whether a forward adds the encodings to its input, rather than returning them} */
     public boolean isAddedToInput() {
         return common.addToInput();
     }

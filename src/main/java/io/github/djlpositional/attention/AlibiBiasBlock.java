@@ -91,7 +91,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
         return new AlibiBiasBlock(Records.read(Settings.class, arguments));
     }
 
-    /** {@return the slopes of the heads: N slopes} */
+    /** {@return the slopes of the N heads} */
     public AlibiSlopes getSlopes() {
         return slopes;
     }

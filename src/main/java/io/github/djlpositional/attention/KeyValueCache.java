@@ -62,7 +62,7 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /**
-     * {@return the number of positions that all attentions hold, which is the position of the next token: 0 or more}
+     * {@return the number of positions that all attentions hold, which is the position of the next token}
      */
     public int getLength() {
         return steps.values().stream().mapToInt(entry -> entry.length).min().orElse(0);

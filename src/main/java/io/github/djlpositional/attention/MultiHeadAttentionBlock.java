@@ -169,27 +169,27 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         return settings.headCount;
     }
 
-    /** {@return the relative encoding: the encoding, or null for none; it belongs to this block} */
+    /** {@return the relative encoding, which belongs to this block, or null for none} */
     public RelativeEncoding getRelativeEncoding() {
         return relative;
     }
 
-    /** {@return the projection of the keys: a linear block from D to D; it belongs to this block} */
+    /** {@return the projection of the keys, from D to D; it belongs to this block} */
     public Linear getKeyProjection() {
         return keyProjection;
     }
 
-    /** {@return the projection of the queries: a linear block from D to D; it belongs to this block} */
+    /** {@return the projection of the queries, from D to D; it belongs to this block} */
     public Linear getQueryProjection() {
         return queryProjection;
     }
 
-    /** {@return the projection of the values: a linear block from D to D; it belongs to this block} */
+    /** {@return the projection of the values, from D to D; it belongs to this block} */
     public Linear getValueProjection() {
         return valueProjection;
     }
 
-    /** {@return the projection of the heads' results: a linear block from D to D; it belongs to this block} */
+    /** {@return the projection of the heads' results, from D to D; it belongs to this block} */
     public Linear getResultProjection() {
         return resultProjection;
     }

@@ -151,12 +151,12 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         return settings.headSize;
     }
 
-    /** {@return the number of dimensions of a head that are rotated: r} */
+    /** {@return the number of dimensions of a head that are rotated, r} */
     public int getRotarySize() {
         return settings.rotarySize;
     }
 
-    /** {@return how the frequencies are changed for longer contexts: the scaling} */
+    /** {@return how the frequencies are changed for longer contexts} */
     public RotaryScaling getScaling() {
         return settings.scaling == null ? RotaryScaling.none() : settings.scaling;
     }

@@ -25,7 +25,7 @@ public enum FloatFormat {
         this.bytes = bytes;
     }
 
-    /** {@return the size of one stored number: 2, 4 or 8 bytes} */
+    /** {@return the size of a stored number, 2, 4 or 8 bytes} */
     public int bytes() {
         return bytes;
     }

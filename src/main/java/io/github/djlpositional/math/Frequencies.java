@@ -241,7 +241,7 @@ public final class Frequencies implements HasArguments {
         return new DoubleDouble(high[pair], low[pair]);
     }
 
-    /** {@return the number of pairs: the number of frequencies} */
+    /** {@return the number of pairs} */
     public int size() {
         return high.length;
     }

@@ -184,7 +184,7 @@ public final class GridEncoding implements HasArguments {
         return (Record) convention;
     }
 
-    /** {@return the number of the grid's axes: 2 or 3} */
+    /** {@return the number of the grid's axes, 2 or 3} */
     public int getAxes() {
         return axes;
     }

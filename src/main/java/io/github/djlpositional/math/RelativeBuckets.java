@@ -89,7 +89,7 @@ public final class RelativeBuckets {
         return new RelativeBuckets(new Settings(bidirectional, buckets, maxDistance));
     }
 
-    /** {@return the number of buckets of all directions: the number of buckets} */
+    /** {@return the number of buckets of all directions} */
     public int size() {
         return settings.buckets;
     }

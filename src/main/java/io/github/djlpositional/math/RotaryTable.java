@@ -37,7 +37,7 @@ public final class RotaryTable {
         this.factor = factor;
     }
 
-    /** {@return the number of dimensions that are rotated: r} */
+    /** {@return the number of dimensions that are rotated, r} */
     public int size() {
         return 2 * frequencies.size();
     }

@@ -265,7 +265,7 @@ public final class SinusoidalEncoding implements HasArguments {
         return new Builder();
     }
 
-    /** {@return the number of dimensions of an encoded position: the embedding size d} */
+    /** {@return the number of dimensions of an encoded position, d} */
     public int getEmbeddingSize() {
         return embeddingSize;
     }
