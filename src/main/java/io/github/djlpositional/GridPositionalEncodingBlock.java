@@ -23,8 +23,8 @@ import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * Adds a fixed sinusoidal encoding of their place to the cells of a grid: images, feature maps, volumes. The convention is a
- * {@link GridEncoding}: tensor2tensor's, multidim-positional-encoding's, or that of vision transformers.
+ * Adds a fixed sinusoidal encoding of their place to the cells of a grid: images, feature maps, volumes. The convention
+ * is a {@link GridEncoding}: tensor2tensor's, multidim-positional-encoding's, or that of vision transformers.
  *
  * <pre>{@code
  * Block places = GridPositionalEncodingBlock.builder()
@@ -33,16 +33,17 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  * }</pre>
  *
  * <p>B batch, D depth, H height, W width, C channels. The input is (…, H, W, C) or (…, D, H, W, C), with any leading
- * dimensions, FLOAT16, FLOAT32 or FLOAT64; with {@code optChannelsFirst(true)} it is (…, C, H, W) or (…, C, D, H, W). The
- * output has its shape, device and data type, is attached to its manager, and is the caller's to close. With
- * {@code optAddToInput(false)} it is the encodings without the input: (1, H, W, C) and so on. The input is never written to. An
- * empty grid gives an empty output.
+ * dimensions, FLOAT16, FLOAT32 or FLOAT64; with {@code optChannelsFirst(true)} it is (…, C, H, W) or (…, C, D, H, W).
+ * The output has its shape, device and data type, is attached to its manager, and is the caller's to close. With
+ * {@code optAddToInput(false)} it is the encodings without the input: (1, H, W, C) and so on. The input is never
+ * written to. An empty grid gives an empty output.
  *
- * <p>The block keeps a table for each of the last {@value #TABLES} grid sizes, on each device and in each data type that it is
- * used with. The tables are not parameters. They live as the table of {@link PositionalEncodingBlock} does.
+ * <p>The block keeps a table for each of the last {@value #TABLES} grid sizes, on each device and in each data type
+ * that it is used with. The tables are not parameters. They live as the table of {@link PositionalEncodingBlock} does.
  *
- * <p>A forward throws {@link IllegalArgumentException} for more than one input, an input of too low a rank, of another number
- * of channels or of another data type, a grid of more than 2³¹ - 1 values, and a table that the machine has no memory for.
+ * <p>A forward throws {@link IllegalArgumentException} for more than one input, an input of too low a rank, of another
+ * number of channels or of another data type, a grid of more than 2³¹ - 1 values, and a table that the machine has no
+ * memory for.
  */
 public final class GridPositionalEncodingBlock extends ConfiguredBlock {
 
@@ -176,7 +177,9 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     }
 
     private static void requireInputCount(int count) {
-        Check.that(count == 1, () -> count + " inputs were given: expected [x]; the places in a grid follow from its shape");
+        Check.that(
+                count == 1,
+                () -> count + " inputs were given: expected [x]; the places in a grid follow from its shape");
     }
 
     /** The part of an input's shape that the encoding has: (H, W, C), (D, H, W, C), or with the channels first. */
@@ -185,11 +188,22 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         int rank = shape.dimension();
         String sizes = axes == 2 ? "H, W" : "D, H, W";
         String expected = settings.channelsFirst ? "(…, C, " + sizes + ")" : "(…, " + sizes + ", C)";
-        Check.that(rank > axes, () -> "input of shape " + shape + " has rank " + rank + ": expected " + expected + ", rank " + (axes + 1) + " or more; add the missing dimensions with expandDims");
+        Check.that(
+                rank > axes,
+                () -> "input of shape " + shape + " has rank " + rank + ": expected " + expected + ", rank "
+                        + (axes + 1) + " or more; add the missing dimensions with expandDims");
         Shape grid = shape.slice(rank - axes - 1);
         long channels = grid.get(settings.channelsFirst ? 0 : axes);
-        Check.that(channels == -1 || channels == settings.encoding.getEmbeddingSize(), () -> "input of shape " + shape + " has " + channels + " channels: expected " + expected + " with " + settings.encoding.getEmbeddingSize() + "; give such an input, use an encoding with as many channels, or change" + " optChannelsFirst(boolean)");
-        Check.that(grid.size() <= Integer.MAX_VALUE, () -> "the grid of input " + shape + " has " + grid.size() + " values: expected at most " + Integer.MAX_VALUE + "; encode it in parts");
+        Check.that(
+                channels == -1 || channels == settings.encoding.getEmbeddingSize(),
+                () -> "input of shape " + shape + " has " + channels + " channels: expected " + expected + " with "
+                        + settings.encoding.getEmbeddingSize()
+                        + "; give such an input, use an encoding with as many channels, or change"
+                        + " optChannelsFirst(boolean)");
+        Check.that(
+                grid.size() <= Integer.MAX_VALUE,
+                () -> "the grid of input " + shape + " has " + grid.size() + " values: expected at most "
+                        + Integer.MAX_VALUE + "; encode it in parts");
         return grid;
     }
 
@@ -216,8 +230,8 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
      * @param manager the manager that the tables live with from now on
      * @param dataType FLOAT16, FLOAT32 or FLOAT64
      * @param inputShapes the shape of the input; a size may be -1 for unknown
-     * @throws IllegalArgumentException if the data type is another, the shape cannot be encoded, or the machine has no memory
-     *     for the table; the block is then as it was
+     * @throws IllegalArgumentException if the data type is another, the shape cannot be encoded, or the machine has no
+     *     memory for the table; the block is then as it was
      */
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {

@@ -44,32 +44,33 @@ import java.util.function.Function;
  * B batch, T sequence length, D embedding size, V vocabulary size.
  *
  * <ul>
- *   <li>{@code [ids]}: (B, T), INT8, UINT8, INT32 or INT64, each from 0 to V - 1. If the positional encoding is time-major
- *       ({@code optSequenceAxis(0)}), ids are (T, B) and the output is (T, B, D).
- *   <li>{@code [ids, positions]}: positions as the positional encoding expects them; for {@link PositionalEncodingBlock} (T)
- *       or (B, T).
+ *   <li>{@code [ids]}: (B, T), INT8, UINT8, INT32 or INT64, each from 0 to V - 1. If the positional encoding is
+ *       time-major ({@code optSequenceAxis(0)}), ids are (T, B) and the output is (T, B, D).
+ *   <li>{@code [ids, positions]}: positions as the positional encoding expects them; for
+ *       {@link PositionalEncodingBlock} (T) or (B, T).
  * </ul>
  *
- * The output is (B, T, D) in the data type of the token embedding (the model's), attached to the manager of the ids, and the
- * caller's to close. Forward parameters, such as {@link PositionalEncodingBlock#START_POSITION}, are passed to the positional
- * encoding. An empty sequence gives an empty output.
+ * The output is (B, T, D) in the data type of the token embedding (the model's), attached to the manager of the ids,
+ * and the caller's to close. Forward parameters, such as {@link PositionalEncodingBlock#START_POSITION}, are passed to
+ * the positional encoding. An empty sequence gives an empty output.
  *
- * <p>A forward throws {@link IllegalArgumentException} for more than two inputs; for ids of another rank, of a data type that
- * is not an integer, or out of range; for positions or a start position together with
- * {@link Builder#optPositionsFromPadding}; for a given block whose output has another shape; for sparse gradients on MXNet; and
- * for whatever the positional encoding refuses. It throws {@link ai.djl.nn.UninitializedParameterException} in inference if the
- * block was neither initialized nor loaded. Ids are checked on a CPU only, unless {@link Builder#optRangeChecks} says otherwise:
- * the check reads them, which would wait for a GPU.
+ * <p>A forward throws {@link IllegalArgumentException} for more than two inputs; for ids of another rank, of a data
+ * type that is not an integer, or out of range; for positions or a start position together with
+ * {@link Builder#optPositionsFromPadding}; for a given block whose output has another shape; for sparse gradients on
+ * MXNet; and for whatever the positional encoding refuses. It throws {@link ai.djl.nn.UninitializedParameterException}
+ * in inference if the block was neither initialized nor loaded. Ids are checked on a CPU only, unless
+ * {@link Builder#optRangeChecks} says otherwise: the check reads them, which would wait for a GPU.
  *
- * <p>The token table is initialized as DJL's weights are, with N(0, 2 / D), unless {@link #setInitializer} says otherwise. DJL
- * cannot save a table of 2 GiB or more (V · D times the bytes of a number): use a smaller one, or train in FLOAT16.
+ * <p>The token table is initialized as DJL's weights are, with N(0, 2 / D), unless {@link #setInitializer} says
+ * otherwise. DJL cannot save a table of 2 GiB or more (V · D times the bytes of a number): use a smaller one, or train
+ * in FLOAT16.
  *
  * <h2>Padding</h2>
  *
- * With {@link Builder#optPaddingIndex} the vectors of the padding token are zero, and no gradient reaches its row through
- * this block. The row is initialized with zeros (a given token embedding initializes its own), and stays zero in training
- * unless an output layer that shares the table trains it. Positions are added to padding as to any token, except with
- * {@link Builder#optPositionsFromPadding}.
+ * With {@link Builder#optPaddingIndex} the vectors of the padding token are zero, and no gradient reaches its row
+ * through this block. The row is initialized with zeros (a given token embedding initializes its own), and stays zero
+ * in training unless an output layer that shares the table trains it. Positions are added to padding as to any token,
+ * except with {@link Builder#optPositionsFromPadding}.
  *
  * <h2>Weight tying</h2>
  *
@@ -111,7 +112,10 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             if (paddingIndex != null) {
                 Check.between("paddingIndex", paddingIndex, 0, vocabularySize - 1L);
             }
-            Check.that(positionsFromPadding == null || (positionsFromPadding >= 0 && paddingIndex != null), () -> "positionsFromPadding " + positionsFromPadding + " with paddingIndex " + paddingIndex + ": expected a first position of 0 or more, and a padding index; set both");
+            Check.that(
+                    positionsFromPadding == null || (positionsFromPadding >= 0 && paddingIndex != null),
+                    () -> "positionsFromPadding " + positionsFromPadding + " with paddingIndex " + paddingIndex
+                            + ": expected a first position of 0 or more, and a padding index; set both");
         }
     }
 
@@ -172,13 +176,20 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                     ? positions.build()
                     : positions.optMaxSequenceLength(maxSequenceLength).build();
         }
-        Check.that(maxSequenceLength == null, () -> "both a positional encoding and maxSequenceLength " + maxSequenceLength + " were given: expected one of them; the length belongs to the default positional encoding, set" + " it in the given block");
+        Check.that(
+                maxSequenceLength == null,
+                () -> "both a positional encoding and maxSequenceLength " + maxSequenceLength
+                        + " were given: expected one of them; the length belongs to the default positional encoding, set"
+                        + " it in the given block");
         Check.that(
                 !(given instanceof GridPositionalEncodingBlock),
                 "the positional encoding is a GridPositionalEncodingBlock, which would use the batch as an axis: expected an"
                         + " encoding of sequences; use a PositionalEncodingBlock");
         if (given instanceof SequenceEncodingBlock own) {
-            Check.that(own.getEmbeddingSize() == settings.embeddingSize, () -> "the positional encoding has size " + own.getEmbeddingSize() + ": expected embeddingSize " + settings.embeddingSize + "; give both the same size");
+            Check.that(
+                    own.getEmbeddingSize() == settings.embeddingSize,
+                    () -> "the positional encoding has size " + own.getEmbeddingSize() + ": expected embeddingSize "
+                            + settings.embeddingSize + "; give both the same size");
             Check.that(
                     own.isAddedToInput(),
                     "the positional encoding has addToInput=false: expected a block that keeps the shape of its input; build it"
@@ -264,7 +275,11 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             temporaries.add(vectors);
         }
         Shape expected = indices.getShape().add(settings.embeddingSize);
-        Check.that(vectors.getShape().equals(expected), () -> "the token embedding " + tokenEmbedding.getClass().getSimpleName() + " returned " + vectors.getShape() + " for ids " + indices.getShape() + ": expected " + expected + "; give a block of the same embedding size with optTokenEmbedding(Block)");
+        Check.that(
+                vectors.getShape().equals(expected),
+                () -> "the token embedding " + tokenEmbedding.getClass().getSimpleName() + " returned "
+                        + vectors.getShape() + " for ids " + indices.getShape() + ": expected " + expected
+                        + "; give a block of the same embedding size with optTokenEmbedding(Block)");
         if (!settings.scaleEmbedding) {
             return vectors;
         }
@@ -286,12 +301,19 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         }
         NDList output = positionalEncoding.forward(parameterStore, inputs, training, params);
         String name = positionalEncoding.getClass().getSimpleName();
-        Check.that(output.size() == 1, () -> "the positional encoding " + name + " returned " + output.size() + " arrays: expected one; give positions only to an encoding that uses them");
+        Check.that(
+                output.size() == 1,
+                () -> "the positional encoding " + name + " returned " + output.size()
+                        + " arrays: expected one; give positions only to an encoding that uses them");
         NDArray encoded = output.head();
         if (positionalEncoding instanceof ConfiguredBlock) {
             temporaries.add(encoded);
         }
-        Check.that(encoded.getShape().equals(tokens.getShape()), () -> "the positional encoding " + name + " returned " + encoded.getShape() + " for " + tokens.getShape() + ": expected the same shape; give another block with optPositionalEncoding(Block)");
+        Check.that(
+                encoded.getShape().equals(tokens.getShape()),
+                () -> "the positional encoding " + name + " returned " + encoded.getShape() + " for "
+                        + tokens.getShape()
+                        + ": expected the same shape; give another block with optPositionalEncoding(Block)");
         return encoded;
     }
 
@@ -346,11 +368,16 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     }
 
     private static void requireIdsShape(Shape shape) {
-        Check.that(shape.dimension() == 2, () -> "token ids of shape " + shape + " have rank " + shape.dimension() + ": expected (B, T); add the batch of a single sequence with expandDims(0)");
+        Check.that(
+                shape.dimension() == 2,
+                () -> "token ids of shape " + shape + " have rank " + shape.dimension()
+                        + ": expected (B, T); add the batch of a single sequence with expandDims(0)");
     }
 
     private static void requireInputCount(int count) {
-        Check.that(count == 1 || count == 2, () -> count + " inputs were given: expected [ids] or [ids, positions]; pass one or two arrays");
+        Check.that(
+                count == 1 || count == 2,
+                () -> count + " inputs were given: expected [ids] or [ids, positions]; pass one or two arrays");
     }
 
     /**
@@ -427,7 +454,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
 
         /**
          * Sets the positional encoding: any block that maps (B, T, D) to the same shape (default: a
-         * {@link PositionalEncodingBlock}). For none, use {@link Blocks#identityBlock()}. It may be shared with other blocks.
+         * {@link PositionalEncodingBlock}). For none, use {@link Blocks#identityBlock()}. It may be shared with other
+         * blocks.
          *
          * @param positionalEncoding the block, which becomes a child of this one
          * @return this builder
@@ -439,7 +467,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         }
 
         /**
-         * Sets the token embedding: any block that maps ids (B, T), INT32 or INT64, to vectors (B, T, D) (default: a table).
+         * Sets the token embedding: any block that maps ids (B, T), INT32 or INT64, to vectors (B, T, D) (default: a
+         * table).
          *
          * @param tokenEmbedding the block, which becomes a child of this one
          * @return this builder
@@ -474,11 +503,11 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         }
 
         /**
-         * Counts positions from the first token that is not padding, as fairseq does: the first token of each sequence has the
-         * given position, wherever the padding is, padding is not counted, and the vector of a padding token is zero, its
-         * position included. By default every step is counted, and positions are added to padding too. This needs
-         * {@link #optPaddingIndex} and a positional encoding with explicit positions; a time-major one must be a block of
-         * this library.
+         * Counts positions from the first token that is not padding, as fairseq does: the first token of each sequence
+         * has the given position, wherever the padding is, padding is not counted, and the vector of a padding token is
+         * zero, its position included. By default every step is counted, and positions are added to padding too. This
+         * needs {@link #optPaddingIndex} and a positional encoding with explicit positions; a time-major one must be a
+         * block of this library.
          *
          * @param firstPosition the first token's position, at least 0; fairseq uses the padding index + 1
          * @return this builder
@@ -489,9 +518,9 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         }
 
         /**
-         * Sets whether the token table's gradients hold only the rows in use, in the COO format (default: false). PyTorch
-         * supports them, for an optimizer of your own: DJL's SGD and Adam add the weights to the gradient, and fail on a sparse
-         * one. On MXNet a forward is refused.
+         * Sets whether the token table's gradients hold only the rows in use, in the COO format (default: false).
+         * PyTorch supports them, for an optimizer of your own: DJL's SGD and Adam add the weights to the gradient, and
+         * fail on a sparse one. On MXNet a forward is refused.
          *
          * @param sparseGradients true for sparse gradients
          * @return this builder

@@ -22,8 +22,8 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Adds a learned positional encoding to its input: a table of trained vectors, one for each position, as in BERT and GPT-2
- * and in Vaswani et al., <em>Attention Is All You Need</em> (2017), table 3 row (E).
+ * Adds a learned positional encoding to its input: a table of trained vectors, one for each position, as in BERT and
+ * GPT-2 and in Vaswani et al., <em>Attention Is All You Need</em> (2017), table 3 row (E).
  *
  * <pre>{@code
  * Block positions = LearnedPositionalEncodingBlock.builder()
@@ -32,9 +32,10 @@ import java.util.Objects;
  *         .build();                       // (B, T, 768) -> the same, T up to 512
  * }</pre>
  *
- * <p>Inputs, output and errors are those of {@link PositionalEncodingBlock}, with two differences: explicit positions must be
- * integers, and x must have the data type of the table. Gradients reach only the rows that were used. A forward throws
- * {@link ai.djl.nn.UninitializedParameterException} in inference if the block was neither initialized nor loaded.
+ * <p>Inputs, output and errors are those of {@link PositionalEncodingBlock}, with two differences: explicit positions
+ * must be integers, and x must have the data type of the table. Gradients reach only the rows that were used. A forward
+ * throws {@link ai.djl.nn.UninitializedParameterException} in inference if the block was neither initialized nor
+ * loaded.
  *
  * <p>DJL cannot save a table of 2 GiB or more (maxSequenceLength · D times the bytes of a number).
  *
@@ -86,8 +87,8 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
     /**
      * Creates a block from the plain values that {@link #getArguments} returns.
      *
-     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values; initial encodings
-     *     that were given as an array are not plain values, and are not among them
+     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values; initial
+     *     encodings that were given as an array are not plain values, and are not among them
      * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
@@ -162,8 +163,8 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
         }
 
         /**
-         * Sets the maximum sequence length, which is one more than the greatest position (default: the number of initial
-         * encodings, or 512).
+         * Sets the maximum sequence length, which is one more than the greatest position (default: the number of
+         * initial encodings, or 512).
          *
          * @param maxSequenceLength at least 1
          * @return this builder
@@ -184,9 +185,9 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
         }
 
         /**
-         * Initializes the table with given vectors, such as those of another model. If their number is not the maximum sequence
-         * length, they are resized to it by linear interpolation that keeps the first and the last, as PyTorch's
-         * {@code interpolate} does with the mode linear and {@code align_corners}.
+         * Initializes the table with given vectors, such as those of another model. If their number is not the maximum
+         * sequence length, they are resized to it by linear interpolation that keeps the first and the last, as
+         * PyTorch's {@code interpolate} does with the mode linear and {@code align_corners}.
          *
          * @param encodings (n, D) or (1, n, D), n at least 1, FLOAT16, FLOAT32 or FLOAT64; the caller's, copied here
          * @return this builder
@@ -195,9 +196,13 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
         public Builder optInitialEncodings(NDArray encodings) {
             Shape shape = encodings.getShape();
             boolean isBatched = shape.dimension() == 3 && shape.get(0) == 1;
-            Check.that((shape.dimension() == 2 || isBatched)
+            Check.that(
+                    (shape.dimension() == 2 || isBatched)
                             && shape.size() > 0
-                            && DataTypes.isEmbedding(encodings.getDataType()), () -> "initial encodings of shape " + shape + " and data type " + encodings.getDataType() + ": expected (n, D) or (1, n, D) of float16, float32 or float64; give one vector for each" + " position");
+                            && DataTypes.isEmbedding(encodings.getDataType()),
+                    () -> "initial encodings of shape " + shape + " and data type " + encodings.getDataType()
+                            + ": expected (n, D) or (1, n, D) of float16, float32 or float64; give one vector for each"
+                            + " position");
             int width = Math.toIntExact(shape.get(shape.dimension() - 1));
             double[] values = HostData.doubles(encodings);
             initialEncodings = new double[values.length / width][width];
@@ -211,8 +216,8 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
          * Builds the block.
          *
          * @return the block
-         * @throws IllegalArgumentException if a setting is out of range, or the initial encodings have another size or are given
-         *     twice
+         * @throws IllegalArgumentException if a setting is out of range, or the initial encodings have another size or
+         *     are given twice
          */
         public LearnedPositionalEncodingBlock build() {
             if (initialEncodings == null) {
@@ -220,8 +225,15 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
                 return new LearnedPositionalEncodingBlock(settings, initializer(settings));
             }
             Settings settings = options.build(Map.of("maxSequenceLength", initialEncodings.length));
-            Check.that(settings.encoding == null, () -> "both " + settings.encoding + " and initial encodings were given: expected one of them; remove the other");
-            Check.that(initialEncodings[0].length == settings.embeddingSize, () -> "initial encodings of size " + initialEncodings[0].length + ": expected the block's embeddingSize " + settings.embeddingSize + "; give both the same size");
+            Check.that(
+                    settings.encoding == null,
+                    () -> "both " + settings.encoding
+                            + " and initial encodings were given: expected one of them; remove the other");
+            Check.that(
+                    initialEncodings[0].length == settings.embeddingSize,
+                    () -> "initial encodings of size " + initialEncodings[0].length
+                            + ": expected the block's embeddingSize " + settings.embeddingSize
+                            + "; give both the same size");
             return new LearnedPositionalEncodingBlock(settings, resized(initialEncodings));
         }
 

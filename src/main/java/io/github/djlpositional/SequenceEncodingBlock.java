@@ -58,7 +58,10 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
 
     /** Checks that an encoding has the size of the block. */
     static void requireSize(SinusoidalEncoding encoding, int embeddingSize) {
-        Check.that(encoding.getEmbeddingSize() == embeddingSize, () -> encoding + " has size " + encoding.getEmbeddingSize() + ": expected the block's embeddingSize " + embeddingSize + "; give both the same size");
+        Check.that(
+                encoding.getEmbeddingSize() == embeddingSize,
+                () -> encoding + " has size " + encoding.getEmbeddingSize() + ": expected the block's embeddingSize "
+                        + embeddingSize + "; give both the same size");
     }
 
     /** One more than the greatest position. */
@@ -79,8 +82,8 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
     }
 
     /**
-     * {@return the maximum sequence length, one more than the greatest position in the table} It grows with a table that
-     * extends itself.
+     * {@return the maximum sequence length, one more than the greatest position in the table} It grows with a table
+     * that extends itself.
      */
     public abstract int getMaxSequenceLength();
 
@@ -148,7 +151,9 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
     }
 
     private static void requireInputCount(int count) {
-        Check.that(count == 1 || count == 2, () -> count + " inputs were given: expected [x] or [x, positions]; pass one or two arrays");
+        Check.that(
+                count == 1 || count == 2,
+                () -> count + " inputs were given: expected [x] or [x, positions]; pass one or two arrays");
     }
 
     /** The axis of T in an input, from 0. Sizes may be unknown (-1). */
@@ -237,10 +242,11 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
         }
 
         /**
-         * Sets the axis of the sequence (default: -2, for (…, T, D)). Time-major models, (T, B, D), use 0: explicit positions
-         * are then (T) or (T, B), and encodings without x (T, 1, D) or (T, B, D).
+         * Sets the axis of the sequence (default: -2, for (…, T, D)). Time-major models, (T, B, D), use 0: explicit
+         * positions are then (T) or (T, B), and encodings without x (T, 1, D) or (T, B, D).
          *
-         * @param sequenceAxis 0 or more, counted from the front, or -2 or less, counted from the end; the last axis is D
+         * @param sequenceAxis 0 or more, counted from the front, or -2 or less, counted from the end; the last axis is
+         *     D
          * @return this builder
          */
         public T optSequenceAxis(int sequenceAxis) {
@@ -258,10 +264,10 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
         }
 
         /**
-         * Sets whether explicit integer positions are checked before they are looked up, so that one out of range gives a clear
-         * error. The check reads them, which waits for a GPU that holds them. By default they are checked on a CPU only. Without
-         * the check, PyTorch fails on a position out of range, on a CUDA GPU in a way that makes the GPU unusable for the process;
-         * MXNet reads another row. A block that extends itself always checks.
+         * Sets whether explicit integer positions are checked before they are looked up, so that one out of range gives
+         * a clear error. The check reads them, which waits for a GPU that holds them. By default they are checked on a
+         * CPU only. Without the check, PyTorch fails on a position out of range, on a CUDA GPU in a way that makes the
+         * GPU unusable for the process; MXNet reads another row. A block that extends itself always checks.
          *
          * @param rangeChecks true to check on every device, false on none
          * @return this builder
@@ -271,8 +277,8 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
         }
 
         /**
-         * Sets the rate of the dropout that follows, in training only (default: 0). A model file may be loaded with another
-         * rate.
+         * Sets the rate of the dropout that follows, in training only (default: 0). A model file may be loaded with
+         * another rate.
          *
          * @param dropoutRate at least 0, below 1
          * @return this builder

@@ -24,7 +24,8 @@ public final class Check {
      * Checks any condition.
      *
      * @param holds the condition
-     * @param message returns what was given, what is expected and what to do; called only if the condition does not hold
+     * @param message returns what was given, what is expected and what to do; called only if the condition does not
+     *     hold
      * @throws IllegalArgumentException if the condition does not hold
      */
     public static void that(boolean holds, Supplier<String> message) {

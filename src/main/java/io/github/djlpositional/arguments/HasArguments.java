@@ -3,8 +3,8 @@ package io.github.djlpositional.arguments;
 import java.util.Map;
 
 /**
- * An object that is configured by a record of settings and can be created again from them: every block of this library, and
- * every encoding that a block is built with. Each class has a static {@code fromArguments(Map)}.
+ * An object that is configured by a record of settings and can be created again from them: every block of this library,
+ * and every encoding that a block is built with. Each class has a static {@code fromArguments(Map)}.
  */
 @FunctionalInterface
 public interface HasArguments {
@@ -16,10 +16,11 @@ public interface HasArguments {
     Record getSettings();
 
     /**
-     * Returns the settings as a map of plain values, always in the same order. A setting that was not set and has no default
-     * is left out.
+     * Returns the settings as a map of plain values, always in the same order. A setting that was not set and has no
+     * default is left out.
      *
-     * @return an unmodifiable map of {@link String}, {@link Boolean}, {@link Number}, {@link java.util.List} and {@link Map}
+     * @return an unmodifiable map of {@link String}, {@link Boolean}, {@link Number}, {@link java.util.List} and
+     *     {@link Map}
      * @throws UnsupportedOperationException if a block within this block is not one of this library's
      */
     default Map<String, Object> getArguments() {

@@ -6,8 +6,8 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The options of a builder: the components of a record of settings, by name. Defaults and checks are those of the record's
- * constructor.
+ * The options of a builder: the components of a record of settings, by name. Defaults and checks are those of the
+ * record's constructor.
  *
  * @param <R> the record
  */
@@ -60,8 +60,11 @@ public final class Options<R extends Record> {
                 .toArray();
         for (int i = 0; i < components.length; i++) {
             String name = names.get(i);
-            Check.that(components[i] != null
-                            || !type.getRecordComponents()[i].getType().isPrimitive(), () -> name + " of " + Records.nameOf(type) + " is missing: expected a value; set it with set" + Character.toUpperCase(name.charAt(0)) + name.substring(1));
+            Check.that(
+                    components[i] != null
+                            || !type.getRecordComponents()[i].getType().isPrimitive(),
+                    () -> name + " of " + Records.nameOf(type) + " is missing: expected a value; set it with set"
+                            + Character.toUpperCase(name.charAt(0)) + name.substring(1));
         }
         return Records.create(type, components);
     }

@@ -32,15 +32,15 @@ import java.util.stream.Stream;
  * Map<String, Object> map = Records.write(settings);               // {headCount=8, dropoutRate=0.0}
  * }</pre>
  *
- * <p>A component is a number, a boolean, a string, an enum constant, a list of these, a record, a sealed interface whose
- * implementations are records, or a class that {@linkplain HasArguments has arguments} and a static method
- * {@code fromArguments(Map)}. A component of a primitive type is required. Any other is optional: the constructor gets null
- * where the map has no such key, and replaces it with the default. A record of a sealed interface is told from its siblings
- * by the key {@value #KIND}, its simple class name with a small first letter.
+ * <p>A component is a number, a boolean, a string, an enum constant, a list of these, a record, a sealed interface
+ * whose implementations are records, or a class that {@linkplain HasArguments has arguments} and a static method
+ * {@code fromArguments(Map)}. A component of a primitive type is required. Any other is optional: the constructor gets
+ * null where the map has no such key, and replaces it with the default. A record of a sealed interface is told from its
+ * siblings by the key {@value #KIND}, its simple class name with a small first letter.
  *
- * <p>Numbers may have any {@link Number} type, because JSON readers differ; numbers and booleans may also be strings, as they
- * are in properties. All methods throw {@link IllegalArgumentException} for an unknown key, a missing required value, or a
- * value of another type; the message names the key.
+ * <p>Numbers may have any {@link Number} type, because JSON readers differ; numbers and booleans may also be strings,
+ * as they are in properties. All methods throw {@link IllegalArgumentException} for an unknown key, a missing required
+ * value, or a value of another type; the message names the key.
  */
 public final class Records {
 
@@ -88,7 +88,11 @@ public final class Records {
         for (Object key : values.keySet()) {
             List<String> names =
                     Stream.of(components).map(RecordComponent::getName).toList();
-            Check.that(names.contains(key) || ignored.contains(key), owner + " has no argument '" + key + "': expected " + Stream.concat(names.stream(), ignored.stream()).toList() + "; correct the name, or remove it");
+            Check.that(
+                    names.contains(key) || ignored.contains(key),
+                    owner + " has no argument '" + key + "': expected "
+                            + Stream.concat(names.stream(), ignored.stream()).toList()
+                            + "; correct the name, or remove it");
         }
         Object[] converted = new Object[components.length];
         for (int i = 0; i < components.length; i++) {
@@ -119,7 +123,10 @@ public final class Records {
 
     private static Object value(String owner, Map<?, ?> values, String key, Type type) {
         Object value = values.get(key);
-        Check.that(value != null || !values.containsKey(key), () -> "argument '" + key + "' of " + owner + " is null: expected a value; leave the key out for the default");
+        Check.that(
+                value != null || !values.containsKey(key),
+                () -> "argument '" + key + "' of " + owner
+                        + " is null: expected a value; leave the key out for the default");
         if (value == null && type instanceof Class<?> primitive && primitive.isPrimitive()) {
             throw invalid(owner, key, null, "a value");
         }
@@ -131,7 +138,8 @@ public final class Records {
      *
      * @param owner the class that the outer map describes, for messages
      * @param values the outer map
-     * @param key the key of the inner map, which has a name of a type under {@value #TYPE}, and the arguments of that type
+     * @param key the key of the inner map, which has a name of a type under {@value #TYPE}, and the arguments of that
+     *     type
      * @param types the functions that create an object from its arguments, by the name of its type
      * @param <T> the type of the object
      * @return the object, or null if the outer map does not have the key
@@ -272,8 +280,8 @@ public final class Records {
      * Returns the values of a record as a map of plain values, from which {@link #read} creates it again.
      *
      * @param settings the record
-     * @return an unmodifiable map of {@link String}, {@link Boolean}, {@link Number}, {@link List} and {@link Map}, in the
-     *     order of the components, without those that are null
+     * @return an unmodifiable map of {@link String}, {@link Boolean}, {@link Number}, {@link List} and {@link Map}, in
+     *     the order of the components, without those that are null
      */
     public static Map<String, Object> write(Record settings) {
         Map<String, Object> values = new LinkedHashMap<>();

@@ -33,8 +33,8 @@ import java.util.Objects;
  * <h2>Inputs and output</h2>
  *
  * B batch, T queries, F keys, D embedding size, N heads, H = D / N head size. The inputs have the order of DJL's
- * {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}, keys first; with the same weights and no relative encoding
- * both blocks have the same output.
+ * {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}, keys first; with the same weights and no relative
+ * encoding both blocks have the same output.
  *
  * <ul>
  *   <li>{@code [x]}: self-attention; x is (B, T, D) and F = T.
@@ -47,22 +47,23 @@ import java.util.Objects;
  *       </ul>
  * </ul>
  *
- * x is FLOAT16, FLOAT32 or FLOAT64, like the block's weights. The output is (B, T, D), on the device and in the data type of the
- * queries, attached to their manager, and the caller's to close.
+ * x is FLOAT16, FLOAT32 or FLOAT64, like the block's weights. The output is (B, T, D), on the device and in the data
+ * type of the queries, attached to their manager, and the caller's to close.
  *
- * <p>Query i and key j have the positions i and j. With other arrays as keys and the forward parameter {@code startPosition},
- * query i has the position startPosition + i. With a {@link KeyValueCache} among the forward parameters, a self-attention adds
- * its keys and values to those of the previous steps, and i continues from there; F, and the mask's F, is then the length of
- * both together.
+ * <p>Query i and key j have the positions i and j. With other arrays as keys and the forward parameter
+ * {@code startPosition}, query i has the position startPosition + i. With a {@link KeyValueCache} among the forward
+ * parameters, a self-attention adds its keys and values to those of the previous steps, and i continues from there; F,
+ * and the mask's F, is then the length of both together.
  *
- * <p>Scores are computed for as many queries at a time as fit the caches of the machine, so a long sequence does not need memory
- * for all T · F scores. This does not hold in training, nor while gradients are recorded for the weights, which PyTorch does for
- * a block that was initialized, not loaded, until {@code freezeParameters(true)}.
+ * <p>Scores are computed for as many queries at a time as fit the caches of the machine, so a long sequence does not
+ * need memory for all T · F scores. This does not hold in training, nor while gradients are recorded for the weights,
+ * which PyTorch does for a block that was initialized, not loaded, until {@code freezeParameters(true)}.
  *
- * <p>A forward throws {@link IllegalArgumentException} for inputs of another number, shape or data type, or on several devices;
- * for keys of length 0; for masks that do not fit; for a {@link KeyValueCache} in training, or one that holds another batch size,
- * data type or device than the step has, or another number of positions than the step begins at; and for whatever the relative
- * encoding refuses. The result for a query that sees no key is some finite mixture of the values.
+ * <p>A forward throws {@link IllegalArgumentException} for inputs of another number, shape or data type, or on several
+ * devices; for keys of length 0; for masks that do not fit; for a {@link KeyValueCache} in training, or one that holds
+ * another batch size, data type or device than the step has, or another number of positions than the step begins at;
+ * and for whatever the relative encoding refuses. The result for a query that sees no key is some finite mixture of the
+ * values.
  */
 public final class MultiHeadAttentionBlock extends ConfiguredBlock {
 
@@ -94,7 +95,10 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     /** Checks that the heads divide the embedding. */
     static void requireDivides(int headCount, int embeddingSize) {
         Check.positive("headCount", headCount);
-        Check.that(embeddingSize % headCount == 0, () -> "embeddingSize " + embeddingSize + " with headCount " + headCount + ": expected a head count that divides the embedding size; change one of them");
+        Check.that(
+                embeddingSize % headCount == 0,
+                () -> "embeddingSize " + embeddingSize + " with headCount " + headCount
+                        + ": expected a head count that divides the embedding size; change one of them");
     }
 
     private final Settings settings;
@@ -195,19 +199,24 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     }
 
     /**
-     * Returns the attention probabilities: the weights that a forward without forward parameters (so from position 0, and without
-     * a cache) multiplies the values by. This is for inspecting a trained attention: all of them are computed at once, without
-     * dropout. Masks and {@code optCausal} apply. The probabilities of a query that sees no key are finite.
+     * Returns the attention probabilities: the weights that a forward without forward parameters (so from position 0,
+     * and without a cache) multiplies the values by. This is for inspecting a trained attention: all of them are
+     * computed at once, without dropout. Masks and {@code optCausal} apply. The probabilities of a query that sees no
+     * key are finite.
      *
      * @param parameterStore provides the weights, as for a forward
-     * @param inputs the inputs of a forward: {@code [x]} or {@code [keys, queries, values]}, and a mask or none; not empty
-     * @return the softmax of the scores, (B, N, T, F), on the device and in the data type of the queries, attached to their
-     *     manager; the caller's to close
+     * @param inputs the inputs of a forward: {@code [x]} or {@code [keys, queries, values]}, and a mask or none; not
+     *     empty
+     * @return the softmax of the scores, (B, N, T, F), on the device and in the data type of the queries, attached to
+     *     their manager; the caller's to close
      * @throws IllegalArgumentException for whatever a forward refuses, and for empty inputs
      */
     public NDArray probabilities(ParameterStore parameterStore, NDList inputs) {
         AttentionInputs given = AttentionInputs.of(inputs, settings.embeddingSize);
-        Check.that(given.queries().getShape().size() > 0, () -> "queries of shape " + given.queries().getShape() + " are empty: expected a length of 1 or more; skip the call for an empty batch");
+        Check.that(
+                given.queries().getShape().size() > 0,
+                () -> "queries of shape " + given.queries().getShape()
+                        + " are empty: expected a length of 1 or more; skip the call for an empty batch");
         try (AttentionForward forward = new AttentionForward(this, given, parameterStore, false)) {
             return forward.probabilities();
         }
@@ -288,7 +297,8 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         }
 
         /**
-         * Sets the relative encoding. By default there is none, and the attention has no positions but those in its input.
+         * Sets the relative encoding. By default there is none, and the attention has no positions but those in its
+         * input.
          *
          * @param encoding an encoding for the same heads, which becomes a child of this block
          * @return this builder
@@ -347,8 +357,8 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * Builds the block.
          *
          * @return the block
-         * @throws IllegalArgumentException if a setting is out of range, the head count does not divide the embedding size, or
-         *     the relative encoding is for other heads
+         * @throws IllegalArgumentException if a setting is out of range, the head count does not divide the embedding
+         *     size, or the relative encoding is for other heads
          */
         public MultiHeadAttentionBlock build() {
             return new MultiHeadAttentionBlock(options.build(), relative);

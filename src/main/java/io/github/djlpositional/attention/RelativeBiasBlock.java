@@ -6,9 +6,9 @@ import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.internal.Temporaries;
 
 /**
- * A relative encoding that adds a bias to each score. The bias depends on the head and the relative position only, not on the
- * content of queries and keys. A subclass computes the biases of the relative positions of a call; they are expanded to
- * (1, N, T, F) here.
+ * A relative encoding that adds a bias to each score. The bias depends on the head and the relative position only, not
+ * on the content of queries and keys. A subclass computes the biases of the relative positions of a call; they are
+ * expanded to (1, N, T, F) here.
  */
 abstract class RelativeBiasBlock extends ScoreTermBlock {
 
@@ -28,7 +28,10 @@ abstract class RelativeBiasBlock extends ScoreTermBlock {
 
     @Override
     public final void requireFits(int attentionHeads, int headSize) {
-        Check.that(headCount == attentionHeads, () -> this + " does not fit an attention of " + attentionHeads + " heads: expected the same headCount; build it with setHeadCount(" + attentionHeads + ")");
+        Check.that(
+                headCount == attentionHeads,
+                () -> this + " does not fit an attention of " + attentionHeads
+                        + " heads: expected the same headCount; build it with setHeadCount(" + attentionHeads + ")");
     }
 
     @Override

@@ -33,16 +33,20 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * The section of a block in a model file: a version, the settings as JSON, the shapes of the inputs, and the parameters.
+ * The section of a block in a model file: a version, the settings as JSON, the shapes of the inputs, and the
+ * parameters.
  *
- * <p>A file is not trusted. Settings are parsed into plain values and compared with those of the block; no object is created
- * from them. Every size that the file states is compared with what the block needs before memory is allocated for it.
+ * <p>A file is not trusted. Settings are parsed into plain values and compared with those of the block; no object is
+ * created from them. Every size that the file states is compared with what the block needs before memory is allocated
+ * for it.
  */
 public final class ModelFile {
 
     private static final byte VERSION = 1;
 
-    /** The bytes that the settings in a file may have beyond those of the block, in case a later version writes more. */
+    /**
+     * The bytes that the settings in a file may have beyond those of the block, in case a later version writes more.
+     */
     private static final int SETTINGS_MARGIN = 64 << 10;
 
     private static final int MAX_DEPTH = 16;
@@ -54,7 +58,10 @@ public final class ModelFile {
 
     private static final int BUFFER_BYTES = 1 << 16;
 
-    /** How a setting in a model file is compared with the setting of the block that loads it; without this, for equality. */
+    /**
+     * How a setting in a model file is compared with the setting of the block that loads it; without this, for
+     * equality.
+     */
     @Retention(RetentionPolicy.RUNTIME)
     @Target(ElementType.RECORD_COMPONENT)
     public @interface Compared {
@@ -307,7 +314,10 @@ public final class ModelFile {
         return own instanceof Enum<?> choice ? choice.name().equals(file) : own != null && own.equals(file);
     }
 
-    /** Through the type of the block's number: before Java 19, {@code Double.toString} did not always give the shortest text. */
+    /**
+     * Through the type of the block's number: before Java 19, {@code Double.toString} did not always give the shortest
+     * text.
+     */
     private static boolean isSame(Number own, BigDecimal file) {
         if (own instanceof Double) {
             return own.equals(file.doubleValue());

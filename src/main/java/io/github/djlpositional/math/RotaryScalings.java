@@ -43,7 +43,10 @@ final class RotaryScalings {
         @Override
         public Frequencies frequencies(int rotarySize, double base, long length) {
             Rotary rotary = new Rotary(rotarySize, base, length, this);
-            Check.that(rotarySize > 2, () -> "rotary size " + rotarySize + " with dynamic NTK scaling: expected 4 or more; use a larger size or linear scaling");
+            Check.that(
+                    rotarySize > 2,
+                    () -> "rotary size " + rotarySize
+                            + " with dynamic NTK scaling: expected 4 or more; use a larger size or linear scaling");
             if (length <= originalLength) {
                 return rotary.unscaled();
             }
@@ -150,7 +153,10 @@ final class RotaryScalings {
         LongRope {
             Check.given("shortFactors", shortFactors).forEach(LongRope::checkDivisor);
             Check.given("longFactors", longFactors).forEach(LongRope::checkDivisor);
-            Check.that(shortFactors.size() == longFactors.size(), () -> shortFactors.size() + " short and " + longFactors.size() + " long factors: expected the same number of both; give one of each for each pair");
+            Check.that(
+                    shortFactors.size() == longFactors.size(),
+                    () -> shortFactors.size() + " short and " + longFactors.size()
+                            + " long factors: expected the same number of both; give one of each for each pair");
             Check.between("originalLength", originalLength, 2, Integer.MAX_VALUE);
             Check.between("maxLength", maxLength, originalLength, Integer.MAX_VALUE);
         }
@@ -162,7 +168,10 @@ final class RotaryScalings {
         @Override
         public Frequencies frequencies(int rotarySize, double base, long length) {
             Rotary rotary = new Rotary(rotarySize, base, length, this);
-            Check.that(rotarySize == 2 * shortFactors.size(), () -> shortFactors.size() + " LongRoPE factors for rotary size " + rotarySize + ": expected " + (rotarySize / 2) + "; give one short and one long factor for each pair");
+            Check.that(
+                    rotarySize == 2 * shortFactors.size(),
+                    () -> shortFactors.size() + " LongRoPE factors for rotary size " + rotarySize + ": expected "
+                            + (rotarySize / 2) + "; give one short and one long factor for each pair");
             List<Double> factors = length > originalLength ? longFactors : shortFactors;
             return rotary.scaled((pair, frequency) -> frequency.dividedBy(DoubleDouble.of(factors.get(pair))));
         }
@@ -187,8 +196,14 @@ final class RotaryScalings {
     record Rotary(int rotarySize, double base, long length, RotaryScaling scaling) implements Frequencies.Origin {
 
         Rotary {
-            Check.that(rotarySize >= 2 && rotarySize % 2 == 0, () -> "rotary size " + rotarySize + ": expected an even number of 2 or more; set it to the number of dimensions to rotate");
-            Check.that(base > 1 && Double.isFinite(base), () -> "base " + base + ": expected a finite number above 1; set it to the base of the model, 10000 in RoFormer");
+            Check.that(
+                    rotarySize >= 2 && rotarySize % 2 == 0,
+                    () -> "rotary size " + rotarySize
+                            + ": expected an even number of 2 or more; set it to the number of dimensions to rotate");
+            Check.that(
+                    base > 1 && Double.isFinite(base),
+                    () -> "base " + base
+                            + ": expected a finite number above 1; set it to the base of the model, 10000 in RoFormer");
             Check.that(length >= 0, "length " + length + ": expected 0 or more; set it to the number of positions");
             Check.given("scaling", scaling);
             length = scaling.dependsOnLength() ? Math.max(length, scaling.lengthThreshold()) : 0;
@@ -216,11 +231,17 @@ final class RotaryScalings {
     }
 
     private static void checkFactor(double factor) {
-        Check.that(factor >= 1 && Double.isFinite(factor), () -> "scaling factor " + factor + ": expected a finite number of 1 or more; set it to the new length over the original one");
+        Check.that(
+                factor >= 1 && Double.isFinite(factor),
+                () -> "scaling factor " + factor
+                        + ": expected a finite number of 1 or more; set it to the new length over the original one");
     }
 
     private static void checkIncreasing(String low, double lower, String high, double upper, String usual) {
-        Check.that(lower > 0 && upper > lower && Double.isFinite(upper), () -> low + " " + lower + " and " + high + " " + upper + ": expected 0 < " + low + " < " + high + ", finite; set them to the model's numbers, " + usual);
+        Check.that(
+                lower > 0 && upper > lower && Double.isFinite(upper),
+                () -> low + " " + lower + " and " + high + " " + upper + ": expected 0 < " + low + " < " + high
+                        + ", finite; set them to the model's numbers, " + usual);
     }
 
     private static double floor(DoubleDouble value) {

@@ -55,18 +55,18 @@ record EncodingCheck(StoredTensor tensor, SinusoidalEncoding encoding) {
     }
 
     /**
-     * Returns the greatest error of published code that computes sin(p·θ) or cos(p·θ) in {@code float} on a CPU, where each rounding
-     * has a relative error of up to 2⁻²⁴:
+     * Returns the greatest error of published code that computes sin(p·θ) or cos(p·θ) in {@code float} on a CPU, where
+     * each rounding has a relative error of up to 2⁻²⁴:
      *
      * <ul>
-     *   <li>θ = exp(k · c), as in PyTorch's tutorial and tensor2tensor: c and k · c are rounded, so the exponent ln θ has an error of
-     *       |ln θ| · 2⁻²³, which is a relative error of θ; exp itself adds up to one ulp, 2⁻²³.
-     *   <li>θ = 1 / base^(2k/d), as in Dive into Deep Learning: 2k/d is rounded, a relative error of θ of |ln θ| · 2⁻²⁴; the power adds
-     *       up to one ulp, 2⁻²³, and the quotient 2⁻²⁴.
-     *   <li>If frequencies are multiplied by a factor, as in diffusion models, the exponent is that of θ / θ₀, where θ₀ is the first
-     *       frequency: the greater of the two counts.
-     *   <li>p · θ is rounded, 2⁻²⁴ more. So the error of the angle is up to p·θ · (|ln θ| · 2⁻²³ + 2⁻²²), and so is the error of the
-     *       sine, whose slope is 1 at most.
+     *   <li>θ = exp(k · c), as in PyTorch's tutorial and tensor2tensor: c and k · c are rounded, so the exponent ln θ
+     *       has an error of |ln θ| · 2⁻²³, which is a relative error of θ; exp itself adds up to one ulp, 2⁻²³.
+     *   <li>θ = 1 / base^(2k/d), as in Dive into Deep Learning: 2k/d is rounded, a relative error of θ of |ln θ| ·
+     *       2⁻²⁴; the power adds up to one ulp, 2⁻²³, and the quotient 2⁻²⁴.
+     *   <li>If frequencies are multiplied by a factor, as in diffusion models, the exponent is that of θ / θ₀, where θ₀
+     *       is the first frequency: the greater of the two counts.
+     *   <li>p · θ is rounded, 2⁻²⁴ more. So the error of the angle is up to p·θ · (|ln θ| · 2⁻²³ + 2⁻²²), and so is the
+     *       error of the sine, whose slope is 1 at most.
      *   <li>The sine itself adds up to one ulp, 2⁻²⁴ below 1; storing it adds half an ulp of the stored type.
      * </ul>
      *

@@ -23,7 +23,9 @@ final class InvalidFileException extends IOException {
             + " numpy.savez(\"model.npz\", **{name: tensor.float().numpy() for name, tensor in weights.items()})";
     private static final String PICKLE = "is a pickle, as torch.save writes it, which can run code when it is read";
 
-    /** Other formats: a regular expression of the first bytes, a description, and what to do. The first match counts. */
+    /**
+     * Other formats: a regular expression of the first bytes, a description, and what to do. The first match counts.
+     */
     private static final String[][] FORMATS = {
         {"", "is empty", SAVE_AGAIN},
         {NpyHeader.MAGIC + ".*", "is a single array of NumPy, which has no name", SAVE_NPZ},
@@ -49,7 +51,9 @@ final class InvalidFileException extends IOException {
         return new InvalidFileException("is damaged or truncated, " + what, SAVE_AGAIN, cause);
     }
 
-    /** Checks the content of a file. Strings among the values come from the file and are {@linkplain #quoted quoted}. */
+    /**
+     * Checks the content of a file. Strings among the values come from the file and are {@linkplain #quoted quoted}.
+     */
     static void check(boolean holds, String message, Object... values) throws InvalidFileException {
         if (!holds) {
             Object[] shown = Stream.of(values)

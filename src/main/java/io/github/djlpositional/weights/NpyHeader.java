@@ -12,12 +12,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The header of an array in NumPy's format, versions 1.0 to 3.0: a magic string, a version, a length, and a Python dictionary such
- * as {@code {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }}. See
- * <a href="https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html">the format</a>.
+ * The header of an array in NumPy's format, versions 1.0 to 3.0: a magic string, a version, a length, and a Python
+ * dictionary such as {@code {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }}. See <a
+ * href="https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html">the format</a>.
  *
- * <p>{@code descr} is the type, such as {@code <f4}, or the list of fields of a structured type. The length includes all that is
- * in front of the data.
+ * <p>{@code descr} is the type, such as {@code <f4}, or the list of fields of a structured type. The length includes
+ * all that is in front of the data.
  */
 record NpyHeader(String descr, boolean isColumnMajor, Shape shape, long length) {
 

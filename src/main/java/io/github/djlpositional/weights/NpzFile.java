@@ -48,7 +48,10 @@ final class NpzFile {
 
     static Map<String, StoredTensor> read(Path file) throws IOException {
         Map<String, StoredTensor> tensors = new LinkedHashMap<>();
-        Check.that(file.getFileSystem() == FileSystems.getDefault(), () -> "the npz file " + file + " is in another file system: expected a file in the default file system; copy it there");
+        Check.that(
+                file.getFileSystem() == FileSystems.getDefault(),
+                () -> "the npz file " + file
+                        + " is in another file system: expected a file in the default file system; copy it there");
         long count = checkDirectory(file);
         try (ZipFile zip = new ZipFile(file.toFile())) {
             check(zip.size() == count, "its zip directory has %s entries where it claims %s", zip.size(), count);
@@ -72,8 +75,8 @@ final class NpzFile {
     }
 
     /**
-     * Checks the sizes that the records at the end of an archive claim. {@link ZipFile} allocates tables of these sizes, and which of
-     * them it checks itself depends on the version of Java.
+     * Checks the sizes that the records at the end of an archive claim. {@link ZipFile} allocates tables of these
+     * sizes, and which of them it checks itself depends on the version of Java.
      *
      * @return the number of entries
      */

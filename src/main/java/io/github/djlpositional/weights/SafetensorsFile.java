@@ -26,8 +26,8 @@ import java.util.Set;
 import java.util.stream.LongStream;
 
 /**
- * Reads the header of a safetensors file: the length of the header (8 bytes, little-endian), the header in JSON, the data. See
- * <a href="https://github.com/huggingface/safetensors#format">the format</a>.
+ * Reads the header of a safetensors file: the length of the header (8 bytes, little-endian), the header in JSON, the
+ * data. See <a href="https://github.com/huggingface/safetensors#format">the format</a>.
  *
  * <p>The JSON is read token by token: a tree of it would take 42 bytes of memory for each byte of the file.
  */

@@ -39,7 +39,9 @@ record StoredTensor(
         void read(InputStream in) throws IOException;
     }
 
-    /** Receives {@code count} numbers as they are stored, the first of which has the index {@code first} in the tensor. */
+    /**
+     * Receives {@code count} numbers as they are stored, the first of which has the index {@code first} in the tensor.
+     */
     @FunctionalInterface
     interface Receiver {
         void accept(long first, int count, ByteBuffer raw);
@@ -58,7 +60,9 @@ record StoredTensor(
         }
     }
 
-    /** Reads the numbers from index {@code start} to the end, in the order of the file, at most {@code most} at once. */
+    /**
+     * Reads the numbers from index {@code start} to the end, in the order of the file, at most {@code most} at once.
+     */
     void read(long start, int most, Receiver receiver) throws IOException, MalformedModelException {
         try {
             data.open(in -> read(in, start, most, receiver));

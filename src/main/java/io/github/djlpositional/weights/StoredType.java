@@ -3,7 +3,9 @@ package io.github.djlpositional.weights;
 import io.github.djlpositional.math.FloatFormat;
 import java.nio.ByteBuffer;
 
-/** A type of numbers that can be loaded, by its name in safetensors. Integers, complex numbers and 8-bit floats cannot. */
+/**
+ * A type of numbers that can be loaded, by its name in safetensors. Integers, complex numbers and 8-bit floats cannot.
+ */
 enum StoredType {
     F16(Short.BYTES, 11, FloatFormat.FLOAT16),
     /** The upper half of a {@code float}. No array of this type is created: on PyTorch that aborts the JVM. */

@@ -19,8 +19,8 @@ import java.util.List;
 import java.util.stream.LongStream;
 
 /**
- * Copies a tensor from a file to a parameter. The tensor is read completely before any of it is written. It is read in pieces, which
- * are in the engine's memory, so that the size of Java's heap and the 2 GB of a buffer do not limit it.
+ * Copies a tensor from a file to a parameter. The tensor is read completely before any of it is written. It is read in
+ * pieces, which are in the engine's memory, so that the size of Java's heap and the 2 GB of a buffer do not limit it.
  */
 record TableCopy(StoredTensor tensor, Parameter parameter, int skippedRows) {
 
@@ -32,11 +32,16 @@ record TableCopy(StoredTensor tensor, Parameter parameter, int skippedRows) {
     /** Some lines of a tensor. A line is a part along the axis that varies slowest in the file. */
     private record Piece(long first, NDArray lines) {}
 
-    /** Checks that the parameter has an array of the tensor's shape without its first rows, and of a type as wide or wider. */
+    /**
+     * Checks that the parameter has an array of the tensor's shape without its first rows, and of a type as wide or
+     * wider.
+     */
     void requireFits() {
         String target = "parameter " + InvalidFileException.quoted(parameter.getName()) + " for " + tensor;
         boolean hasArray = parameter.isInitialized() && !parameter.getArray().isReleased();
-        Check.that(hasArray, () -> target + " has no array: expected an initialized parameter; initialize its block first");
+        Check.that(
+                hasArray,
+                () -> target + " has no array: expected an initialized parameter; initialize its block first");
         NDArray array = parameter.getArray();
         DataTypes.requireEmbedding(array, target);
         DataType type = array.getDataType();
@@ -44,7 +49,14 @@ record TableCopy(StoredTensor tensor, Parameter parameter, int skippedRows) {
         boolean isScalar = shape.dimension() == 0;
         Shape expected = isScalar ? shape : new Shape(shape.get(0) + skippedRows).addAll(shape.slice(1));
         boolean hasType = tensor.type() != null && tensor.type().fitsInto(DataTypes.formatOf(type));
-        Check.that(hasType && !isScalar && tensor.shape().equals(expected), () -> target + " of shape " + shape + " and type " + type + " has type " + InvalidFileException.quoted(tensor.typeName()) + " and shape " + tensor.shape() + ": expected the parameter's type or a narrower float and shape " + expected + ", with " + skippedRows + " skipped rows and at least one axis; convert the tensor where the file is created, build the" + " block with the tensor's sizes and a wider type, or give another name");
+        Check.that(
+                hasType && !isScalar && tensor.shape().equals(expected),
+                () -> target + " of shape " + shape + " and type " + type + " has type "
+                        + InvalidFileException.quoted(tensor.typeName()) + " and shape " + tensor.shape()
+                        + ": expected the parameter's type or a narrower float and shape " + expected + ", with "
+                        + skippedRows
+                        + " skipped rows and at least one axis; convert the tensor where the file is created, build the"
+                        + " block with the tensor's sizes and a wider type, or give another name");
     }
 
     /** Returns whether lines are columns and have to be transposed. */
@@ -69,7 +81,10 @@ record TableCopy(StoredTensor tensor, Parameter parameter, int skippedRows) {
         DataType type = parameter.getArray().getDataType();
         FloatFormat format = DataTypes.formatOf(type);
         long lineBytes = line.size() * Math.max(format.bytes(), tensor.type().bytes());
-        Check.that(lineBytes <= LARGEST_BUFFER, () -> tensor + " has rows of " + lineBytes + " bytes: expected at most " + LARGEST_BUFFER + "; split it into tensors of more and shorter rows");
+        Check.that(
+                lineBytes <= LARGEST_BUFFER,
+                () -> tensor + " has rows of " + lineBytes + " bytes: expected at most " + LARGEST_BUFFER
+                        + "; split it into tensors of more and shorter rows");
         long firstLine = isTransposed() ? 0 : skippedRows;
         int lineValues = Math.toIntExact(line.size());
         int linesAtOnce = (int) Math.max(1, Math.min(stored.get(0) - firstLine, PIECE_BYTES / lineBytes));
@@ -96,8 +111,8 @@ record TableCopy(StoredTensor tensor, Parameter parameter, int skippedRows) {
     }
 
     /**
-     * Writes pieces into the parameter's array, which stays the same array. PyTorch rejects writing in place to an array that
-     * gradients are recorded for; so recording is switched off in the meantime.
+     * Writes pieces into the parameter's array, which stays the same array. PyTorch rejects writing in place to an
+     * array that gradients are recorded for; so recording is switched off in the meantime.
      */
     private void write(List<Piece> pieces) {
         NDArray target = parameter.getArray();

@@ -25,14 +25,15 @@ import java.util.Objects;
  * file.getTensors().forEach((name, info) -> System.out.println(name + " " + info.type() + " " + info.shape()));
  * }</pre>
  *
- * <p>Opening a file reads only its headers. {@link WeightLoader} reads the tensors that are loaded. No file is kept open, so there
- * is nothing to close; the file must not change until it is loaded. An npz file must be in the default file system.
+ * <p>Opening a file reads only its headers. {@link WeightLoader} reads the tensors that are loaded. No file is kept
+ * open, so there is nothing to close; the file must not change until it is loaded. An npz file must be in the default
+ * file system.
  *
  * <h2>Untrusted files</h2>
  *
- * Each length, offset and shape is compared with the file's size before it is used; memory is never allocated for a size that only
- * a header claims. Pickles, which can run code, are never read: neither a {@code .pt} or {@code .bin} file of PyTorch nor an array
- * of objects in an npz. The names of tensors are never used as paths.
+ * Each length, offset and shape is compared with the file's size before it is used; memory is never allocated for a
+ * size that only a header claims. Pickles, which can run code, are never read: neither a {@code .pt} or {@code .bin}
+ * file of PyTorch nor an array of objects in an npz. The names of tensors are never used as paths.
  *
  * <p>Immutable and thread-safe.
  */
@@ -58,14 +59,18 @@ public final class WeightFile {
      *
      * @param path a safetensors or npz file
      * @return the file with its list of tensors
-     * @throws IllegalArgumentException if the path is a directory or a device, or an npz file is not in the default file system
+     * @throws IllegalArgumentException if the path is a directory or a device, or an npz file is not in the default
+     *     file system
      * @throws MalformedModelException if the file is damaged, truncated, a pickle, or has another format
      * @throws IOException if the file does not exist or cannot be read
      */
     public static WeightFile open(Path path) throws IOException, MalformedModelException {
         BasicFileAttributes attributes = Files.readAttributes(path, BasicFileAttributes.class);
         // opening a pipe would wait for its other end
-        Check.that(attributes.isRegularFile(), () -> "the path " + path + " is a directory or a device: expected a safetensors or npz file; give the path of a file");
+        Check.that(
+                attributes.isRegularFile(),
+                () -> "the path " + path
+                        + " is a directory or a device: expected a safetensors or npz file; give the path of a file");
         try {
             // 16 bytes identify the format
             byte[] start = read(path, 0, 16);

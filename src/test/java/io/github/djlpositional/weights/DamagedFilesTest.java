@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.FileCorruption;
-import io.github.djlpositional.ResourceGuard;
 import io.github.djlpositional.RandomCases;
+import io.github.djlpositional.ResourceGuard;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -39,7 +39,10 @@ class DamagedFilesTest {
     @TempDir
     private Path folder;
 
-    /** Loads all of a file, and returns the rejection or null. Anything but a documented exception within the limits fails. */
+    /**
+     * Loads all of a file, and returns the rejection or null. Anything but a documented exception within the limits
+     * fails.
+     */
     private Exception rejection(byte... file) throws Exception {
         Path path = Files.write(folder.resolve("model"), file);
         try (NDManager manager = NDManager.newBaseManager()) {
@@ -85,8 +88,8 @@ class DamagedFilesTest {
     }
 
     /**
-     * Every flipped bit of an array in an npz is detected: its numbers have a checksum, and its header another type or shape. The
-     * exception is the last byte of a deflated array, which has up to seven unused bits.
+     * Every flipped bit of an array in an npz is detected: its numbers have a checksum, and its header another type or
+     * shape. The exception is the last byte of a deflated array, which has up to seven unused bits.
      */
     @ParameterizedTest
     @ValueSource(ints = {ZipEntry.STORED, ZipEntry.DEFLATED})
@@ -110,7 +113,8 @@ class DamagedFilesTest {
         for (String name : FILES) {
             files.put(name, Files.readAllBytes(Weights.path(name)));
         }
-        RandomCases.check(3000, random -> rejection(FileCorruption.of(random, files.get(RandomCases.one(random, FILES)))));
+        RandomCases.check(
+                3000, random -> rejection(FileCorruption.of(random, files.get(RandomCases.one(random, FILES)))));
     }
 
     /** Files with claims of gigabytes, which must not be allocated. */

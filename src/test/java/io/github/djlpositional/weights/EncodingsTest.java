@@ -92,7 +92,9 @@ class EncodingsTest {
         }
     }
 
-    /** 5000 positions of PyTorch's tutorial, (n, 1, D); a diffusion model's frequencies from 1000 to 1; Fortran's order. */
+    /**
+     * 5000 positions of PyTorch's tutorial, (n, 1, D); a diffusion model's frequencies from 1000 to 1; Fortran's order.
+     */
     @Test
     void longScaledAndColumnMajorTables() throws Exception {
         check("tutorial.npz", "pos_encoder.pe", SinusoidalEncoding.vaswani(4));

@@ -77,7 +77,9 @@ final class Weights {
         loader.load();
     }
 
-    /** Asserts that a file of some bytes cannot be opened, and that the message has the file's path and other values. */
+    /**
+     * Asserts that a file of some bytes cannot be opened, and that the message has the file's path and other values.
+     */
     static void assertRejected(Path file, byte[] bytes, String... values) {
         assertThatExceptionOfType(MalformedModelException.class)
                 .isThrownBy(() -> WeightFile.open(Files.write(file, bytes)))

@@ -55,7 +55,10 @@ final class Zip {
         return bytes.toByteArray();
     }
 
-    /** The place of the last record of a type, such as {@code PK\1\2} for the directory's entry and {@code PK\5\6} for its end. */
+    /**
+     * The place of the last record of a type, such as {@code PK\1\2} for the directory's entry and {@code PK\5\6} for
+     * its end.
+     */
     static int record(int type, byte... archive) {
         String signature = "PK" + (char) type + (char) (type + 1);
         return new String(archive, StandardCharsets.ISO_8859_1).lastIndexOf(signature);

@@ -24,8 +24,8 @@ import picocli.CommandLine.Spec;
 /**
  * Which kind of positions learns best, and which still works on sentences that are longer than any it was trained on?
  *
- * <p>Trains an encoder with each kind on short definitions, some times with other weights at the start, and measures it on
- * definitions that it has not seen: as short, longer, and much longer.
+ * <p>Trains an encoder with each kind on short definitions, some times with other weights at the start, and measures it
+ * on definitions that it has not seen: as short, longer, and much longer.
  */
 @Command(
         name = "compare",

@@ -13,9 +13,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Answers what many threads ask, with one model and a few threads that have a predictor each. What waits when one of them is
- * free goes through its predictor as one batch: alone while little is asked, together under load. Nothing waits for a batch
- * to fill.
+ * Answers what many threads ask, with one model and a few threads that have a predictor each. What waits when one of
+ * them is free goes through its predictor as one batch: alone while little is asked, together under load. Nothing waits
+ * for a batch to fill.
  *
  * @param <I> what is asked
  * @param <O> what is answered

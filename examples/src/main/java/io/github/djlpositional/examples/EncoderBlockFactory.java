@@ -12,7 +12,9 @@ import java.util.Map;
 /** Makes the encoder of a saved folder: what DJL calls when it loads the folder by its path. */
 public final class EncoderBlockFactory implements BlockFactory {
 
-    /** The argument of DJL's {@code Criteria} that asks for the sentence's embedding beside the scores: true or false. */
+    /**
+     * The argument of DJL's {@code Criteria} that asks for the sentence's embedding beside the scores: true or false.
+     */
     public static final String EMBEDDING = "embedding";
 
     private static final long serialVersionUID = 1L;
@@ -27,8 +29,8 @@ public final class EncoderBlockFactory implements BlockFactory {
      * @param modelPath where {@code train-encoder} saved an encoder
      * @param arguments {@value #EMBEDDING}, if the embedding is wanted; the sizes are in {@code encoder.properties}
      * @return a new encoder without weights
-     * @throws IOException if the folder does not say its sizes, or its parameters are not those that were saved,
-     *     or are not the only ones there
+     * @throws IOException if the folder does not say its sizes, or its parameters are not those that were saved, or are
+     *     not the only ones there
      */
     @Override
     public Block newBlock(Model model, Path modelPath, Map<String, ?> arguments) throws IOException {

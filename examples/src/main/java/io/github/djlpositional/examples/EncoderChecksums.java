@@ -15,9 +15,9 @@ import java.util.Properties;
 import java.util.TreeSet;
 
 /**
- * The checksums in {@code encoder.properties}: of the parameters, of the vocabulary, and of the sizes beside which they stand.
- * Another model's file in a folder often fits in shape, and then every answer is wrong without a word. A folder without one
- * of them was saved before there was that one, and is taken as it is.
+ * The checksums in {@code encoder.properties}: of the parameters, of the vocabulary, and of the sizes beside which they
+ * stand. Another model's file in a folder often fits in shape, and then every answer is wrong without a word. A folder
+ * without one of them was saved before there was that one, and is taken as it is.
  */
 final class EncoderChecksums {
 

@@ -16,8 +16,8 @@ import java.util.Properties;
 
 /**
  * The folder that keeps a trained encoder: {@code encoder-0000.params} as DJL writes it, the sizes and checksums in
- * {@code encoder.properties}, {@code vocabulary.txt} with one word a line, and {@code serving.properties}, which tells DJL's
- * {@link ai.djl.repository.zoo.Criteria} which classes make a working model of them.
+ * {@code encoder.properties}, {@code vocabulary.txt} with one word a line, and {@code serving.properties}, which tells
+ * DJL's {@link ai.djl.repository.zoo.Criteria} which classes make a working model of them.
  */
 final class EncoderFolder {
 
@@ -70,8 +70,8 @@ final class EncoderFolder {
 
     /**
      * Reads the sizes, and refuses parameters that are not the ones that were saved. DJL would believe the lengths in a
-     * damaged file, whatever memory they ask for, and every number in it; and sizes that are not those of the file would be
-     * built first, whatever memory that takes.
+     * damaged file, whatever memory they ask for, and every number in it; and sizes that are not those of the file
+     * would be built first, whatever memory that takes.
      */
     static EncoderProperties readIntact(Path folder) throws IOException, MalformedModelException {
         FolderUpdate.finish(folder);
@@ -87,7 +87,10 @@ final class EncoderFolder {
         return saved;
     }
 
-    /** Refuses a folder in which DJL, when it is not told the epoch or the name, could find other parameters than those checked. */
+    /**
+     * Refuses a folder in which DJL, when it is not told the epoch or the name, could find other parameters than those
+     * checked.
+     */
     static void requireNoOtherParameters(Path folder) throws IOException, MalformedModelException {
         try (DirectoryStream<Path> found = Files.newDirectoryStream(folder, "*.params")) {
             for (Path each : found) {

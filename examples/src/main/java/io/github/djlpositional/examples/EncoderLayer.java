@@ -21,7 +21,8 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
  *
  * <p>Inputs: x (B, T, D) and a mask (B, T), 1 for a token and 0 for padding. Output: (B, T, D).
  *
- * <p>DJL's own {@code TransformerEncoderBlock} normalizes over the batch and adds the input twice, so it is not used here.
+ * <p>DJL's own {@code TransformerEncoderBlock} normalizes over the batch and adds the input twice, so it is not used
+ * here.
  */
 final class EncoderLayer extends AbstractBlock {
 

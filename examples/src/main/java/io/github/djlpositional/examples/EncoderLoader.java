@@ -21,8 +21,8 @@ public final class EncoderLoader {
 
     /**
      * Lets a forward of PyTorch's use the thread that it is called from alone, unless the user has said otherwise: for
-     * programs whose own threads keep all cores busy. To be called before the engine starts. MXNet reads the environment
-     * variable {@code OMP_NUM_THREADS}, which a program cannot set for itself.
+     * programs whose own threads keep all cores busy. To be called before the engine starts. MXNet reads the
+     * environment variable {@code OMP_NUM_THREADS}, which a program cannot set for itself.
      */
     public static void useOneThreadForEachForward() {
         String threads = "ai.djl.pytorch.num_threads";

@@ -36,8 +36,8 @@ public record EncoderSpec(
     }
 
     /**
-     * How many weights an encoder of these sizes has at least: the token table, in each layer the four projections of the
-     * attention and the two of the feed-forward network, and the head. Biases, norms and positions come on top.
+     * How many weights an encoder of these sizes has at least: the token table, in each layer the four projections of
+     * the attention and the two of the feed-forward network, and the head. Biases, norms and positions come on top.
      */
     long leastWeights() {
         long d = embeddingSize;

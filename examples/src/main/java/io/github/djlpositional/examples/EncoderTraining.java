@@ -18,8 +18,8 @@ import ai.djl.translate.TranslateException;
 import java.io.IOException;
 
 /**
- * Trains an encoder to tell sentences in order from shuffled ones: Adam, the learning rate rising over the first steps and
- * then falling to zero along a cosine.
+ * Trains an encoder to tell sentences in order from shuffled ones: Adam, the learning rate rising over the first steps
+ * and then falling to zero along a cosine.
  *
  * @param engine what computes
  * @param device where

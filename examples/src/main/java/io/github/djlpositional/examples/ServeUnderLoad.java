@@ -23,8 +23,8 @@ import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
 /**
- * Serves many clients at once with one model, and measures it: how many answers a second, how long each took, whether every
- * one is right, and whether memory grows.
+ * Serves many clients at once with one model, and measures it: how many answers a second, how long each took, whether
+ * every one is right, and whether memory grows.
  */
 @Command(
         name = "serve",

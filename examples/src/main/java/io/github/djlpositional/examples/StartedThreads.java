@@ -38,8 +38,8 @@ final class StartedThreads implements AutoCloseable {
     }
 
     /**
-     * Waits until the last one has ended. An interrupt does not cut this short, as what the threads use must not be closed
-     * under them; it is kept for the caller to see.
+     * Waits until the last one has ended. An interrupt does not cut this short, as what the threads use must not be
+     * closed under them; it is kept for the caller to see.
      */
     @Override
     public void close() {

@@ -24,8 +24,8 @@ import picocli.CommandLine.Spec;
 /**
  * Is this sentence in its original order, or are its words shuffled?
  *
- * <p>Trains small transformer encoders on the definitions of WordNet, one without and one with positions. The first cannot
- * know: its attention and its mean treat a sentence as a bag of words, so it stays at chance. The second learns.
+ * <p>Trains small transformer encoders on the definitions of WordNet, one without and one with positions. The first
+ * cannot know: its attention and its mean treat a sentence as a bag of words, so it stays at chance. The second learns.
  */
 @Command(
         name = "train-encoder",

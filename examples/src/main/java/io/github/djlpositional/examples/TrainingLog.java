@@ -16,7 +16,10 @@ import org.apache.commons.csv.CSVFormat;
 import org.apache.commons.csv.CSVPrinter;
 import org.apache.commons.csv.CSVRecord;
 
-/** How trainings went, step by step: the trainer's own metrics, and the file {@value #FILE} that keeps them with the model. */
+/**
+ * How trainings went, step by step: the trainer's own metrics, and the file {@value #FILE} that keeps them with the
+ * model.
+ */
 public final class TrainingLog {
 
     private static final String FILE = "training.csv";

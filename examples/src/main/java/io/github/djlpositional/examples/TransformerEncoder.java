@@ -15,11 +15,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A small sentence classifier after the paper's encoder: input embedding, N layers, the mean over the tokens, and a linear
- * head.
+ * A small sentence classifier after the paper's encoder: input embedding, N layers, the mean over the tokens, and a
+ * linear head.
  *
- * <p>Input: token ids (B, T), integer, {@link #PADDING} after a sentence's end. Output: one score for each class, (B, 2), and,
- * if it was asked for, that mean, the sentence's embedding, (B, D).
+ * <p>Input: token ids (B, T), integer, {@link #PADDING} after a sentence's end. Output: one score for each class, (B,
+ * 2), and, if it was asked for, that mean, the sentence's embedding, (B, D).
  */
 public final class TransformerEncoder extends AbstractBlock {
 

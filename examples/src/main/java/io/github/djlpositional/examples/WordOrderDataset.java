@@ -20,9 +20,9 @@ import java.util.stream.IntStream;
  * Sentences in their order and shuffled: each sentence gives one example of both, with the label {@link #IN_ORDER} or
  * {@link #SHUFFLED}.
  *
- * <p>A batch holds sentences of about the same length, so that little of it is padding, and both examples of each, so that
- * what the words are says nothing about the label. A dataset for training draws new shuffles and a new order of its batches
- * for every epoch; one for evaluation gives the same examples every time.
+ * <p>A batch holds sentences of about the same length, so that little of it is padding, and both examples of each, so
+ * that what the words are says nothing about the label. A dataset for training draws new shuffles and a new order of
+ * its batches for every epoch; one for evaluation gives the same examples every time.
  */
 final class WordOrderDataset implements Dataset {
 

@@ -5,7 +5,9 @@ import ai.djl.ndarray.NDList;
 import ai.djl.translate.TranslatorContext;
 import java.util.List;
 
-/** From a sentence to token ids, and from the encoder's scores to the probabilities that its words are in order and not. */
+/**
+ * From a sentence to token ids, and from the encoder's scores to the probabilities that its words are in order and not.
+ */
 final class WordOrderTranslator extends SentenceTranslator<Classifications> {
 
     /** The name of the class of sentences whose words are in order. */

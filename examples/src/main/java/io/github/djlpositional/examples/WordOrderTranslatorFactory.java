@@ -44,8 +44,8 @@ public final class WordOrderTranslatorFactory implements TranslatorFactory, Seri
      * {@inheritDoc}
      *
      * @throws TranslateException if the model's folder has no vocabulary, or another than its sizes say
-     * @throws IllegalArgumentException for other types than a String and Classifications or a Judgement, or if the encoder
-     *     was not loaded for these
+     * @throws IllegalArgumentException for other types than a String and Classifications or a Judgement, or if the
+     *     encoder was not loaded for these
      */
     @Override
     @SuppressWarnings("unchecked") // the types are checked

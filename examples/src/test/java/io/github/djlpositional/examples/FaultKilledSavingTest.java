@@ -18,8 +18,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A program is killed while it saves a model over another: one of the two loads, whole. How often is {@code fault.kills},
- * {@value #KILLS} without it.
+ * A program is killed while it saves a model over another: one of the two loads, whole. How often is
+ * {@code fault.kills}, {@value #KILLS} without it.
  */
 class FaultKilledSavingTest {
 

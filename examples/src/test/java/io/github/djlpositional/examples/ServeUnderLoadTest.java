@@ -87,8 +87,9 @@ class ServeUnderLoadTest {
     }
 
     /**
-     * In a JVM of its own, whose heap is all there from the start, so that what grows is native memory. What is allowed is 175
-     * bytes for each of 10,000 answers a second, and minutes of it would show less: a run of 30 seconds still warms up.
+     * In a JVM of its own, whose heap is all there from the start, so that what grows is native memory. What is allowed
+     * is 175 bytes for each of 10,000 answers a second, and minutes of it would show less: a run of 30 seconds still
+     * warms up.
      */
     @Test
     @EnabledOnOs(OS.LINUX)

@@ -13,7 +13,9 @@ import org.apache.commons.csv.CSVRecord;
 import org.knowm.xchart.XYChart;
 import org.knowm.xchart.style.markers.SeriesMarkers;
 
-/** Which kinds of positions still work on sentences longer than those they were trained on: the measured table, drawn. */
+/**
+ * Which kinds of positions still work on sentences longer than those they were trained on: the measured table, drawn.
+ */
 public final class LengthExtrapolation {
 
     /** The table that {@code train-encoder.jar compare} made for the guide. */

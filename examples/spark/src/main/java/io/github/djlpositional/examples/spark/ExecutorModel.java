@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one model of this executor, which all of its tasks share; each has a predictor of its own. It is loaded for the first
- * task and lives as long as the executor's JVM.
+ * The one model of this executor, which all of its tasks share; each has a predictor of its own. It is loaded for the
+ * first task and lives as long as the executor's JVM.
  */
 final class ExecutorModel {
 

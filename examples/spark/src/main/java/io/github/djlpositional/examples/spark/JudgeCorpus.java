@@ -32,8 +32,9 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /**
- * Judges every sentence of a corpus with a saved encoder, on one machine or on a cluster, and writes Parquet with the columns
- * {@code id}, {@code sentence}, {@code score} (the probability that its words are in order) and {@code embedding}.
+ * Judges every sentence of a corpus with a saved encoder, on one machine or on a cluster, and writes Parquet with the
+ * columns {@code id}, {@code sentence}, {@code score} (the probability that its words are in order) and
+ * {@code embedding}.
  *
  * <p>Without a master, which {@code spark-submit} gives, Spark runs within this JVM, on all of its cores.
  */

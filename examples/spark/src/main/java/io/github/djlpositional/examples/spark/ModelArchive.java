@@ -14,7 +14,10 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.apache.spark.SparkContext;
 
-/** A saved model on its way to the executors, which need no disk in common with the driver: Spark sends each of them a zip. */
+/**
+ * A saved model on its way to the executors, which need no disk in common with the driver: Spark sends each of them a
+ * zip.
+ */
 final class ModelArchive {
 
     /** Under which each executor finds the unpacked model with {@code SparkFiles}. */

@@ -8,8 +8,8 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * A folder that a run makes: written beside its place under a name that no other run has, and given its own once it is whole.
- * So what another run has made there meanwhile is never mixed with it, and never removed.
+ * A folder that a run makes: written beside its place under a name that no other run has, and given its own once it is
+ * whole. So what another run has made there meanwhile is never mixed with it, and never removed.
  */
 final class NewOutput {
 

@@ -15,8 +15,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * Another JVM for Spark, which prints into a file, keeps what it writes beside that file, and ends with the test at the latest:
- * also if the JVM of the test is told to end.
+ * Another JVM for Spark, which prints into a file, keeps what it writes beside that file, and ends with the test at the
+ * latest: also if the JVM of the test is told to end.
  */
 final class JavaProcess implements AutoCloseable {
 
@@ -80,7 +80,10 @@ final class JavaProcess implements AutoCloseable {
         }
     }
 
-    /** Ends it and all that it has started, at once, as a machine does that loses its power, and waits until they are gone. */
+    /**
+     * Ends it and all that it has started, at once, as a machine does that loses its power, and waits until they are
+     * gone.
+     */
     private void end() {
         List<ProcessHandle> started = process.descendants().toList();
         process.destroyForcibly();

@@ -18,7 +18,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.apache.spark.launcher.JavaModuleOptions;
 
-/** Spark's own cluster manager as processes of this machine: a master and workers of one core each, which talk on loopback. */
+/**
+ * Spark's own cluster manager as processes of this machine: a master and workers of one core each, which talk on
+ * loopback.
+ */
 final class StandaloneCluster implements AutoCloseable {
 
     private static final Pattern MASTER = Pattern.compile("Starting Spark master at (spark://\\S+)");
