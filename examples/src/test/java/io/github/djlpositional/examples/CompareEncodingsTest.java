@@ -1,6 +1,7 @@
 package io.github.djlpositional.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import java.awt.image.BufferedImage;
 import java.io.PrintWriter;
@@ -9,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collections;
+import java.util.DoubleSummaryStatistics;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -54,38 +56,40 @@ class CompareEncodingsTest {
         assertThat(Files.readAllLines(folder.resolve("runs.csv"))).hasSize(1 + 2 * kinds.size());
         BufferedImage picture = ImageIO.read(folder.resolve("comparison.png").toFile());
         assertThat(picture.getWidth()).isGreaterThan(1000);
-        assertThat(coloursOf(picture)).contains(0xA6CEE3, 0x3F8FC4, 0x12375C);
+        assertThat(colorsOf(picture)).contains(0xA6CEE3, 0x3F8FC4, 0x12375C);
     }
 
-    private static Set<Integer> coloursOf(BufferedImage picture) {
-        Set<Integer> colours = new HashSet<>();
+    private static Set<Integer> colorsOf(BufferedImage picture) {
+        Set<Integer> colors = new HashSet<>();
         for (int x = 0; x < picture.getWidth(); x++) {
             for (int y = 0; y < picture.getHeight(); y++) {
-                colours.add(picture.getRGB(x, y) & 0xFFFFFF);
+                colors.add(picture.getRGB(x, y) & 0xFFFFFF);
             }
         }
-        return colours;
+        return colors;
     }
 
     @Test
-    void aRowIsTheMeanAndTheRangeOfItsRuns() {
-        List<ComparisonRow> rows = ComparisonRow.of(List.of(
+    void rowHasTheMeanAndTheRangeOfItsRuns() {
+        List<Comparison.Row> rows = Comparison.rows(List.of(
                 run(Encoding.ROTARY, 1, 90),
                 run(Encoding.ALIBI, 1, 50),
                 run(Encoding.ROTARY, 2, 94),
                 run(Encoding.ROTARY, 3, 89)));
-        assertThat(rows).extracting(ComparisonRow::encoding).containsExactly(Encoding.ROTARY, Encoding.ALIBI);
-        ComparisonRow.Spread spread = rows.get(0).accuracies().get(LengthClass.LONGER);
-        assertThat(spread).isEqualTo(new ComparisonRow.Spread(0.91, 0.89, 0.94));
-        assertThat(spread).hasToString("0.910 ± 0.025");
-        assertThat(rows.get(0).trainingSeconds()).isEqualTo(2);
+        assertThat(rows).extracting(Comparison.Row::encoding).containsExactly(Encoding.ROTARY, Encoding.ALIBI);
+        DoubleSummaryStatistics accuracy = rows.get(0).accuracy(LengthClass.LONGER);
+        assertThat(accuracy.getAverage()).isCloseTo(0.91, within(1e-12));
+        assertThat(accuracy.getMin()).isEqualTo(0.89);
+        assertThat(accuracy.getMax()).isEqualTo(0.94);
+        assertThat(Comparison.halfRange(accuracy)).isCloseTo(0.025, within(1e-12));
+        assertThat(rows.get(0).median(Comparison.Run::trainingSeconds)).isEqualTo(2);
         // 3 · 100 sentences in 3 · 40 ms are 400 ms for 1000
-        assertThat(rows.get(0).inferenceMillis()).isEqualTo(400);
+        assertThat(rows.get(0).median(Comparison.Run::inferenceMillis)).isEqualTo(400);
     }
 
-    private static ComparisonRun run(Encoding encoding, int seed, int right) {
+    private static Comparison.Run run(Encoding encoding, int seed, int right) {
         Evaluation evaluation = new Evaluation(right, 100, Duration.ofMillis(40));
-        return new ComparisonRun(
+        return new Comparison.Run(
                 encoding,
                 seed,
                 Map.of(
@@ -97,7 +101,7 @@ class CompareEncodingsTest {
     }
 
     @Test
-    void lengthClassesHoldOutWhatIsNotLearned() {
+    void lengthClassesHoldOutSentencesThatAreNotTrained() {
         List<List<String>> sentences = List.of(
                 Collections.nCopies(4, "a"),
                 Collections.nCopies(5, "a"),
@@ -114,13 +118,8 @@ class CompareEncodingsTest {
     }
 
     @Test
-    void lengthsAreSaidAsThePictureHasThem() {
-        assertThat(LengthClass.all()).isEqualTo("5 to 16, 17 to 24 and 25 to 40");
-    }
-
-    @Test
-    void refusesWhatCannotBe() {
+    void rejectsInvalidOptions() {
         assertThat(run("compare", "--seeds", "0")).isEqualTo(2);
-        assertThat(err.toString()).startsWith("error: --seeds 0 is too small: give 1 or more");
+        assertThat(err.toString()).startsWith("error: --seeds 0: expected 1 or more");
     }
 }

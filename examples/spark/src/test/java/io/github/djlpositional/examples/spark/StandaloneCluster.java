@@ -18,7 +18,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.apache.spark.launcher.JavaModuleOptions;
 
-/** Spark's own cluster manager as processes of this machine: a master and workers of one core each, which talk on loopback. */
+/** Spark's standalone cluster as local processes: a master, and workers with one core each, on the loopback interface. */
 final class StandaloneCluster implements AutoCloseable {
 
     private static final Pattern MASTER = Pattern.compile("Starting Spark master at (spark://\\S+)");
@@ -32,8 +32,8 @@ final class StandaloneCluster implements AutoCloseable {
     /**
      * Starts a cluster.
      *
-     * @param folder for its logs and work
-     * @param workerCount how many workers
+     * @param folder receives logs and working files
+     * @param workerCount the number of workers
      */
     StandaloneCluster(Path folder, int workerCount) throws IOException {
         this.folder = folder;
@@ -99,13 +99,13 @@ final class StandaloneCluster implements AutoCloseable {
                 Map.of(
                         "SPARK_HOME",
                         sparkHome.toString(),
-                        // what the scripts of a download set
+                        // set by the scripts of a Spark download
                         "SPARK_SCALA_VERSION",
                         "2.13"),
                 command);
     }
 
-    /** Submits a job, as {@code spark-submit} does. */
+    /** Submits a job like {@code spark-submit}. */
     JavaProcess submit(String name, Path jar, String... args) throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 "org.apache.spark.deploy.SparkSubmit",
@@ -128,7 +128,7 @@ final class StandaloneCluster implements AutoCloseable {
         return folder.resolve("work-" + worker);
     }
 
-    /** What the executors on a worker have printed until now. */
+    /** Returns the output of a worker's executors so far. */
     String executorLog(int worker) {
         if (!Files.isDirectory(workOf(worker))) {
             return "";
@@ -145,7 +145,7 @@ final class StandaloneCluster implements AutoCloseable {
         }
     }
 
-    /** What the master, the workers and their executors have printed until now. */
+    /** Returns the output of the master, the workers and their executors so far. */
     String logs() {
         StringBuilder logs = new StringBuilder();
         processes.forEach(each -> logs.append(each.output()).append('\n'));
@@ -155,17 +155,17 @@ final class StandaloneCluster implements AutoCloseable {
         return logs.toString();
     }
 
-    /** Ends a worker and its executors, without a word to anyone. */
+    /** Kills a worker and its executors. */
     void kill(int worker) {
         processes.get(1 + worker).close();
     }
 
-    /** Looks again and again until something is so; fails if it is not in time. */
-    void awaitUntil(String what, BooleanSupplier isSo) {
+    /** Waits for a condition, and fails if it does not hold in time. */
+    void awaitUntil(String what, BooleanSupplier condition) {
         long end = System.nanoTime() + JavaProcess.PATIENCE.toNanos();
-        while (!isSo.getAsBoolean()) {
+        while (!condition.getAsBoolean()) {
             assertThat(System.nanoTime())
-                    .as(() -> "in time: " + what + "; the cluster has printed: " + logs())
+                    .as(() -> "in time: " + what + "; output of the cluster: " + logs())
                     .isLessThan(end);
             LockSupport.parkNanos(Duration.ofMillis(20).toNanos());
         }
@@ -173,7 +173,7 @@ final class StandaloneCluster implements AutoCloseable {
 
     @Override
     public void close() {
-        // the master last: a worker that misses it would look for it
+        // the master last, because workers without a master try to reconnect
         for (int i = processes.size() - 1; i >= 0; i--) {
             processes.get(i).close();
         }
