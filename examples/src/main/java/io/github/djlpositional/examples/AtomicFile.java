@@ -16,16 +16,9 @@ public final class AtomicFile {
 
     private AtomicFile() {}
 
-    /** Writes the content of a file. */
+    /** Writes the content of a file to a stream, which the caller closes. */
     @FunctionalInterface
     public interface Content {
-
-        /**
-         * Writes the content.
-         *
-         * @param out closed by the caller
-         * @throws IOException if that fails; the old file is kept
-         */
         void writeTo(OutputStream out) throws IOException;
     }
 

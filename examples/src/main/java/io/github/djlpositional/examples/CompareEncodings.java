@@ -117,17 +117,21 @@ final class CompareEncodings implements Callable<Integer> {
         }
         out.flush();
 
-        warmUp(engine, device, vocabulary, training);
+        // brief trainings, so that no measured run includes one-time costs
+        WordOrderDataset few = trainingOptions.dataset(
+                vocabulary, training.subList(0, Math.min(training.size(), WARM_UP_SENTENCES)), 1, false);
+        for (Encoding encoding : encodings) {
+            EncoderTraining brief = new EncoderTraining(engine, device, 1, 1, 0.001f);
+            run(sizes(encoding, vocabulary), brief, few, Map.of(LengthClass.TRAINED, few));
+        }
         List<Comparison.Run> runs = new ArrayList<>();
         for (int seed = 1; seed <= seeds; seed++) {
             for (Encoding encoding : encodings) {
-                WordOrderDataset dataset = trainingOptions.dataset(vocabulary, training, seed, true);
-                try (Model model = EncoderFile.newModel(engine, device)) {
-                    long start = System.nanoTime();
-                    trainingOptions.training(engine, device, seed).train(sizes(encoding, vocabulary), dataset, model);
-                    Duration time = Duration.ofNanos(System.nanoTime() - start);
-                    runs.add(measured(encoding, seed, model, time, measuring));
-                }
+                runs.add(run(
+                        sizes(encoding, vocabulary),
+                        trainingOptions.training(engine, device, seed),
+                        trainingOptions.dataset(vocabulary, training, seed, true),
+                        measuring));
                 out.println(runs.get(runs.size() - 1));
                 out.flush();
                 Comparison.saveRuns(folder.resolve("runs.csv"), runs);
@@ -145,26 +149,23 @@ final class CompareEncodings implements Callable<Integer> {
         return trainingOptions.spec(encoding, vocabulary.size(), LengthClass.MUCH_LONGER.most());
     }
 
-    /** Trains each kind briefly, so that no measured run includes one-time costs. */
-    private void warmUp(Engine engine, Device device, Vocabulary vocabulary, List<List<String>> training)
+    /** Trains an encoder, and measures it on each length. */
+    private static Comparison.Run run(
+            EncoderSpec sizes,
+            EncoderTraining training,
+            WordOrderDataset sentences,
+            Map<LengthClass, WordOrderDataset> measuring)
             throws IOException {
-        List<List<String>> few = training.subList(0, Math.min(training.size(), WARM_UP_SENTENCES));
-        for (Encoding encoding : encodings) {
-            WordOrderDataset sentences = trainingOptions.dataset(vocabulary, few, 1, false);
-            try (Model model = EncoderFile.newModel(engine, device)) {
-                new EncoderTraining(engine, device, 1, 1, 0.001f).train(sizes(encoding, vocabulary), sentences, model);
-                Evaluation.of(model, sentences);
-            }
+        try (Model model = EncoderFile.newModel(training.engine(), training.device())) {
+            long start = System.nanoTime();
+            training.train(sizes, sentences, model);
+            Duration time = Duration.ofNanos(System.nanoTime() - start);
+            Map<LengthClass, Evaluation> evaluations = new EnumMap<>(LengthClass.class);
+            measuring.forEach((length, dataset) -> evaluations.put(length, Evaluation.of(model, dataset)));
+            long parameters = model.getBlock().getParameters().stream()
+                    .mapToLong(entry -> entry.getValue().getArray().size())
+                    .sum();
+            return new Comparison.Run(sizes.encoding(), training.seed(), evaluations, parameters, time);
         }
-    }
-
-    private static Comparison.Run measured(
-            Encoding encoding, int seed, Model model, Duration training, Map<LengthClass, WordOrderDataset> measuring) {
-        Map<LengthClass, Evaluation> evaluations = new EnumMap<>(LengthClass.class);
-        measuring.forEach((length, dataset) -> evaluations.put(length, Evaluation.of(model, dataset)));
-        long parameters = model.getBlock().getParameters().stream()
-                .mapToLong(entry -> entry.getValue().getArray().size())
-                .sum();
-        return new Comparison.Run(encoding, seed, evaluations, parameters, training);
     }
 }

@@ -45,14 +45,13 @@ final class Comparison {
 
         /** Returns the mean time of the forwards for 1000 sentences, in milliseconds. */
         double inferenceMillis() {
-            double nanos = evaluations.values().stream()
-                    .mapToDouble(each -> each.time().toNanos())
-                    .sum();
-            return nanos
-                    / 1e3
-                    / evaluations.values().stream()
-                            .mapToLong(Evaluation::sentences)
-                            .sum();
+            double nanos = 0;
+            long sentences = 0;
+            for (Evaluation each : evaluations.values()) {
+                nanos += each.time().toNanos();
+                sentences += each.sentences();
+            }
+            return nanos / 1e3 / sentences;
         }
 
         double trainingSeconds() {
@@ -61,15 +60,11 @@ final class Comparison {
 
         @Override
         public String toString() {
+            String accuracies = evaluations.values().stream()
+                    .map(each -> number(4, each.accuracy()))
+                    .collect(Collectors.joining(" "));
             return String.format(
-                    Locale.ROOT,
-                    "%-14s seed %d: %s, %.0f s",
-                    encoding,
-                    seed,
-                    evaluations.values().stream()
-                            .map(each -> number(4, each.accuracy()))
-                            .collect(Collectors.joining(" ")),
-                    trainingSeconds());
+                    Locale.ROOT, "%-14s seed %d: %s, %s s", encoding, seed, accuracies, number(0, trainingSeconds()));
         }
     }
 

@@ -34,14 +34,7 @@ final class DynamicBatcher<I, O> implements AutoCloseable {
     private final AtomicInteger serving;
     private volatile boolean isClosed;
 
-    /**
-     * Creates the predictors and starts their threads.
-     *
-     * @param model owned by the caller, who closes it after this batcher
-     * @param threads the number of predicting threads
-     * @param largestBatch the maximum number of inputs in a batch
-     * @param factory creates the threads
-     */
+    /** Creates the predictors and starts their threads. The caller closes the model after this batcher. */
     DynamicBatcher(ZooModel<I, O> model, int threads, int largestBatch, ThreadFactory factory) {
         this.largestBatch = largestBatch;
         started = new StartedThreads(factory);

@@ -36,11 +36,6 @@ public final class EncoderFactory implements BlockFactory, TranslatorFactory {
 
     private static final List<String> CLASSES = List.of("shuffled", IN_ORDER);
 
-    private static final long serialVersionUID = 1L;
-
-    /** Creates the factory; DJL needs a public constructor. */
-    public EncoderFactory() {}
-
     /**
      * {@inheritDoc}
      *

@@ -50,7 +50,7 @@ public final class EncoderFile {
     static void save(Path file, Model trained, EncoderSpec spec, Vocabulary vocabulary, TrainingLog log)
             throws IOException {
         Path absolute = file.toAbsolutePath();
-        // DJL writes parameters only to a file of its own
+        // DJL saves parameters only to a separate file
         Path parameters = absolute.resolveSibling(absolute.getFileName() + "-0000.params");
         trained.setProperty("Epoch", "0");
         try {

@@ -9,6 +9,7 @@ import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.EasyTrain;
 import ai.djl.training.Trainer;
 import ai.djl.training.evaluator.Accuracy;
+import ai.djl.training.evaluator.Evaluator;
 import ai.djl.training.listener.TrainingListener;
 import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
@@ -41,17 +42,18 @@ record EncoderTraining(Engine engine, Device device, int seed, int epochs, float
                         .setMaxUpdates(steps)
                         .build())
                 .build();
+        Evaluator accuracy = new Accuracy();
         DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                 .optDevices(new Device[] {device})
                 .optOptimizer(Optimizer.adam().optLearningRateTracker(rate).build())
-                .addEvaluator(new Accuracy())
+                .addEvaluator(accuracy)
                 .addTrainingListeners(TrainingListener.Defaults.basic())
                 .addTrainingListeners(new TrainingProgress(epochs, training.batches()));
         try (Trainer trainer = trained.newTrainer(config)) {
             trainer.setMetrics(new Metrics());
             trainer.initialize(new Shape(1, spec.maxWords()));
             EasyTrain.fit(trainer, epochs, training, null);
-            return TrainingLog.of(spec.encoding(), trainer);
+            return TrainingLog.of(spec.encoding(), trainer, accuracy);
         } catch (TranslateException e) {
             throw new IllegalStateException("the dataset has no translator that could fail", e);
         }

@@ -69,13 +69,7 @@ public final class Glosses {
                 .toList();
     }
 
-    /**
-     * Creates sentences of all lengths, as users send them: glosses, joined and cut, every second sentence shuffled.
-     *
-     * @param count the number of sentences
-     * @param maxWords the maximum number of words in a sentence; all numbers from 1 are equally frequent
-     * @param seed determines lengths and shuffles
-     */
+    /** Creates sentences of all lengths up to a maximum, as users send them: joined and cut glosses, every second one shuffled. */
     static List<String> mixed(int count, int maxWords, int seed) throws IOException {
         List<List<String>> glosses = read(Integer.MAX_VALUE);
         Random random = new Random(seed);

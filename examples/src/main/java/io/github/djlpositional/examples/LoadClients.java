@@ -32,15 +32,7 @@ final class LoadClients implements AutoCloseable {
             new AtomicReference<>(Judgement.Difference.NONE);
     private volatile boolean isClosed;
 
-    /**
-     * Starts the clients.
-     *
-     * @param clients the number of clients
-     * @param known the sentences; each client starts at a different one
-     * @param limit the greatest difference expected between an answer and the known judgement
-     * @param server answers the sentences
-     * @param factory creates the threads
-     */
+    /** Starts clients, each at a different sentence. The limit is the greatest difference expected from the known judgement. */
     LoadClients(
             int clients,
             List<Known> known,

@@ -9,18 +9,13 @@ import picocli.CommandLine.ParameterException;
 /** What the command lines of all example programs share: one-line errors, checks of options, and the version. */
 public final class Program implements IVersionProvider {
 
-    /** Creates the version provider; picocli needs a public constructor. */
-    public Program() {}
-
     @Override
     public String[] getVersion() {
         String version = Program.class.getPackage().getImplementationVersion();
         return new String[] {"djl-positional examples " + (version == null ? "(not from a jar)" : version)};
     }
 
-    /**
-     * Turns off DJL's usage reporting, which connects to the internet. Call this before DJL starts.
-     */
+    /** Turns off DJL's usage reporting, which connects to the internet; call this before DJL starts. */
     public static void optOutOfTracking() {
         System.setProperty("OPT_OUT_TRACKING", "true");
     }

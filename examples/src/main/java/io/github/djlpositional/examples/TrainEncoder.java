@@ -146,22 +146,23 @@ public final class TrainEncoder implements Callable<Integer> {
                 device);
 
         List<Result> results = new ArrayList<>();
-        TrainingLog log = new TrainingLog(List.of());
+        List<TrainingLog.Line> log = new ArrayList<>();
         for (Encoding encoding : encodings) {
             EncoderSpec sizes = trainingOptions.spec(encoding, vocabulary.size(), maxWords);
             out.printf("%nPositions: %s%n", encoding);
             out.flush();
             try (Model model = EncoderFile.newModel(engine, device)) {
                 long start = System.nanoTime();
-                log = log.followedBy(trainingOptions
+                log.addAll(trainingOptions
                         .training(engine, device, seed)
-                        .train(sizes, trainingOptions.dataset(vocabulary, training, seed, true), model));
+                        .train(sizes, trainingOptions.dataset(vocabulary, training, seed, true), model)
+                        .lines());
                 double accuracy = Evaluation.of(model, trainingOptions.dataset(vocabulary, measuring, seed, false))
                         .accuracy();
                 results.add(new Result(encoding, accuracy, Duration.ofNanos(System.nanoTime() - start)));
                 if (results.size() == encodings.size()) {
                     printTable(out, results);
-                    EncoderFile.save(file, model, sizes, vocabulary, log);
+                    EncoderFile.save(file, model, sizes, vocabulary, new TrainingLog(log));
                     interrupted = "interrupted";
                     requireSameAnswers(out, model, EncoderFactory.classifier(vocabulary, sizes), measuring);
                 }

@@ -9,6 +9,7 @@ import java.io.StringReader;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.IntStream;
 import org.apache.commons.csv.CSVFormat;
 import org.apache.commons.csv.CSVRecord;
 
@@ -41,36 +42,22 @@ public record TrainingLog(List<Line> lines) {
         lines = List.copyOf(lines);
     }
 
-    /** Reads what a trainer has measured at each step. */
-    static TrainingLog of(Encoding encoding, Trainer trainer) {
-        List<Line> lines = new ArrayList<>();
+    /** Reads the loss and the accuracy that a trainer has measured at each step. */
+    static TrainingLog of(Encoding encoding, Trainer trainer, Evaluator accuracy) {
         List<Metric> losses = metricsOf(trainer, trainer.getLoss());
-        List<Metric> accuracies = metricsOf(
-                trainer,
-                trainer.getEvaluators().stream()
-                        .filter(evaluator -> evaluator != trainer.getLoss())
-                        .findFirst()
-                        .orElseThrow());
-        for (int step = 0; step < losses.size(); step++) {
-            lines.add(new Line(
-                    encoding,
-                    step + 1,
-                    losses.get(step).getValue().doubleValue(),
-                    accuracies.get(step).getValue().doubleValue()));
-        }
-        return new TrainingLog(lines);
+        List<Metric> accuracies = metricsOf(trainer, accuracy);
+        return new TrainingLog(IntStream.range(0, losses.size())
+                .mapToObj(i -> new Line(
+                        encoding,
+                        i + 1,
+                        losses.get(i).getValue().doubleValue(),
+                        accuracies.get(i).getValue().doubleValue()))
+                .toList());
     }
 
     private static List<Metric> metricsOf(Trainer trainer, Evaluator evaluator) {
         return trainer.getMetrics()
                 .getMetric(EvaluatorTrainingListener.metricName(evaluator, EvaluatorTrainingListener.TRAIN_ALL));
-    }
-
-    /** Returns a log of this training and another one after it. */
-    TrainingLog followedBy(TrainingLog other) {
-        List<Line> all = new ArrayList<>(lines);
-        all.addAll(other.lines);
-        return new TrainingLog(all);
     }
 
     String toCsv() {

@@ -3,8 +3,6 @@ package io.github.djlpositional.examples;
 /** An error that the user of a program can fix. The program prints only its message. */
 public final class UserError extends RuntimeException {
 
-    private static final long serialVersionUID = 1;
-
     /**
      * Creates an error.
      *

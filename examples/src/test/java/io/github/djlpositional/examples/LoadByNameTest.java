@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** DJL loads a saved encoder without code of its own: by a path, by a URL, and from the class path. */
+/** DJL loads a saved encoder: by a path, by a URL, and from the class path. */
 class LoadByNameTest {
 
     private static final String SENTENCE = "a person who writes books";

@@ -57,17 +57,17 @@ class LoadedEncoderTest {
         List<String> sentences = Glosses.mixed(64, 16, 5);
         try (ZooModel<String, Classifications> model = load(engine, Classifications.class);
                 Predictor<String, Classifications> predictor = model.newPredictor()) {
-            List<Double> alone = new ArrayList<>();
+            List<Double> single = new ArrayList<>();
             for (String sentence : sentences) {
-                alone.add(predictor.predict(sentence).get("in order").getProbability());
+                single.add(predictor.predict(sentence).get("in order").getProbability());
             }
             List<Classifications> together = predictor.batchPredict(sentences);
             for (int i = 0; i < sentences.size(); i++) {
                 assertThat(together.get(i).get("in order").getProbability())
                         .as(sentences.get(i))
-                        .isCloseTo(alone.get(i), within(ofRounding(model)));
+                        .isCloseTo(single.get(i), within(ofRounding(model)));
             }
-            assertThat(alone).doesNotHaveDuplicates();
+            assertThat(single).doesNotHaveDuplicates();
         }
     }
 

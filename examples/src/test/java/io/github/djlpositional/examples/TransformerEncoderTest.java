@@ -72,10 +72,10 @@ class TransformerEncoderTest {
     void paddingChangesNothing(String engine) {
         try (NDManager manager = Engines.newManager(engine)) {
             TransformerEncoder encoder = encoder(manager, Encoding.SINUSOIDAL);
-            float[] alone = scores(manager, encoder, new int[] {2, 3, 4});
+            float[] unpadded = scores(manager, encoder, new int[] {2, 3, 4});
             float[] padded = scores(manager, encoder, new int[] {2, 3, 4, 0, 0, 0});
-            assertThat(padded[0]).isCloseTo(alone[0], within(1e-5f));
-            assertThat(padded[1]).isCloseTo(alone[1], within(1e-5f));
+            assertThat(padded[0]).isCloseTo(unpadded[0], within(1e-5f));
+            assertThat(padded[1]).isCloseTo(unpadded[1], within(1e-5f));
         }
     }
 

@@ -28,11 +28,10 @@ final class Precision {
                 Most programs compute sin(t · exp(-ln 10000 · 2k/d)) in single precision. The position multiplies the rounding
                 error of the frequency, which for large positions becomes a large angle.""");
         SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(SIZE);
-        double[] x = new double[POSITIONS.length];
+        double[] x = Drawing.each(POSITIONS.length, i -> POSITIONS[i]);
         double[][] errors = new double[4][POSITIONS.length];
         for (int i = 0; i < POSITIONS.length; i++) {
             int position = POSITIONS[i];
-            x[i] = position;
             float[] table = encoding.table(position, 1);
             for (int dimension = 0; dimension < SIZE; dimension++) {
                 double exact = encoding.value(position, dimension);

@@ -65,6 +65,8 @@ final class ShiftByRotation {
                     Arrays.stream(positions).map(t -> large.value(t, dimension)).toArray());
         }
         notebook.picture(
-                "shift-sine-alone", "22 and 35 have nearly the same sine, 22 and 60 nearly the same cosine", chart);
+                "shift-sine-and-cosine",
+                "22 and 35 have nearly the same sine, 22 and 60 nearly the same cosine",
+                chart);
     }
 }

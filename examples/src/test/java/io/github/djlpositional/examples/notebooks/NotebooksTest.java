@@ -111,7 +111,7 @@ class NotebooksTest {
         assertThat(PRINTED.get("ShiftByRotation").lines().filter(line -> line.contains("greatest error")))
                 .hasSize(6)
                 .allMatch(line -> Double.parseDouble(line.substring(line.lastIndexOf(' '))) < 1e-14);
-        assertPictures("ShiftByRotation", "shift-matrix", "shift-sine-alone");
+        assertPictures("ShiftByRotation", "shift-matrix", "shift-sine-and-cosine");
     }
 
     @Test

@@ -6,6 +6,7 @@ import io.github.djlpositional.examples.Glosses;
 import io.github.djlpositional.examples.Program;
 import io.github.djlpositional.examples.UserError;
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -86,7 +87,7 @@ public final class JudgeCorpus implements Callable<Integer> {
      */
     public static void main(String[] args) {
         int status = commandLine().execute(args);
-        // not after success: in YARN's cluster mode, a driver that calls exit counts as failed, whatever its status
+        // not after success: in YARN's cluster mode, a driver that calls exit counts as failed, even with status 0
         if (status != 0) {
             System.exit(status);
         }
@@ -204,18 +205,15 @@ public final class JudgeCorpus implements Callable<Integer> {
 
     private void print(long written, Duration time, long loads, long loadMillis) {
         double seconds = time.toMillis() / 1000.0;
-        spec.commandLine()
-                .getOut()
-                .printf(
-                        Locale.ROOT,
-                        "%,d sentences judged in %.1f s, %,.0f a second; model loaded %s, in %.1f s on average"
-                                + " (as reported by finished tasks)%nSaved to %s%n",
-                        written,
-                        seconds,
-                        written / seconds,
-                        loads == 1 ? "once" : loads + " times",
-                        loadMillis / 1000.0 / Math.max(1, loads),
-                        output)
-                .flush();
+        PrintWriter out = spec.commandLine().getOut();
+        out.printf(
+                Locale.ROOT, "%,d sentences judged in %.1f s, %,.0f a second; ", written, seconds, written / seconds);
+        out.printf(
+                Locale.ROOT,
+                "model loaded %s, in %.1f s on average (as reported by finished tasks)%nSaved to %s%n",
+                loads == 1 ? "once" : loads + " times",
+                loadMillis / 1000.0 / Math.max(1, loads),
+                output);
+        out.flush();
     }
 }

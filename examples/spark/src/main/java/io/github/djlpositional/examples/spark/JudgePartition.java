@@ -43,7 +43,6 @@ final class JudgePartition implements FlatMapFunction<Iterator<JudgePartition.Nu
             .add("score", DataTypes.DoubleType, false)
             .add("embedding", DataTypes.createArrayType(DataTypes.FloatType, false), false);
 
-    private static final long serialVersionUID = 1L;
     private static final Logger LOGGER = LoggerFactory.getLogger(JudgePartition.class);
 
     private static Path loadedFrom;
@@ -57,14 +56,7 @@ final class JudgePartition implements FlatMapFunction<Iterator<JudgePartition.Nu
     private final LongAccumulator loads;
     private final LongAccumulator loadMillis;
 
-    /**
-     * Creates the work of all tasks.
-     *
-     * @param batchSize the maximum number of sentences in a batch
-     * @param file the name of the model's file among the files that Spark copies to each executor
-     * @param loads counts the loads of the model
-     * @param loadMillis sums up their durations, including the start of the engine
-     */
+    /** Creates the work of all tasks, with the name of a file that Spark copies to each executor, and counters of its loads. */
     JudgePartition(int batchSize, String file, LongAccumulator loads, LongAccumulator loadMillis) {
         this.batchSize = batchSize;
         this.file = file;

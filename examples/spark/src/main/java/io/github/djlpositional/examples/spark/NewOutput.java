@@ -65,11 +65,7 @@ final class NewOutput {
         }
     }
 
-    /**
-     * Removes the folder that was written.
-     *
-     * @param reason the failure of the job; a failure to remove the folder is added to it
-     */
+    /** Removes the folder that was written; if that fails, adds the exception to the failure of the job. */
     void discard(Throwable reason) {
         try {
             files.delete(unfinished, true);
