@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import java.awt.image.BufferedImage;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -19,34 +17,20 @@ import java.util.stream.Stream;
 import javax.imageio.ImageIO;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 class CompareEncodingsTest {
 
     @TempDir
     private Path folder;
 
-    private final StringWriter out = new StringWriter();
-    private final StringWriter err = new StringWriter();
-
-    private int run(String... args) {
-        return TrainEncoder.commandLine()
-                .setOut(new PrintWriter(out))
-                .setErr(new PrintWriter(err))
-                .execute(args);
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void quickFormPrintsSavesAndDrawsEveryKind(String engine) throws Exception {
         Engines.assumeAvailable(engine);
-        int status = run("compare", "--quick", "--engine", engine, "--seeds", "2", "--out", folder.toString());
-        assertThat(err.toString()).isEmpty();
-        assertThat(status).isZero();
+        String out = ProgramRun.of("compare --quick --seeds 2 --engine " + engine + " --out " + folder)
+                .success();
         List<String> kinds =
                 Stream.of(Encoding.values()).map(Encoding::toString).toList();
-        String table = out.toString().substring(out.toString().indexOf("positions "));
+        String table = out.substring(out.indexOf("positions "));
         assertThat(table.lines().skip(1).limit(kinds.size()).map(line -> line.substring(0, line.indexOf(' '))))
                 .isEqualTo(kinds);
         List<String> rows = Files.readAllLines(folder.resolve("comparison.csv"));
@@ -119,7 +103,6 @@ class CompareEncodingsTest {
 
     @Test
     void rejectsInvalidOptions() {
-        assertThat(run("compare", "--seeds", "0")).isEqualTo(2);
-        assertThat(err.toString()).startsWith("error: --seeds 0: expected 1 or more");
+        assertThat(ProgramRun.of("compare --seeds 0").error(2)).startsWith("error: --seeds 0: expected 1 or more");
     }
 }

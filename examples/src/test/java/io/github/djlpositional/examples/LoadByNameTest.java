@@ -24,8 +24,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** DJL loads a saved encoder: by a path, by a URL, and from the class path. */
 class LoadByNameTest {
@@ -93,8 +91,7 @@ class LoadByNameTest {
         // end::load[]
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void fromAUrl(String engine) throws Exception {
         Engines.assumeAvailable(engine);
         requireSameAnswer(engine, judged(engine, file.toUri().toString()));

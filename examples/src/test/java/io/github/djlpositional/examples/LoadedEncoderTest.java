@@ -24,8 +24,6 @@ import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The answers of a loaded encoder. */
 class LoadedEncoderTest {
@@ -51,8 +49,7 @@ class LoadedEncoderTest {
         return EncoderFile.load(file, Engine.getEngine(engine), Device.cpu(), answers);
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void sentencesOfAllLengthsHaveTheSameAnswersInABatchAndWithoutOthers(String engine) throws Exception {
         List<String> sentences = Glosses.mixed(64, 16, 5);
         try (ZooModel<String, Classifications> model = load(engine, Classifications.class);
@@ -71,8 +68,7 @@ class LoadedEncoderTest {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void batchIsPaddedToItsLongestSentence(String engine) throws Exception {
         try (ZooModel<String, Classifications> model = load(engine, Classifications.class);
                 NDManager manager = model.getNDManager().newSubManager();
@@ -85,8 +81,7 @@ class LoadedEncoderTest {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void judgementHasTheProbabilityAndTheEmbedding(String engine) throws Exception {
         String sentence = "a person who writes books";
         Judgement judgement;

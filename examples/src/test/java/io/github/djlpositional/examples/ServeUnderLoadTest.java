@@ -2,8 +2,6 @@ package io.github.djlpositional.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -20,44 +18,28 @@ class ServeUnderLoadTest {
     @TempDir
     private Path folder;
 
-    private final StringWriter out = new StringWriter();
-    private final StringWriter err = new StringWriter();
-
     private Path file() {
         return folder.resolve("model.zip");
     }
 
-    private int serve(String... args) {
-        String[] given = new String[args.length + 3];
-        given[0] = "serve";
-        given[1] = "--model";
-        given[2] = file().toString();
-        System.arraycopy(args, 0, given, 3, args.length);
-        return TrainEncoder.commandLine()
-                .setOut(new PrintWriter(out))
-                .setErr(new PrintWriter(err))
-                .execute(given);
+    private ProgramRun serve(String options) {
+        return ProgramRun.of("serve --model " + file() + options);
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void manyClientsGetTheAnswersOfOneThread(String engine) {
         SmallEncoder.saveTo(file(), engine);
-        int status = serve("--engine", engine, "--threads", "3", "--clients", "12", "--batch", "5", "--duration", "3s");
-        assertThat(err.toString()).isEmpty();
-        assertThat(status).isZero();
-        assertThat(out.toString())
+        String out = serve(" --threads 3 --clients 12 --batch 5 --duration 3s --engine " + engine)
+                .success();
+        assertThat(out)
                 .contains("3 threads with a predictor each, 12 clients in a closed loop, batches of up to 5; " + engine)
                 .containsPattern(
                         "\n(99\\.\\d\\d|100\\.00) % of all pairs of sentences have answers that differ by more")
                 .containsPattern("all +[\\d,]+ ")
                 .contains("Wrong answers: 0; ")
                 .contains("Resident memory over the second half: ");
-        String all = out.toString()
-                .lines()
-                .filter(line -> line.startsWith("all"))
-                .findFirst()
-                .orElseThrow();
+        String all =
+                out.lines().filter(line -> line.startsWith("all")).findFirst().orElseThrow();
         String[] columns = all.strip().split(" +", -1);
         assertThat(Integer.parseInt(columns[1].replace(",", ""))).isPositive();
         // requests of twelve clients wait for three threads
@@ -68,10 +50,7 @@ class ServeUnderLoadTest {
     void wrongAnswersEndWithAnError() {
         SmallEncoder.saveTo(file(), "PyTorch");
         // rounding makes some answers differ
-        assertThat(serve("--tolerance", "0", "--duration", "2s")).isEqualTo(1);
-        assertThat(err.toString().lines())
-                .singleElement()
-                .asString()
+        assertThat(serve(" --tolerance 0 --duration 2s").error(1))
                 .matches("error: \\d+ answers differ from those of one thread, the first for '.+': .+ instead of .+;"
                         + " expected at most 0\\.0e\\+00 \\(probability\\) and 0\\.0e\\+00 \\(embedding\\)");
     }
@@ -81,10 +60,7 @@ class ServeUnderLoadTest {
     void moreGrowthThanTheLimitEndsWithAnError() {
         SmallEncoder.saveTo(file(), "PyTorch");
         // a limit that every run exceeds
-        assertThat(serve("--max-growth=-1000000", "--duration", "4s")).isEqualTo(1);
-        assertThat(err.toString().lines())
-                .singleElement()
-                .asString()
+        assertThat(serve(" --max-growth=-1000000 --duration 4s").error(1))
                 .matches(
                         "error: resident memory over the second half: [+-].+ MB per minute; from first to last .+ MB;"
                                 + " expected at most -1000000.0 MB per minute: find the objects that are not closed, or set a higher --max-growth");
@@ -102,13 +78,7 @@ class ServeUnderLoadTest {
         Process process = JavaProgram.with(
                         List.of("-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch"),
                         TrainEncoder.class,
-                        "serve",
-                        "--model",
-                        file().toString(),
-                        "--duration",
-                        "30s",
-                        "--max-growth",
-                        "100")
+                        ("serve --duration 30s --max-growth 100 --model " + file()).split(" ", -1))
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
                 .start();
@@ -123,10 +93,7 @@ class ServeUnderLoadTest {
     @Test
     void damagedModelEndsWithOneLine() throws Exception {
         Files.writeString(file(), "not a zip");
-        assertThat(serve()).isEqualTo(1);
-        assertThat(err.toString().lines())
-                .singleElement()
-                .asString()
+        assertThat(serve("").error(1))
                 .startsWith("error: model file '" + file() + "' cannot be read (")
                 .contains("serving.properties");
     }
@@ -142,11 +109,6 @@ class ServeUnderLoadTest {
                 "--max-growth=much"
             })
     void badOptionsEndWithOneLine(String option) {
-        assertThat(serve(option)).isEqualTo(2);
-        assertThat(err.toString().lines())
-                .singleElement()
-                .asString()
-                .startsWith("error: ")
-                .endsWith("(--help shows all options)");
+        assertThat(serve(" " + option).error(2)).endsWith("(--help shows all options)");
     }
 }

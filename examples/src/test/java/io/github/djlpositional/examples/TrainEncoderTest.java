@@ -7,14 +7,9 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.charset.Charset;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -35,75 +30,36 @@ class TrainEncoderTest {
         return folder.resolve("model.zip");
     }
 
-    /** The exit status and the output of a run. */
-    private record Run(int status, String out, String err) {
-        List<String> errorLines() {
-            return err.lines().toList();
-        }
-    }
-
-    private static Run run(String... args) {
-        StringWriter out = new StringWriter();
-        StringWriter err = new StringWriter();
-        int status = TrainEncoder.commandLine()
-                .setOut(new PrintWriter(out))
-                .setErr(new PrintWriter(err))
-                .execute(args);
-        return new Run(status, out.toString(), err.toString());
-    }
-
-    private Run trainSmall(String engine, String... more) {
+    private ProgramRun trainSmall(String engine, String more) {
         Engines.assumeAvailable(engine);
-        List<String> args = new ArrayList<>(List.of(
-                "--engine",
-                engine,
-                "--glosses",
-                "400",
-                "--held-out",
-                "50",
-                "--epochs",
-                "1",
-                "--size",
-                "16",
-                "--heads",
-                "2",
-                "--layers",
-                "1",
-                "--vocabulary",
-                "300",
-                "--out",
-                file().toString()));
-        args.addAll(Arrays.asList(more));
-        return run(args.toArray(String[]::new));
+        return ProgramRun.of(
+                "--glosses 400 --held-out 50 --epochs 1 --size 16 --heads 2 --layers 1 --vocabulary 300 --engine "
+                        + engine + " --out " + file() + more);
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void trainsSavesLoadsAndJudges(String engine) {
-        Run run = trainSmall(engine);
-        assertThat(run.err()).isEmpty();
-        assertThat(run.status()).isZero();
-        assertThat(run.out())
+        String out = trainSmall(engine, "").success();
+        assertThat(out)
                 .contains("400 definitions from WordNet to learn from, 50 others held out; 300 token ids; " + engine)
                 // a bag of words: exactly one of each pair is right
                 .containsPattern("none +0\\.5000 ")
                 .containsPattern("sinusoidal +0\\.[3-9]\\d{3} ")
                 .contains("loaded again, it gives the same answers to 50 sentences")
                 .containsPattern("(in order|shuffled) +\\d+\\.\\d %  a person who writes books");
-
-        Run judged = run("judge", "--engine", engine, "--model", file().toString(), "a person who writes books");
-        assertThat(judged.status()).isZero();
-        assertThat(run.out()).contains(judged.out().strip());
+        String judged = ProgramRun.of("judge --engine " + engine + " --model " + file(), "a person who writes books")
+                .success();
+        assertThat(out).contains(judged.strip());
     }
 
     @Test
     void numbersHaveTheSameFormatInEveryLocale() {
         Locale before = Locale.getDefault();
-        Run run;
+        ProgramRun run;
         try {
             // has other digits
             Locale.setDefault(Locale.forLanguageTag("ar-u-nu-arab"));
-            run = trainSmall("PyTorch", "--encoding", "sinusoidal");
+            run = trainSmall("PyTorch", " --encoding sinusoidal");
         } finally {
             Locale.setDefault(before);
         }
@@ -112,32 +68,30 @@ class TrainEncoderTest {
                 .contains("the same answers to 50 sentences");
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void sameSeedGivesTheSameAnswers(String engine) {
-        String first = judgements(trainSmall(engine, "--encoding", "sinusoidal", "--seed", "7"));
-        String second = judgements(trainSmall(engine, "--encoding", "sinusoidal", "--seed", "7"));
-        String other = judgements(trainSmall(engine, "--encoding", "sinusoidal", "--seed", "8"));
+        String first = judgements(trainSmall(engine, " --encoding sinusoidal --seed 7"));
+        String second = judgements(trainSmall(engine, " --encoding sinusoidal --seed 7"));
+        String other = judgements(trainSmall(engine, " --encoding sinusoidal --seed 8"));
         assertThat(second).isEqualTo(first);
         assertThat(other).isNotEqualTo(first);
     }
 
-    private static String judgements(Run run) {
-        assertThat(run.status()).isZero();
-        return run.out().substring(run.out().indexOf("loaded again"));
+    private static String judgements(ProgramRun run) {
+        String out = run.success();
+        return out.substring(out.indexOf("loaded again"));
     }
 
     @Test
     void judgesSentencesFromStandardInput() {
-        trainSmall("PyTorch", "--encoding", "sinusoidal");
+        trainSmall("PyTorch", " --encoding sinusoidal");
         InputStream before = System.in;
         try {
             System.setIn(new ByteArrayInputStream("a person who writes books\n\n---\nbooks who a writes person\n"
                     .getBytes(Charset.defaultCharset())));
-            Run run = run("judge", "--model", file().toString());
-            assertThat(run.err()).isEmpty();
-            assertThat(run.status()).isZero();
-            assertThat(run.out().lines()).as("lines without words are ignored").hasSize(2);
+            assertThat(ProgramRun.of("judge --model " + file()).success().lines())
+                    .as("lines without words are ignored")
+                    .hasSize(2);
         } finally {
             System.setIn(before);
         }
@@ -158,40 +112,27 @@ class TrainEncoderTest {
     })
     void userErrorEndsWithOneLine(String options, String message) throws IOException {
         Files.writeString(folder.resolve("file"), "neither a folder nor a zip");
-        Run run = run(options.replace("FOLDER", folder.toString()).split(" ", -1));
-        assertThat(run.status()).isEqualTo(1);
-        assertThat(run.errorLines())
-                .singleElement()
-                .asString()
-                .startsWith("error: ")
+        assertThat(ProgramRun.of(options.replace("FOLDER", folder.toString())).error(1))
                 .contains(message.replace("FOLDER", folder.toString()));
     }
 
     @Test
     void sentenceWithoutWordsEndsWithOneLine() {
-        trainSmall("PyTorch", "--encoding", "sinusoidal");
-        Run run = run("judge", "--model", file().toString(), "...");
-        assertThat(run.status()).isEqualTo(1);
-        assertThat(run.errorLines()).containsExactly("error: sentence '...' has no words: enter at least one");
+        trainSmall("PyTorch", " --encoding sinusoidal");
+        assertThat(ProgramRun.of("judge --model " + file() + " ...").error(1))
+                .isEqualTo("error: sentence '...' has no words: enter at least one");
     }
 
     @ParameterizedTest
     @ValueSource(
             strings = {"--epochs=0", "--size=30", "--dropout=1", "--learning-rate=0", "--encoding=magic", "--what"})
     void badOptionsEndWithOneLine(String option) {
-        Run run = run(option);
-        assertThat(run.status()).isEqualTo(2);
-        assertThat(run.errorLines())
-                .singleElement()
-                .asString()
-                .startsWith("error: ")
-                .endsWith("(--help shows all options)");
+        assertThat(ProgramRun.of(option).error(2)).endsWith("(--help shows all options)");
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void enginesPrintNothing(String engine) throws Exception {
-        trainSmall(engine, "--encoding", "sinusoidal");
+        trainSmall(engine, " --encoding sinusoidal");
         Process process = JavaProgram.of(
                         TrainEncoder.class,
                         "judge",

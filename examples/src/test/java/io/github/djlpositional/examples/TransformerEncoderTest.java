@@ -16,8 +16,6 @@ import ai.djl.training.ParameterStore;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 class TransformerEncoderTest {
 
@@ -35,8 +33,7 @@ class TransformerEncoderTest {
                 .toFloatArray();
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void scoresBothClassesOfEverySentence(String engine) {
         try (NDManager manager = Engines.newManager(engine)) {
             TransformerEncoder encoder = encoder(manager, Encoding.SINUSOIDAL);
@@ -46,8 +43,7 @@ class TransformerEncoderTest {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void seesNoOrderWithoutPositions(String engine) {
         try (NDManager manager = Engines.newManager(engine)) {
             TransformerEncoder encoder = encoder(manager, Encoding.NONE);
@@ -57,8 +53,7 @@ class TransformerEncoderTest {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void seesOrderWithPositions(String engine) {
         try (NDManager manager = Engines.newManager(engine)) {
             TransformerEncoder encoder = encoder(manager, Encoding.SINUSOIDAL);
@@ -67,8 +62,7 @@ class TransformerEncoderTest {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void paddingChangesNothing(String engine) {
         try (NDManager manager = Engines.newManager(engine)) {
             TransformerEncoder encoder = encoder(manager, Encoding.SINUSOIDAL);
@@ -79,8 +73,7 @@ class TransformerEncoderTest {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void learnsTheOrderOfAFewSentencesByHeart(String engine) throws Exception {
         Engines.assumeAvailable(engine);
         Random random = new Random(1);
@@ -106,8 +99,7 @@ class TransformerEncoderTest {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void permutingALayersInputPermutesItsOutputAndNothingElse(String engine) {
         try (NDManager manager = Engines.newManager(engine)) {
             EncoderLayer layer = new EncoderLayer(new EncoderSpec(Encoding.NONE, 20, 8, 16, 1, 4, 32, 0));

@@ -9,8 +9,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.TreeSet;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 class WordOrderDatasetTest {
 
@@ -37,8 +35,7 @@ class WordOrderDatasetTest {
         return examples;
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void hasEverySentenceInOrderAndShuffled(String engine) {
         try (NDManager manager = Engines.newManager(engine)) {
             List<String> examples = examples(manager, new WordOrderDataset(SENTENCES, 3, 1, true));
@@ -58,8 +55,7 @@ class WordOrderDatasetTest {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void sameSeedGivesTheSameBatches(String engine) {
         try (NDManager manager = Engines.newManager(engine)) {
             assertThat(examples(manager, new WordOrderDataset(SENTENCES, 3, 5, true)))
@@ -67,8 +63,7 @@ class WordOrderDatasetTest {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void trainingHasNewShufflesInEveryEpochAndEvaluationDoesNot(String engine) {
         List<int[]> sentences = List.of(new int[] {1, 2, 3, 4, 5, 6, 7, 8, 9});
         try (NDManager manager = Engines.newManager(engine)) {

@@ -43,7 +43,9 @@ class ClusterIT {
         Path output = folder.resolve("judged");
         // a small batch, so that the worker dies before the job ends
         try (JavaProcess job = cluster.submit(
-                "job", jar, corpus.options(corpus.model(), output, "--partitions", "24", "--batch", "4"))) {
+                "job",
+                jar,
+                Corpus.options(corpus.model(), corpus.text(), output, "--partitions", "24", "--batch", "4"))) {
             cluster.awaitUntil("the worker has judged a partition", () -> {
                 assertThat(job.isAlive()).as("the job runs: %s", job.output()).isTrue();
                 String log = cluster.executorLog(1);
@@ -70,7 +72,7 @@ class ClusterIT {
                 "encoder-0000.params",
                 content -> Arrays.copyOf(content, content.length / 2));
         Path output = folder.resolve("none");
-        try (JavaProcess job = cluster.submit("invalid", jar, corpus.options(invalid, output))) {
+        try (JavaProcess job = cluster.submit("invalid", jar, Corpus.options(invalid, corpus.text(), output))) {
             assertThat(job.await()).as(() -> job.output() + cluster.logs()).isEqualTo(1);
             assertThat(job.output().lines().filter(line -> line.startsWith("error: ")))
                     .singleElement()

@@ -67,9 +67,9 @@ final class Corpus {
         return text;
     }
 
-    /** Returns the options of a job that judges this corpus. */
-    String[] options(Path modelFile, Path output, String... more) {
-        List<String> options = new ArrayList<>(List.of("--model", modelFile.toString(), "--input", text.toString()));
+    /** Returns the options of a job. */
+    static String[] options(Path model, Path input, Path output, String... more) {
+        List<String> options = new ArrayList<>(List.of("--model", model.toString(), "--input", input.toString()));
         options.addAll(List.of("--output", output.toString()));
         options.addAll(List.of(more));
         return options.toArray(String[]::new);

@@ -56,7 +56,7 @@ class LocalRunIT {
         // Spark copies the file under its name
         Path model = Files.copy(corpus.model(), folder.resolve("a model, copied.zip"));
         Path output = folder.resolve("local");
-        try (JavaProcess process = run("run", corpus.options(model, output, "--partitions", "8"))) {
+        try (JavaProcess process = run("run", Corpus.options(model, corpus.text(), output, "--partitions", "8"))) {
             assertThat(process.await()).as(process::output).isZero();
             assertThat(process.output())
                     .startsWith(String.format(Locale.ROOT, "%,d sentences judged in ", corpus.size()))
@@ -73,16 +73,8 @@ class LocalRunIT {
         Path first = Files.write(folder.resolve("corpus, part 1.txt"), lines.subList(0, half));
         Files.write(folder.resolve("corpus, part 2.txt"), lines.subList(half, lines.size()));
         Path output = folder.resolve("of-two");
-        try (JavaProcess process = run(
-                "commas",
-                "--model",
-                corpus.model().toString(),
-                "--input",
-                first.toString(),
-                "--input",
-                folder.resolve("corpus, part {2,3}.*").toString(),
-                "--output",
-                output.toString())) {
+        String second = folder.resolve("corpus, part {2,3}.*").toString();
+        try (JavaProcess process = run("commas", Corpus.options(corpus.model(), first, output, "--input", second))) {
             assertThat(process.await()).as(process::output).isZero();
         }
         corpus.assertJudged(output);
@@ -112,7 +104,7 @@ class LocalRunIT {
         Path invalid = SmallEncoder.changed(
                 corpus.model(), folder.resolve("invalid.zip"), "encoder-0000.params", content -> new byte[3]);
         Path outputs = Files.createDirectory(folder.resolve("failed"));
-        assertThat(requireError("executors", corpus.options(invalid, outputs.resolve("judged"))))
+        assertThat(requireError("executors", Corpus.options(invalid, corpus.text(), outputs.resolve("judged"))))
                 .startsWith("error: the executors cannot use the model '" + invalid + "': ");
         assertThat(outputs).isEmptyDirectory();
     }
@@ -121,7 +113,7 @@ class LocalRunIT {
     void outputOfAnotherRunIsNotChanged() throws Exception {
         Path outputs = Files.createDirectory(folder.resolve("race"));
         Path output = outputs.resolve("judged");
-        try (JavaProcess process = run("race", corpus.options(corpus.model(), output))) {
+        try (JavaProcess process = run("race", Corpus.options(corpus.model(), corpus.text(), output))) {
             long end = System.nanoTime() + JavaProcess.PATIENCE.toNanos();
             while (list(outputs).isEmpty()) {
                 assertThat(System.nanoTime()).as(process::output).isLessThan(end);

@@ -8,7 +8,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
@@ -56,15 +55,8 @@ final class StandaloneCluster implements AutoCloseable {
     }
 
     private String startMaster() throws IOException {
-        JavaProcess master = start(
-                "master",
-                "org.apache.spark.deploy.master.Master",
-                "--host",
-                "127.0.0.1",
-                "--port",
-                "0",
-                "--webui-port",
-                "0");
+        JavaProcess master =
+                start("master", "org.apache.spark.deploy.master.Master --host 127.0.0.1 --port 0 --webui-port 0");
         processes.add(master);
         awaitUntil(
                 "the master has started", () -> MASTER.matcher(master.output()).find());
@@ -76,52 +68,30 @@ final class StandaloneCluster implements AutoCloseable {
     private void startWorker(int number) throws IOException {
         processes.add(start(
                 "worker-" + number,
-                "org.apache.spark.deploy.worker.Worker",
-                "--host",
-                "127.0.0.1",
-                "--webui-port",
-                "0",
-                "--cores",
-                "1",
-                "--memory",
-                "1g",
-                "--work-dir",
-                workOf(number).toString(),
-                url));
+                "org.apache.spark.deploy.worker.Worker --host 127.0.0.1 --webui-port 0 --cores 1 --memory 1g --work-dir "
+                        + workOf(number) + " " + url));
     }
 
-    private JavaProcess start(String name, String... args) throws IOException {
+    private JavaProcess start(String name, String options, String... more) throws IOException {
         List<String> command = new ArrayList<>(List.of(JavaModuleOptions.defaultModuleOptionArray()));
         command.addAll(List.of("-Xmx512m", "-cp", sparkHome.resolve("jars") + "/*"));
-        command.addAll(Arrays.asList(args));
+        command.addAll(List.of(options.split(" ", -1)));
+        command.addAll(List.of(more));
         return JavaProcess.start(
                 folder.resolve(name + ".log"),
-                Map.of(
-                        "SPARK_HOME",
-                        sparkHome.toString(),
-                        // set by the scripts of a Spark download
-                        "SPARK_SCALA_VERSION",
-                        "2.13"),
+                // set by the scripts of a Spark download
+                Map.of("SPARK_HOME", sparkHome.toString(), "SPARK_SCALA_VERSION", "2.13"),
                 command);
     }
 
     /** Submits a job like {@code spark-submit}. */
     JavaProcess submit(String name, Path jar, String... args) throws IOException {
-        List<String> command = new ArrayList<>(List.of(
-                "org.apache.spark.deploy.SparkSubmit",
-                "--master",
-                url,
-                "--conf",
-                "spark.driver.host=127.0.0.1",
-                "--conf",
-                "spark.ui.enabled=false",
-                "--conf",
-                "spark.executor.memory=512m",
-                "--conf",
-                "spark.executor.extraJavaOptions=-Djava.io.tmpdir=" + folder.resolve("tmp"),
-                jar.toString()));
-        command.addAll(Arrays.asList(args));
-        return start(name, command.toArray(String[]::new));
+        return start(
+                name,
+                "org.apache.spark.deploy.SparkSubmit --conf spark.driver.host=127.0.0.1 --conf spark.ui.enabled=false"
+                        + " --conf spark.executor.memory=512m --conf spark.executor.extraJavaOptions=-Djava.io.tmpdir="
+                        + folder.resolve("tmp") + " --master " + url + " " + jar,
+                args);
     }
 
     private Path workOf(int worker) {
