@@ -92,7 +92,7 @@ public final class EncoderFactory implements BlockFactory, TranslatorFactory {
                             ? new SentenceTranslator<>(vocabulary, spec.maxWords(), EncoderFactory::judgement)
                             : classifier(vocabulary, spec));
         } catch (IOException e) {
-            throw new TranslateException("the vocabulary of the model cannot be read: " + e.getMessage(), e);
+            throw new TranslateException("the vocabulary cannot be read: " + e, e);
         }
     }
 
