@@ -22,17 +22,15 @@ import java.io.DataOutputStream;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Forwards and initializations with inputs that are not valid. The message says what was given and what is expected. */
+/**
+ * Forwards and initializations with inputs that are not valid. The message says what was given and what is expected.
+ */
 class BadInputTest {
 
     private static final Shape X = new Shape(1, 3, 4);
 
     private static PositionalEncodingBlock positions() {
         return SmallBlocks.positions().build();
-    }
-
-    private static PositionalEncodingBlock extending() {
-        return SmallBlocks.positions().optAutoExtend(1 << 20).build();
     }
 
     private static InputEmbeddingBlock initializedEmbedding(NDManager manager) {
@@ -136,23 +134,18 @@ class BadInputTest {
         refused(() -> positions().encode(manager.create(10)), "position 10");
     }
 
-    /** A block that extends itself has no hint to use a greater maximum where there is none. */
     @EngineTest
-    void refusesPositionsBeyondTheGreatestLimit(NDManager manager) {
+    void refusesPositionsOutOfRangeOfABlockThatExtendsItself(NDManager manager) {
         int limit = 1 << 29;
         Block block = SmallBlocks.positions().optAutoExtend(limit).build();
         refusedFrom(manager, 1L << 40, block, X, "startPosition 1099511627776", "0 to 536870912", "count positions");
         refusedFrom(manager, limit - 1, block, X, "length 3", "position 536870911", "536870912", "split the sequence");
         NDArray beyond = manager.create(new long[] {0, limit, 2});
         refused(manager, block, List.of(manager.zeros(X), beyond), "position 536870912 at index 1", "0 to 536870911");
-    }
-
-    @EngineTest
-    void refusesNegativePositionsOfABlockThatExtendsItself(NDManager manager) {
-        NDArray x = manager.zeros(new Shape(1, 1, 4));
-        refused(manager, extending(), List.of(x, manager.create(new long[] {-1})), "position -1");
-        refused(manager, extending(), List.of(x, manager.create(new float[] {-1})), "position -1.0");
-        refusedFrom(manager, -1, extending(), x.getShape(), "startPosition -1");
+        NDArray one = manager.zeros(new Shape(1, 1, 4));
+        refused(manager, block, List.of(one, manager.create(new long[] {-1})), "position -1 at index 0");
+        refused(manager, block, List.of(one, manager.create(new float[] {-1})), "position -1.0 at index 0");
+        refusedFrom(manager, -1, block, X, "startPosition -1");
     }
 
     @EngineTest

@@ -52,10 +52,6 @@ class BlockLifeTest {
         return SmallBlocks.positions().build();
     }
 
-    private static PositionalEncodingBlock initializedPositions(NDManager manager) {
-        return initialized(manager, positions(), 1, 10, 4);
-    }
-
     private static SequentialBlock network() {
         return new SequentialBlock()
                 .add(embedding().build())
@@ -154,20 +150,9 @@ class BlockLifeTest {
             assertThat(block.getParameters().keys()).containsExactly("02tokenEmbedding_embedding");
             train(trainer, 3, y -> y.square().sum());
             PositionalEncodingBlock positions = (PositionalEncodingBlock) block.getPositionalEncoding();
+            assertThat(positions.getEncodings().hasGradient()).isFalse();
             assertThat(positions.getEncodings().toFloatArray()).isEqualTo(TABLE);
         }
-    }
-
-    @EngineTest
-    void tableIsNotAParameterAndNeverTrainable(NDManager manager) {
-        PositionalEncodingBlock block = initializedPositions(manager);
-        block.freezeParameters(false);
-        assertThat(block.getParameters()).isEmpty();
-        NDArray x = manager.zeros(X);
-        x.setRequiresGradient(true);
-        SmallBlocks.train(manager, block, manager.ones(X), x);
-        assertThat(block.getEncodings().hasGradient()).isFalse();
-        assertThat(block.getEncodings().toFloatArray()).isEqualTo(TABLE);
     }
 
     @EngineTest
@@ -265,16 +250,6 @@ class BlockLifeTest {
     }
 
     @EngineTest
-    void clearFreesTheTableAndAForwardCreatesItAgain(NDManager manager) {
-        PositionalEncodingBlock block = initializedPositions(manager);
-        NDArray table = block.getEncodings();
-        block.clear();
-        assertThat(table.isReleased()).isTrue();
-        assertTable(manager, block);
-        assertThat(block.getEncodings().toFloatArray()).isEqualTo(TABLE);
-    }
-
-    @EngineTest
     void canBeInitializedAgainOnAnotherManager(Engine engine, NDManager manager) {
         PositionalEncodingBlock block = positions();
         try (NDManager first = engine.newBaseManager(Device.cpu())) {
@@ -334,11 +309,19 @@ class BlockLifeTest {
     }
 
     @EngineTest
-    void tableThatWasClosedByMistakeIsCreatedAgain(NDManager manager) {
-        PositionalEncodingBlock block = initializedPositions(manager);
-        block.getEncodings().close();
-        assertThat(block.getEncodings().toFloatArray()).isEqualTo(TABLE);
-        assertTable(manager, block);
+    void tableThatWasClearedOrClosedByMistakeIsCreatedAgain(NDManager manager) {
+        for (boolean clear : new boolean[] {true, false}) {
+            PositionalEncodingBlock block = initialized(manager, positions(), 1, 10, 4);
+            NDArray table = block.getEncodings();
+            if (clear) {
+                block.clear();
+            } else {
+                table.close();
+            }
+            assertThat(table.isReleased()).isTrue();
+            assertTable(manager, block);
+            assertThat(block.getEncodings().toFloatArray()).isEqualTo(TABLE);
+        }
     }
 
     @EngineTest

@@ -23,7 +23,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Builders reject settings that are out of range, missing, or contradict each other. The message names setting and value. */
+/**
+ * Builders reject settings that are out of range, missing, or contradict each other. The message names setting and
+ * value.
+ */
 class BuilderRefusalsTest {
 
     private static GridPositionalEncodingBlock.Builder grid() {

@@ -26,8 +26,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Properties of absolute encodings of any size, convention, positions and data type, on each engine. Only the comparison of
- * engines has a tolerance: an output is one addition, which IEEE 754 defines to the last bit.
+ * Properties of absolute encodings of any size, convention, positions and data type, on each engine. Only the
+ * comparison of engines has a tolerance: an output is one addition, which IEEE 754 defines to the last bit.
  */
 class EncodingPropertiesTest {
 
@@ -146,23 +146,30 @@ class EncodingPropertiesTest {
         });
     }
 
-    /** {@link SinusoidalEncoding#value} itself is compared with 50-digit arithmetic in {@code SinusoidalEncodingTest}. */
+    /**
+     * {@link SinusoidalEncoding#value} itself is compared with 50-digit arithmetic in {@code SinusoidalEncodingTest}.
+     */
     @EngineTest
-    void addsTheNearestNumbersToTheExactOnes(NDManager engine) {
+    void addsOrReturnsTheNearestNumbersToTheExactOnes(NDManager engine) {
         holds(150, engine, (manager, random) -> {
             Case tested = Case.of(random, TYPES);
             NDArray x = tested.input(manager);
             double[] given = doubles(x);
-            double[] sums = doubles(
-                    Forward.inferFrom(manager, tested.start, tested.builder().build(), x));
+            boolean add = random.nextBoolean();
+            Object start = random.nextBoolean() ? (Object) tested.start : (Object) (long) tested.start;
+            Block block = tested.builder().optAddToInput(add).build();
+            NDArray y = Forward.inferFrom(manager, start, block, x);
+            assertThat(y.getDataType()).isEqualTo(tested.type);
             int size = tested.encoding.getEmbeddingSize();
-            for (int i = 0; i < sums.length; i++) {
+            assertThat(y.getShape()).isEqualTo(add ? x.getShape() : new Shape(1, tested.length, size));
+            double[] values = doubles(y);
+            for (int i = 0; i < values.length; i++) {
                 int position = tested.start + i / size % tested.length;
                 double row = tested.format().round(tested.encoding.value(position, i % size));
                 // the sum of two numbers of 11 or 24 bits is rounded the same from double's 53
-                assertThat(sums[i])
+                assertThat(values[i])
                         .as("%s at %s", tested, i)
-                        .isEqualTo(tested.format().round(given[i] + row) + 0.0);
+                        .isEqualTo(add ? tested.format().round(given[i] + row) + 0.0 : row);
             }
         });
     }
@@ -235,8 +242,8 @@ class EncodingPropertiesTest {
         holds(60, engine, (manager, random) -> {
             Case drawn = Case.of(random, TYPES);
             int batch = random.nextInt(1, 5);
-            Case tested = new Case(
-                    drawn.encoding, drawn.maxLength, 0, drawn.length, new Shape(batch), drawn.type, drawn.seed);
+            Shape leading = random.nextBoolean() ? new Shape(batch) : new Shape(batch, random.nextInt(1, 4));
+            Case tested = new Case(drawn.encoding, drawn.maxLength, 0, drawn.length, leading, drawn.type, drawn.seed);
             Block block = anyBlock(manager, tested, random);
             NDArray x = tested.input(manager);
             int[] positions = random.ints((long) batch * tested.length, 0, tested.maxLength)

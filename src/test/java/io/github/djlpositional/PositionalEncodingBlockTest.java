@@ -4,7 +4,6 @@ import static io.github.djlpositional.SmallBlocks.TYPES;
 import static io.github.djlpositional.SmallBlocks.initialized;
 import static io.github.djlpositional.SmallBlocks.positions;
 import static io.github.djlpositional.SmallBlocks.refused;
-import static io.github.djlpositional.SmallBlocks.zeros;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -13,12 +12,8 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.math.BigDecimal;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -43,15 +38,6 @@ class PositionalEncodingBlockTest {
                 .optMaxSequenceLength(maxLength)
                 .optAutoExtend(limit)
                 .build();
-    }
-
-    private static ByteBuffer expectedBits(int size, int length, FloatFormat format) {
-        ByteBuffer buffer = ByteBuffer.allocate(length * size * format.bytes()).order(ByteOrder.nativeOrder());
-        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(size);
-        for (int i = 0; i < length * size; i++) {
-            format.put(buffer, i, encoding.value(i / size, i % size));
-        }
-        return buffer;
     }
 
     /** Expects the rows of consecutive positions, for D = 4. */
@@ -79,66 +65,6 @@ class PositionalEncodingBlockTest {
         PositionalEncodingBlock block = initialized(manager, block(64, 65_536), 1, 10, 64);
         assertThat(block.getEncodings().toFloatArray())
                 .isEqualTo(SinusoidalEncoding.vaswani(64).table(0, 65_536));
-    }
-
-    @EngineTest
-    void addsTheRowsToEverySequenceOfItsInput(NDManager manager) {
-        for (Shape shape : new Shape[] {
-            new Shape(3, 4), new Shape(2, 3, 4), new Shape(2, 5, 3, 4), new Shape(2, 1, 5, 3, 4), new Shape(1, 10, 4)
-        }) {
-            NDArray y = Forward.infer(manager, block(4, 10), manager.ones(shape));
-            assertThat(y.getShape()).isEqualTo(shape);
-            float[] table = ENCODING.table(0, (int) shape.get(shape.dimension() - 2));
-            float[] values = y.toFloatArray();
-            for (int i = 0; i < values.length; i++) {
-                assertThat(values[i]).isEqualTo(1 + table[i % table.length]);
-            }
-        }
-    }
-
-    @EngineTest
-    void keepsTheDataTypeOfItsInput(NDManager manager) {
-        for (boolean add : new boolean[] {true, false}) {
-            PositionalEncodingBlock block = positions()
-                    .setEmbeddingSize(16)
-                    .optMaxSequenceLength(40)
-                    .optAddToInput(add)
-                    .build();
-            for (DataType type : TYPES) {
-                NDArray y = Forward.infer(manager, block, zeros(manager, type, 1, 40, 16));
-                assertThat(y.getShape()).isEqualTo(new Shape(1, 40, 16));
-                assertThat(y.getDataType()).isEqualTo(type);
-                assertThat(y.toByteBuffer().rewind()).isEqualTo(expectedBits(16, 40, DataTypes.formatOf(type)));
-            }
-        }
-    }
-
-    @EngineTest
-    void startsAtTheGivenPosition(NDManager manager) {
-        for (Object start : new Object[] {7, 7L}) {
-            NDArray y = Forward.inferFrom(manager, start, block(4, 10), manager.zeros(new Shape(2, 3, 4)));
-            assertRows(y.get(0), 7, 3);
-            assertRows(y.get(1), 7, 3);
-        }
-    }
-
-    @EngineTest
-    void usesExplicitPositions(NDManager manager) {
-        NDArray x = manager.zeros(new Shape(2, 3, 4));
-        NDArray shared = Forward.infer(manager, block(4, 10), x, manager.create(new long[] {9, 0, 3}));
-        for (int b = 0; b < 2; b++) {
-            assertRows(shared.get(b).get(0), 9, 1);
-            assertRows(shared.get(b).get(1), 0, 1);
-            assertRows(shared.get(b).get(2), 3, 1);
-        }
-        NDArray positions = manager.create(new int[] {4, 5, 6, 1, 2, 3}, new Shape(2, 3));
-        NDArray each = Forward.infer(manager, block(4, 10), x, positions);
-        assertRows(each.get(0), 4, 3);
-        assertRows(each.get(1), 1, 3);
-        NDArray heads = Forward.infer(manager, block(4, 10), manager.zeros(new Shape(2, 5, 3, 4)), positions);
-        assertThat(heads.getShape()).isEqualTo(new Shape(2, 5, 3, 4));
-        assertRows(heads.get("0, 4"), 4, 3);
-        assertRows(heads.get("1, 2"), 1, 3);
     }
 
     /** Up to 64 positions are read; of more, the engine computes the least and the greatest. */

@@ -56,7 +56,8 @@ final class SmallBlocks {
     }
 
     /**
-     * A forward in training. The gradients of the sum of the output, each number multiplied by its weight, are computed.
+     * A forward in training. The gradients of the sum of the output, each number multiplied by its weight, are
+     * computed.
      *
      * @param weights the shape of the output
      */

@@ -11,29 +11,26 @@ public final class Arithmetic {
 
     private Arithmetic() {}
 
-    /** Returns whether an array belongs to PyTorch. The library has no dependency on an engine, so it is compared by name. */
+    /**
+     * Returns whether an array belongs to PyTorch. The library has no dependency on an engine, so it is compared by
+     * name.
+     */
     static boolean isPyTorch(NDArray array) {
         return "PyTorch".equals(array.getManager().getEngine().getEngineName());
     }
 
     /**
-     * Returns whether an array may be written to. MXNet fails on an operation in place while gradients are recorded, and does
-     * not say whether they are.
-     *
-     * @param array an array that only this library holds
-     * @return false where a new array is needed
+     * Returns whether an array that only this library holds may be written to. MXNet fails on an operation in place
+     * while gradients are recorded, and does not say whether they are.
      */
     public static boolean isInPlaceSafe(NDArray array) {
         return isPyTorch(array);
     }
 
     /**
-     * Multiplies an array by a number. {@code array.mul(number)} of DJL keeps the number in memory of Java; PyTorch reads it
-     * again for the gradient, possibly after it was garbage collected. Here the number is in memory of PyTorch.
-     *
-     * @param array any shape, FLOAT16, FLOAT32 or FLOAT64; not closed here
-     * @param factor the number
-     * @return a new array
+     * Multiplies an array by a number, into a new array. {@code array.mul(number)} of DJL keeps the number in memory of
+     * Java; PyTorch reads it again for the gradient, possibly after it was garbage collected. Here the number is in
+     * memory of PyTorch.
      */
     public static NDArray multiply(NDArray array, double factor) {
         if (!isPyTorch(array)) {
@@ -44,13 +41,7 @@ public final class Arithmetic {
         }
     }
 
-    /**
-     * Multiplies an array by a number in place.
-     *
-     * @param array an array that {@linkplain #isInPlaceSafe may be written to}
-     * @param factor the number
-     * @return the array
-     */
+    /** Multiplies an array that {@linkplain #isInPlaceSafe may be written to} by a number, in place. */
     public static NDArray multiplyInPlace(NDArray array, double factor) {
         try (NDArray number = number(array, factor)) {
             return array.muli(number);

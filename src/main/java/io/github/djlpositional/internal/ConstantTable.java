@@ -16,14 +16,14 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A table of fixed rows, one for each position: created once for each engine, device and data type that it is used with, and
- * replaced by a longer one where a longer one is needed.
+ * A table of fixed rows, one for each position: created once for each engine, device and data type that it is used
+ * with, and replaced by a longer one where a longer one is needed.
  *
- * <p>The arrays are not {@link ai.djl.nn.Parameter}s: {@code freezeParameters(false)} makes every parameter trainable, and
- * parameters are saved. They are attached to a child of the manager that the block was initialized or loaded with, so closing
- * the model frees them. Where there is no such manager, or it is closed, they are attached to a manager of their own, which
- * is closed by {@link #close} or after the table was garbage collected. A table that was replaced by a longer one lives as
- * long: lengths at least double, so all replaced tables together are no larger than the latest.
+ * <p>The arrays are not {@link ai.djl.nn.Parameter}s: {@code freezeParameters(false)} makes every parameter trainable,
+ * and parameters are saved. They are attached to a child of the manager that the block was initialized or loaded with,
+ * so closing the model frees them. Where there is no such manager, or it is closed, they are attached to a manager of
+ * their own, which is closed by {@link #close} or after the table was garbage collected. A table that was replaced by a
+ * longer one lives as long: lengths at least double, so all replaced tables together are no larger than the latest.
  *
  * <p>Any number of threads may use a table at once. {@link #close} and {@link #moveTo} must not run beside them.
  */
@@ -58,27 +58,13 @@ public final class ConstantTable implements AutoCloseable {
     }
 
     /**
-     * Describes a table of the positions from 0. Nothing is allocated yet.
-     *
-     * @param row the shape of a row
-     * @param length the initial number of positions
-     * @param limit the greatest number of positions; {@code length} for a table that does not grow
-     * @param rows computes the rows of consecutive positions
-     * @return the table
+     * Describes a table of the positions from 0, with rows of the given shape, that may grow from a length to a limit.
      */
     public static ConstantTable ofPositions(Shape row, int length, int limit, HostData.Rows rows) {
         return new ConstantTable(row, length, limit, false, rows);
     }
 
-    /**
-     * Describes a table of the relative positions from -(n - 1) to n - 1, where n is its length. Nothing is allocated yet.
-     *
-     * @param row the shape of a row
-     * @param length the initial length
-     * @param limit the greatest length
-     * @param rows computes the rows of consecutive relative positions
-     * @return the table
-     */
+    /** Describes a table of the relative positions from -(n - 1) to n - 1, where n is its length. */
     public static ConstantTable ofDistances(Shape row, int length, int limit, HostData.Rows rows) {
         return new ConstantTable(row, length, limit, true, rows);
     }
@@ -94,12 +80,8 @@ public final class ConstantTable implements AutoCloseable {
     }
 
     /**
-     * Names the manager that the arrays live with from now on. Arrays that live with another manager are closed. A table of
-     * positions is allocated on the manager's device; if this fails, nothing has changed.
-     *
-     * @param manager the new owner
-     * @param type the data type to allocate, FLOAT16, FLOAT32 or FLOAT64; null to allocate nothing yet
-     * @throws IllegalArgumentException if the machine has no memory for the table
+     * Names the manager that the arrays live with from now on, and closes those that live with another one. A table of
+     * positions is allocated there in the data type, unless that is null; if this fails, nothing has changed.
      */
     public synchronized void moveTo(NDManager manager, DataType type) {
         boolean isSame = owner == manager;
@@ -126,23 +108,16 @@ public final class ConstantTable implements AutoCloseable {
     }
 
     /**
-     * Returns the whole table.
-     *
-     * @param least the least number of positions that it must have, up to the limit
-     * @param like an array of the engine and on the device that the table is needed on
-     * @param type FLOAT16, FLOAT32 or FLOAT64
-     * @return the table, (n, …) or (2n - 1, …), where n is at least {@code least}; belongs to this object
-     * @throws IllegalArgumentException if the machine has no memory for it; the table is then as it was
+     * Returns the whole table, (n, …) or (2n - 1, …) with n at least {@code least}, for use with another array. It
+     * belongs to this object. If the machine has no memory for it, it stays as it was.
      */
     public NDArray table(int least, NDArray like, DataType type) {
         return copy(like.getManager().getEngine(), like.getDevice(), type, least).array;
     }
 
     /**
-     * Returns the whole table with a leading axis of size 1, as it is on the owner's device.
-     *
-     * @param type FLOAT16, FLOAT32 or FLOAT64
-     * @return the table (1, n, …); belongs to this object; null if there is no owner
+     * Returns the whole table on the owner's device as (1, n, …), which belongs to this object; null if there is no
+     * owner.
      */
     public NDArray batched(DataType type) {
         NDManager manager = owner();
@@ -152,15 +127,8 @@ public final class ConstantTable implements AutoCloseable {
     }
 
     /**
-     * Returns the rows of consecutive positions.
-     *
-     * @param temporaries closes the rows if they are not kept here
-     * @param first the first position
-     * @param count the number of positions, at least 1; their end is within the limit
-     * @param like an array of the engine and on the device that the rows are needed on
-     * @param type FLOAT16, FLOAT32 or FLOAT64
-     * @return the rows, (1, count, …); not the caller's to close
-     * @throws IllegalArgumentException if the machine has no memory for the table; it is then as it was
+     * Returns the rows of consecutive positions, (1, count, …), for use with another array. They are kept here or
+     * closed by temporaries.
      */
     public NDArray rows(Temporaries temporaries, int first, int count, NDArray like, DataType type) {
         int least = isSymmetric ? Math.max(1 - first, first + count) : first + count;
@@ -198,6 +166,7 @@ public final class ConstantTable implements AutoCloseable {
                     shape,
                     type,
                     (first, count, format, out) -> rows.write(first - origin, count, format, out));
+            NDScope.unregister(array);
             return new Copy(engine, device, type, needed, manager, array);
         } catch (RuntimeException | Error e) {
             manager.close();
@@ -250,7 +219,10 @@ public final class ConstantTable implements AutoCloseable {
             return batched;
         }
 
-        /** Rows by their index in the array, with a leading axis of size 1: an engine need not broadcast over a batch of 1. */
+        /**
+         * Rows by their index in the array, with a leading axis of size 1: an engine need not broadcast over a batch of
+         * 1.
+         */
         NDArray rows(Temporaries temporaries, int first, int count) {
             if (count == 1) {
                 NDArray[] run = runs.get(first / RUN);

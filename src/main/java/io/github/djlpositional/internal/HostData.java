@@ -16,7 +16,10 @@ import java.util.function.Function;
 /** Copies numbers between Java and an engine. */
 public final class HostData {
 
-    /** An array that Java cannot write to directly is copied in pieces of about this size, so that it is never held twice. */
+    /**
+     * An array that Java cannot write to directly is copied in pieces of about this size, so that it is never held
+     * twice.
+     */
     private static final int PIECE_BYTES = 8 << 20;
 
     /** The bytes of a buffer that every engine accepts. */
@@ -32,16 +35,9 @@ public final class HostData {
     }
 
     /**
-     * Creates an array from computed rows.
-     *
-     * @param manager the manager that the array is attached to
-     * @param device where the array is created
-     * @param shape its shape, of rank 1 or more
-     * @param type FLOAT16, FLOAT32 or FLOAT64
-     * @param rows computes the rows
-     * @return a new array, in memory of the engine
-     * @throws IllegalArgumentException if the machine has no memory for it, or one row is larger than a buffer of Java
-     * @throws EngineException if the engine has no memory for it
+     * Creates an array, of rank 1 or more, from computed rows, in memory of the engine. Throws
+     * {@link IllegalArgumentException} if the machine has no memory for it, and {@link EngineException} if the engine
+     * has none.
      */
     public static NDArray computed(NDManager manager, Device device, Shape shape, DataType type, Rows rows) {
         FloatFormat format = DataTypes.formatOf(type);
@@ -49,46 +45,55 @@ public final class HostData {
         long bytes = Math.max(1, shape.slice(1).size()) * format.bytes();
         Check.that(
                 bytes <= LARGEST_BUFFER,
-                "a table of shape %s has rows of %d bytes: expected at most %d; encode it in parts",
-                shape,
-                bytes,
-                LARGEST_BUFFER);
+                () -> "a table of shape " + shape + " has rows of " + bytes + " bytes: expected at most "
+                        + LARGEST_BUFFER + "; encode it in parts");
         int rowBytes = (int) bytes;
         MachineMemory.requireRoomFor(shape, type, device);
-        // a scope of this method: in the caller's, the temporary pieces would pile up and the array would be closed
+        NDArray array = allocated(manager, device, shape, type);
+        // a scope of this method: in the caller's, the temporary pieces would pile up
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
-            NDArray array = allocated(manager, device, shape, type);
-            NDScope.unregister(array);
-            boolean isDirect = isHost(device) && Arithmetic.isPyTorch(array);
-            int pieceHeight = Math.max(1, Math.min(height, (isDirect ? LARGEST_BUFFER : PIECE_BYTES) / rowBytes));
-            try {
-                if (isDirect && pieceHeight == height) {
-                    rows.write(0, height, format, array.toByteBuffer(true));
-                    return array;
-                }
-                ByteBuffer buffer = isDirect ? null : manager.allocateDirect(pieceHeight * rowBytes);
-                for (int first = 0; first < height; first += pieceHeight) {
-                    int count = Math.min(pieceHeight, height - first);
-                    NDIndex part = NDIndex.sliceAxis(0, first, (long) first + count);
-                    if (isDirect) {
-                        try (NDArray piece = array.get(part)) {
-                            rows.write(first, count, format, piece.toByteBuffer(true));
-                        }
-                        continue;
-                    }
-                    rows.write(first, count, format, buffer.clear());
-                    try (NDArray piece = manager.create(
-                            buffer.limit(count * rowBytes), new Shape(count).addAll(shape.slice(1)), type)) {
-                        array.set(part, piece);
-                        // an engine that runs asynchronously would otherwise keep all pieces until it has copied them
-                        awaitRow(array, first);
-                    }
-                }
-                return array;
-            } catch (RuntimeException | Error e) {
-                array.close();
-                throw e;
+            if (isHost(device) && Arithmetic.isPyTorch(array)) {
+                writeDirectly(array, height, rowBytes, format, rows);
+            } else {
+                copyInPieces(manager, array, height, rowBytes, format, rows);
+            }
+            return array;
+        } catch (RuntimeException | Error e) {
+            array.close();
+            throw e;
+        }
+    }
+
+    private static void writeDirectly(NDArray array, int height, int rowBytes, FloatFormat format, Rows rows) {
+        int pieceHeight = LARGEST_BUFFER / rowBytes;
+        if (height <= pieceHeight) {
+            rows.write(0, height, format, array.toByteBuffer(true));
+            return;
+        }
+        for (int first = 0; first < height; first += pieceHeight) {
+            int count = Math.min(pieceHeight, height - first);
+            try (NDArray piece = array.get(NDIndex.sliceAxis(0, first, (long) first + count))) {
+                rows.write(first, count, format, piece.toByteBuffer(true));
+            }
+        }
+    }
+
+    private static void copyInPieces(
+            NDManager manager, NDArray array, int height, int rowBytes, FloatFormat format, Rows rows) {
+        int pieceHeight = Math.max(1, Math.min(height, PIECE_BYTES / rowBytes));
+        ByteBuffer buffer = manager.allocateDirect(pieceHeight * rowBytes);
+        for (int first = 0; first < height; first += pieceHeight) {
+            int count = Math.min(pieceHeight, height - first);
+            rows.write(first, count, format, buffer.clear());
+            try (Temporaries temporaries = new Temporaries()) {
+                Shape shape = new Shape(count).addAll(array.getShape().slice(1));
+                NDArray piece =
+                        temporaries.add(manager.create(buffer.limit(count * rowBytes), shape, array.getDataType()));
+                NDArray there = temporaries.addUnless(piece, piece.toDevice(array.getDevice(), false));
+                array.set(NDIndex.sliceAxis(0, first, (long) first + count), there);
+                // an engine that runs asynchronously would otherwise keep all pieces until it has copied them
+                awaitRow(array, first);
             }
         }
     }
@@ -113,37 +118,19 @@ public final class HostData {
         }
     }
 
-    /**
-     * Allocates a buffer for all values of an array.
-     *
-     * @param manager allocates the buffer
-     * @param shape the array's shape
-     * @param type the array's data type
-     * @return a direct buffer
-     * @throws IllegalArgumentException if a buffer of Java cannot hold them
-     */
+    /** Allocates a direct buffer for all values of an array. */
     public static ByteBuffer bufferFor(NDManager manager, Shape shape, DataType type) {
         long bytes = shape.size() * type.getNumOfBytes();
         Check.that(
                 bytes <= Integer.MAX_VALUE,
-                "an array of shape %s in %s has %d bytes: expected at most %d; use a smaller one",
-                shape,
-                type,
-                bytes,
-                Integer.MAX_VALUE);
+                () -> "an array of shape " + shape + " in " + type + " has " + bytes + " bytes: expected at most "
+                        + Integer.MAX_VALUE + "; use a smaller one");
         return manager.allocateDirect((int) bytes);
     }
 
     /**
-     * Creates an array in memory of the engine. An array that {@code manager.create(buffer, …)} returns shares the buffer on
-     * PyTorch, so that a view of it may outlive its memory.
-     *
-     * @param manager the manager that the array is attached to
-     * @param device where it is created
-     * @param buffer the values, direct, row-major from the start
-     * @param shape the array's shape
-     * @param type the array's data type
-     * @return a new array
+     * Creates an array in memory of the engine from a direct buffer. An array that {@code manager.create(buffer, …)}
+     * returns shares the buffer on PyTorch, so that a view of it may outlive its memory.
      */
     public static NDArray toArray(NDManager manager, Device device, ByteBuffer buffer, Shape shape, DataType type) {
         try (NDArray shared = manager.create(buffer, shape, type)) {
@@ -160,18 +147,17 @@ public final class HostData {
         }
     }
 
-    /** Returns whether a device shares memory with Java and runs synchronously. {@code Device.isGpu} is false for Apple's GPU. */
+    /**
+     * Returns whether a device shares memory with Java and runs synchronously. {@code Device.isGpu} is false for
+     * Apple's GPU.
+     */
     public static boolean isHost(Device device) {
         return Device.Type.CPU.equals(device.getDeviceType());
     }
 
     /**
-     * Reads the values of an array. DJL's PyTorch engine copies a view that is not contiguous and attaches the copy to the
-     * array's manager: here that is one that is closed afterwards.
-     *
-     * @param array any array
-     * @param reader reads the values
-     * @return what the reader returns
+     * Reads the values of an array. DJL's PyTorch engine copies a view that is not contiguous and attaches the copy to
+     * the array's manager: here that is one that is closed afterwards.
      */
     static <T> T read(NDArray array, Function<NDArray, T> reader) {
         if (array.size() <= 1) {
@@ -191,12 +177,7 @@ public final class HostData {
         }
     }
 
-    /**
-     * Reads the values of an array. This waits for its device.
-     *
-     * @param array any shape, any numeric data type
-     * @return the values, row-major
-     */
+    /** Reads the values of an array, row-major. This waits for its device. */
     public static double[] doubles(NDArray array) {
         return read(array, DataType.FLOAT64, NDArray::toDoubleArray);
     }

@@ -16,25 +16,17 @@ public final class Indices {
     private Indices() {}
 
     /**
-     * Returns whether indices are checked before they are used. Reading them would wait for a GPU.
-     *
-     * @param rangeChecks true to check on every device, false on none; null to check on a CPU only
-     * @param indices the indices
+     * Returns whether indices are checked before they are used: true on every device, false on none, null only on a
+     * CPU, since reading them would wait for a GPU.
      */
     public static boolean areChecked(Boolean rangeChecks, NDArray indices) {
         return rangeChecks == null ? HostData.isHost(indices.getDevice()) : rangeChecks;
     }
 
     /**
-     * Checks that all indices are from 0 to limit - 1. The engines do not: MXNet silently reads another row, and PyTorch fails
-     * with a message that does not name the index. This reads the values, and so waits for the device.
-     *
-     * @param indices any shape, an integer type
-     * @param limit the number of rows
-     * @param what what an index is, for the message
-     * @param remedy what to do, for the message
-     * @return the greatest index, -1 if there is none
-     * @throws IllegalArgumentException if an index is out of range
+     * Checks that all indices are from 0 to limit - 1, and returns the greatest, -1 if there is none. The engines do
+     * not: MXNet silently reads another row, and PyTorch fails with a message that does not name the index. This waits
+     * for the device.
      */
     public static int requireBelow(NDArray indices, int limit, String what, String remedy) {
         if (indices.size() > FEW && isWide(indices.getDataType())) {
@@ -65,38 +57,20 @@ public final class Indices {
         }
     }
 
-    /**
-     * Checks token ids.
-     *
-     * @param ids any shape
-     * @throws IllegalArgumentException if they are not integers
-     */
+    /** Checks that token ids are integers. */
     public static void requireInteger(NDArray ids) {
         Check.that(
                 ids.getDataType().isInteger(),
-                "token ids %s have data type %s: expected an integer type; convert them with toType(DataType.INT64, false)",
-                ids.getShape(),
-                ids.getDataType());
+                () -> "token ids " + ids.getShape() + " have data type " + ids.getDataType()
+                        + ": expected an integer type; convert them with toType(DataType.INT64, false)");
     }
 
-    /**
-     * Converts indices to a type that both engines can look up with.
-     *
-     * @param indices any shape, an integer type
-     * @return the array itself if it is INT32 or INT64, otherwise a new one, INT64, on the same manager
-     */
+    /** Converts indices to INT64, unless they are INT32, which both engines can look up with too. */
     public static NDArray forLookUp(NDArray indices) {
         return indices.getDataType() == DataType.INT32 ? indices : indices.toType(DataType.INT64, false);
     }
 
-    /**
-     * Looks up rows.
-     *
-     * @param indices any shape, an integer type, in range; on any device
-     * @param table (n, D), on the device where the rows are needed
-     * @param manager the manager that the rows are attached to
-     * @return the shape of the indices + (D); a new array
-     */
+    /** Looks up rows of a table (n, D), on its device. The result is a new array, the shape of the indices + (D). */
     public static NDArray lookUp(NDArray indices, NDArray table, NDManager manager) {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray here = temporaries.addUnless(indices, indices.toDevice(table.getDevice(), false));

@@ -11,8 +11,8 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * The position of each step of a sequence, and the rows of a table that belong to them: consecutive positions from a start,
- * explicit integer positions, or explicit real ones.
+ * The position of each step of a sequence, and the rows of a table that belong to them: consecutive positions from a
+ * start, explicit integer positions, or explicit real ones.
  */
 public final class Positions {
 
@@ -26,29 +26,15 @@ public final class Positions {
     public interface Source {
 
         /**
-         * Returns the rows of consecutive positions.
-         *
-         * @param temporaries closes the rows, if they are not the source's own
-         * @param x the array that the rows are needed with: on its device, in its data type
-         * @return (1, count, W)
+         * Returns the rows of consecutive positions, (1, count, W), for use with x. Temporaries closes them, unless
+         * they are kept.
          */
         NDArray consecutive(Temporaries temporaries, int first, int count, NDArray x);
 
-        /**
-         * Returns the rows of integer positions, which are in range.
-         *
-         * @param end one more than the greatest position; the limit, if they were not read
-         * @return the shape of the positions + (W); a new array on the manager
-         */
+        /** Returns the rows of integer positions below {@code end}: a new array, the shape of the positions + (W). */
         NDArray lookUp(NDArray positions, int end, NDManager manager, NDArray x, DataType type);
 
-        /**
-         * Returns the rows of real positions.
-         *
-         * @param shape the shape of the positions
-         * @return the shape + (W); a new array on the manager
-         * @throws IllegalArgumentException if this source has integer positions only
-         */
+        /** Returns the rows of real positions of a shape: a new array, the shape + (W). */
         NDArray compute(double[] positions, Shape shape, NDManager manager, NDArray x, DataType type);
     }
 
@@ -85,7 +71,8 @@ public final class Positions {
      *
      * @param input (…, T, …); the caller's
      * @param axis the axis of T, from 0
-     * @param explicit (T), or (B, T) for an input (B, …, T, W), (T, B) for an input (T, B, W); null for consecutive ones
+     * @param explicit (T), or (B, T) for an input (B, …, T, W), (T, B) for an input (T, B, W); null for consecutive
+     *     ones
      * @param params the parameters of the forward; may be null
      * @param limit one more than the greatest position
      * @param rangeChecks see {@link Indices#areChecked}
@@ -113,16 +100,7 @@ public final class Positions {
         return new Positions(input, axis, 0, explicit, null, end(explicit, limit, rangeChecks));
     }
 
-    /**
-     * Returns consecutive positions.
-     *
-     * @param input (…, T, …)
-     * @param axis the axis of T, from 0
-     * @param start the first position
-     * @param limit one more than the greatest position
-     * @return the positions
-     * @throws IllegalArgumentException if the last position is beyond the limit
-     */
+    /** Returns consecutive positions from a start, which must end below the limit. */
     public static Positions consecutive(NDArray input, int axis, int start, int limit) {
         long length = input.getShape().get(axis);
         requireLength(length, start, limit);
@@ -149,12 +127,8 @@ public final class Positions {
         for (int i = 0; i < values.length; i++) {
             Check.that(
                     values[i] >= 0 && values[i] < limit,
-                    "position %s at index %d of %s: expected 0 or more and less than %d; %s",
-                    values[i],
-                    i,
-                    positions.getShape(),
-                    limit,
-                    remedy(limit));
+                    "position " + values[i] + " at index " + i + " of " + positions.getShape()
+                            + ": expected 0 or more and less than " + limit + "; " + remedy(limit));
         }
         return values;
     }
@@ -189,12 +163,12 @@ public final class Positions {
         }
         Check.that(
                 start instanceof Integer || start instanceof Long,
-                "%s is the %s %s: expected an Integer or a Long; give the number of the first position",
-                START,
-                start.getClass().getSimpleName(),
-                start);
+                () -> START + " is the " + start.getClass().getSimpleName() + " " + start
+                        + ": expected an Integer or a Long; give the number of the first position");
         long first = ((Number) start).longValue();
-        Check.that(first >= 0 && first <= limit, "%s %d: expected 0 to %d; %s", START, first, limit, remedy(limit));
+        Check.that(
+                first >= 0 && first <= limit,
+                () -> START + " " + first + ": expected 0 to " + limit + "; " + remedy(limit));
         requireLength(length, first, limit);
         return (int) first;
     }
@@ -203,19 +177,11 @@ public final class Positions {
         Object start = params == null ? null : params.get(START);
         Check.that(
                 start == null,
-                "both positions and %s=%s were given: expected one of them; give the positions of all steps, or the start",
-                START,
-                start);
+                () -> "both positions and " + START + "=" + start
+                        + " were given: expected one of them; give the positions of all steps, or the start");
     }
 
-    /**
-     * Checks the length of a sequence.
-     *
-     * @param length T
-     * @param start the first position
-     * @param limit one more than the greatest position
-     * @throws IllegalArgumentException if the last position is beyond the limit
-     */
+    /** Checks that a sequence ends below the limit. */
     public static void requireLength(long length, long start, int limit) {
         if (start + length > limit) {
             throw new IllegalArgumentException("sequence length " + length + " at start position " + start
@@ -237,11 +203,8 @@ public final class Positions {
     }
 
     /**
-     * Returns the rows of the positions.
-     *
-     * @param temporaries closes the rows, unless the source keeps them
-     * @param source the table; at least one position is asked for
-     * @return the rows in a shape that broadcasts over the input (…, T, W)
+     * Returns the rows of the positions, of which there is at least one, in a shape that broadcasts over the input (…,
+     * T, W).
      */
     public NDArray rows(Temporaries temporaries, Source source) {
         Shape shape = input.getShape();
@@ -296,16 +259,7 @@ public final class Positions {
     /** A table of fixed rows: looks up integer positions, computes real ones. */
     public record Table(ConstantTable table, Computed computed) implements Source {
 
-        /**
-         * Describes a table.
-         *
-         * @param rows computes the rows of consecutive positions
-         * @param realRows computes the rows of any positions
-         * @param width the number of values of a row
-         * @param length the initial number of positions
-         * @param limit the greatest number of positions
-         * @return the table
-         */
+        /** Describes a table that may grow from a length to a limit. */
         public static Table of(HostData.Rows rows, RealRows realRows, int width, int length, int limit) {
             return new Table(
                     ConstantTable.ofPositions(new Shape(width), length, limit, rows),

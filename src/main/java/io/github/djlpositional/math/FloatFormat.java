@@ -25,11 +25,7 @@ public enum FloatFormat {
         this.bytes = bytes;
     }
 
-    /**
-     * Returns the size of one stored number.
-     *
-     * @return 2, 4 or 8 bytes
-     */
+    /** {@return the size of a stored number, 2, 4 or 8 bytes} */
     public int bytes() {
         return bytes;
     }
@@ -65,10 +61,12 @@ public enum FloatFormat {
      * @throws java.nio.ReadOnlyBufferException if the buffer is read-only
      */
     public void put(ByteBuffer buffer, int index, double value) {
-        switch (this) {
-            case FLOAT16 -> buffer.putShort(index * Short.BYTES, bits16(value));
-            case FLOAT32 -> buffer.putFloat(index * Float.BYTES, (float) value);
-            case FLOAT64 -> buffer.putDouble(index * Double.BYTES, value);
+        if (this == FLOAT32) {
+            buffer.putFloat(index * Float.BYTES, (float) value);
+        } else if (this == FLOAT64) {
+            buffer.putDouble(index * Double.BYTES, value);
+        } else {
+            buffer.putShort(index * Short.BYTES, bits16(value));
         }
     }
 

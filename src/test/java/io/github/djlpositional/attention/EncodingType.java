@@ -4,8 +4,8 @@ import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 
 /**
- * Every relative encoding, as the tests use it: for heads of size 4. They set its parameters to any numbers from -1 to 1, for all of
- * which it must mean something: one that has to be positive is kept as its logarithm.
+ * Every relative encoding, as the tests use it: for heads of size 4. They set its parameters to any numbers from -1 to
+ * 1, for all of which it must mean something: one that has to be positive is kept as its logarithm.
  */
 public enum EncodingType {
     NONE {

@@ -4,8 +4,8 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 
 /**
- * Attention as the papers write it, in doubles, one number at a time: what the block is compared with. It reads the block's
- * weights and shares none of its code; every formula is written here anew.
+ * Attention as the papers write it, in doubles, one number at a time: what the block is compared with. It reads the
+ * block's weights and shares none of its code; every formula is written here anew.
  */
 final class NaiveAttention {
 
