@@ -1,5 +1,6 @@
 package io.github.djlpositional;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import ai.djl.ndarray.NDArray;
@@ -72,6 +73,7 @@ final class SmallBlocks {
     /** The fraction of zeros in the output of a forward in training. */
     static double dropped(NDManager manager, Block block, NDArray input) {
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            assertThat(collector).isNotNull();
             float[] y = block.forward(new ParameterStore(manager, false), new NDList(input), true)
                     .singletonOrThrow()
                     .toFloatArray();
