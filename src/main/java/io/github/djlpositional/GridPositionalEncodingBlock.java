@@ -23,8 +23,8 @@ import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * Adds a fixed sinusoidal encoding of their place to the cells of a grid: images, feature maps, volumes. The convention is a
- * {@link GridEncoding}: tensor2tensor's, multidim-positional-encoding's, or that of vision transformers.
+ * Adds a fixed sinusoidal encoding of their place to the cells of a grid: images, feature maps, volumes. The convention
+ * is a {@link GridEncoding}: tensor2tensor's, multidim-positional-encoding's, or that of vision transformers.
  *
  * <pre>{@code
  * Block places = GridPositionalEncodingBlock.builder()
@@ -33,16 +33,17 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  * }</pre>
  *
  * <p>B batch, D depth, H height, W width, C channels. The input is (…, H, W, C) or (…, D, H, W, C), with any leading
- * dimensions, FLOAT16, FLOAT32 or FLOAT64; with {@code optChannelsFirst(true)} it is (…, C, H, W) or (…, C, D, H, W). The
- * output has its shape, device and data type, is attached to its manager, and is the caller's to close. With
- * {@code optAddToInput(false)} it is the encodings without the input: (1, H, W, C) and so on. The input is never written to. An
- * empty grid gives an empty output.
+ * dimensions, FLOAT16, FLOAT32 or FLOAT64; with {@code optChannelsFirst(true)} it is (…, C, H, W) or (…, C, D, H, W).
+ * The output has its shape, device and data type, is attached to its manager, and is the caller's to close. With
+ * {@code optAddToInput(false)} it is the encodings without the input: (1, H, W, C) and so on. The input is never
+ * written to. An empty grid gives an empty output.
  *
- * <p>The block keeps a table for each of the last {@value #TABLES} grid sizes, on each device and in each data type that it is
- * used with. The tables are not parameters. They live as the table of {@link PositionalEncodingBlock} does.
+ * <p>The block keeps a table for each of the last {@value #TABLES} grid sizes, on each device and in each data type
+ * that it is used with. The tables are not parameters. They live as the table of {@link PositionalEncodingBlock} does.
  *
- * <p>A forward throws {@link IllegalArgumentException} for more than one input, an input of too low a rank, of another number
- * of channels or of another data type, a grid of more than 2³¹ - 1 values, and a table that the machine has no memory for.
+ * <p>A forward throws {@link IllegalArgumentException} for more than one input, an input of too low a rank, of another
+ * number of channels or of another data type, a grid of more than 2³¹ - 1 values, and a table that the machine has no
+ * memory for.
  */
 public final class GridPositionalEncodingBlock extends ConfiguredBlock {
 
@@ -76,11 +77,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         this.settings = settings;
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -96,11 +93,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         return new GridPositionalEncodingBlock(Records.read(Settings.class, arguments));
     }
 
-    /**
-     * Returns the function from place to vector.
-     *
-     * @return the encoding
-     */
+    /** {@return the function from place to vector} */
     public GridEncoding getEncoding() {
         return settings.encoding;
     }
@@ -184,7 +177,9 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     }
 
     private static void requireInputCount(int count) {
-        Check.that(count == 1, "%d inputs were given: expected [x]; the places in a grid follow from its shape", count);
+        Check.that(
+                count == 1,
+                () -> count + " inputs were given: expected [x]; the places in a grid follow from its shape");
     }
 
     /** The part of an input's shape that the encoding has: (H, W, C), (D, H, W, C), or with the channels first. */
@@ -195,27 +190,20 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         String expected = settings.channelsFirst ? "(…, C, " + sizes + ")" : "(…, " + sizes + ", C)";
         Check.that(
                 rank > axes,
-                "input of shape %s has rank %d: expected %s, rank %d or more; add the missing dimensions with expandDims",
-                shape,
-                rank,
-                expected,
-                axes + 1);
+                () -> "input of shape " + shape + " has rank " + rank + ": expected " + expected + ", rank "
+                        + (axes + 1) + " or more; add the missing dimensions with expandDims");
         Shape grid = shape.slice(rank - axes - 1);
         long channels = grid.get(settings.channelsFirst ? 0 : axes);
         Check.that(
                 channels == -1 || channels == settings.encoding.getEmbeddingSize(),
-                "input of shape %s has %d channels: expected %s with %d; give such an input, use an encoding with as many"
-                        + " channels, or change optChannelsFirst(boolean)",
-                shape,
-                channels,
-                expected,
-                settings.encoding.getEmbeddingSize());
+                () -> "input of shape " + shape + " has " + channels + " channels: expected " + expected + " with "
+                        + settings.encoding.getEmbeddingSize()
+                        + "; give such an input, use an encoding with as many channels, or change"
+                        + " optChannelsFirst(boolean)");
         Check.that(
                 grid.size() <= Integer.MAX_VALUE,
-                "the grid of input %s has %d values: expected at most %d; encode it in parts",
-                shape,
-                grid.size(),
-                Integer.MAX_VALUE);
+                () -> "the grid of input " + shape + " has " + grid.size() + " values: expected at most "
+                        + Integer.MAX_VALUE + "; encode it in parts");
         return grid;
     }
 
@@ -242,8 +230,8 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
      * @param manager the manager that the tables live with from now on
      * @param dataType FLOAT16, FLOAT32 or FLOAT64
      * @param inputShapes the shape of the input; a size may be -1 for unknown
-     * @throws IllegalArgumentException if the data type is another, the shape cannot be encoded, or the machine has no memory
-     *     for the table; the block is then as it was
+     * @throws IllegalArgumentException if the data type is another, the shape cannot be encoded, or the machine has no
+     *     memory for the table; the block is then as it was
      */
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
@@ -264,7 +252,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     /** Builds a {@link GridPositionalEncodingBlock}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -276,8 +264,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
          * @throws NullPointerException if it is null
          */
         public Builder setEncoding(GridEncoding encoding) {
-            options.set("encoding", encoding);
-            return this;
+            return options.set("encoding", encoding);
         }
 
         /**
@@ -287,8 +274,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optChannelsFirst(boolean channelsFirst) {
-            options.set("channelsFirst", channelsFirst);
-            return this;
+            return options.set("channelsFirst", channelsFirst);
         }
 
         /**
@@ -298,8 +284,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optAddToInput(boolean addToInput) {
-            options.set("addToInput", addToInput);
-            return this;
+            return options.set("addToInput", addToInput);
         }
 
         /**
@@ -309,8 +294,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optDropoutRate(float dropoutRate) {
-            options.set("dropoutRate", dropoutRate);
-            return this;
+            return options.set("dropoutRate", dropoutRate);
         }
 
         /**

@@ -44,32 +44,33 @@ import java.util.function.Function;
  * B batch, T sequence length, D embedding size, V vocabulary size.
  *
  * <ul>
- *   <li>{@code [ids]}: (B, T), INT8, UINT8, INT32 or INT64, each from 0 to V - 1. If the positional encoding is time-major
- *       ({@code optSequenceAxis(0)}), ids are (T, B) and the output is (T, B, D).
- *   <li>{@code [ids, positions]}: positions as the positional encoding expects them; for {@link PositionalEncodingBlock} (T)
- *       or (B, T).
+ *   <li>{@code [ids]}: (B, T), INT8, UINT8, INT32 or INT64, each from 0 to V - 1. If the positional encoding is
+ *       time-major ({@code optSequenceAxis(0)}), ids are (T, B) and the output is (T, B, D).
+ *   <li>{@code [ids, positions]}: positions as the positional encoding expects them; for
+ *       {@link PositionalEncodingBlock} (T) or (B, T).
  * </ul>
  *
- * The output is (B, T, D) in the data type of the token embedding (the model's), attached to the manager of the ids, and the
- * caller's to close. Forward parameters, such as {@link PositionalEncodingBlock#START_POSITION}, are passed to the positional
- * encoding. An empty sequence gives an empty output.
+ * The output is (B, T, D) in the data type of the token embedding (the model's), attached to the manager of the ids,
+ * and the caller's to close. Forward parameters, such as {@link PositionalEncodingBlock#START_POSITION}, are passed to
+ * the positional encoding. An empty sequence gives an empty output.
  *
- * <p>A forward throws {@link IllegalArgumentException} for more than two inputs; for ids of another rank, of a data type that
- * is not an integer, or out of range; for positions or a start position together with
- * {@link Builder#optPositionsFromPadding}; for a given block whose output has another shape; for sparse gradients on MXNet; and
- * for whatever the positional encoding refuses. It throws {@link ai.djl.nn.UninitializedParameterException} in inference if the
- * block was neither initialized nor loaded. Ids are checked on a CPU only, unless {@link Builder#optRangeChecks} says otherwise:
- * the check reads them, which would wait for a GPU.
+ * <p>A forward throws {@link IllegalArgumentException} for more than two inputs; for ids of another rank, of a data
+ * type that is not an integer, or out of range; for positions or a start position together with
+ * {@link Builder#optPositionsFromPadding}; for a given block whose output has another shape; for sparse gradients on
+ * MXNet; and for whatever the positional encoding refuses. It throws {@link ai.djl.nn.UninitializedParameterException}
+ * in inference if the block was neither initialized nor loaded. Ids are checked on a CPU only, unless
+ * {@link Builder#optRangeChecks} says otherwise: the check reads them, which would wait for a GPU.
  *
- * <p>The token table is initialized as DJL's weights are, with N(0, 2 / D), unless {@link #setInitializer} says otherwise. DJL
- * cannot save a table of 2 GiB or more (V · D times the bytes of a number): use a smaller one, or train in FLOAT16.
+ * <p>The token table is initialized as DJL's weights are, with N(0, 2 / D), unless {@link #setInitializer} says
+ * otherwise. DJL cannot save a table of 2 GiB or more (V · D times the bytes of a number): use a smaller one, or train
+ * in FLOAT16.
  *
  * <h2>Padding</h2>
  *
- * With {@link Builder#optPaddingIndex} the vectors of the padding token are zero, and no gradient reaches its row through
- * this block. The row is initialized with zeros (a given token embedding initializes its own), and stays zero in training
- * unless an output layer that shares the table trains it. Positions are added to padding as to any token, except with
- * {@link Builder#optPositionsFromPadding}.
+ * With {@link Builder#optPaddingIndex} the vectors of the padding token are zero, and no gradient reaches its row
+ * through this block. The row is initialized with zeros (a given token embedding initializes its own), and stays zero
+ * in training unless an output layer that shares the table trains it. Positions are added to padding as to any token,
+ * except with {@link Builder#optPositionsFromPadding}.
  *
  * <h2>Weight tying</h2>
  *
@@ -113,10 +114,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             }
             Check.that(
                     positionsFromPadding == null || (positionsFromPadding >= 0 && paddingIndex != null),
-                    "positionsFromPadding %s with paddingIndex %s: expected a first position of 0 or more, and a padding"
-                            + " index; set both",
-                    positionsFromPadding,
-                    paddingIndex);
+                    () -> "positionsFromPadding " + positionsFromPadding + " with paddingIndex " + paddingIndex
+                            + ": expected a first position of 0 or more, and a padding index; set both");
         }
     }
 
@@ -147,11 +146,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                 : addConfiguredChild("tokenEmbedding", givenTokenEmbedding);
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -169,7 +164,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         Class<?> type = InputEmbeddingBlock.class;
         Settings settings = Records.read(Settings.class, arguments, "maxSequenceLength", "positionalEncoding");
         Integer length = Records.value(type, arguments, "maxSequenceLength", Integer.class);
-        Block positions = Records.child(type, arguments, "positionalEncoding", ENCODINGS);
+        Map<?, ?> given = Records.value(type, arguments, "positionalEncoding", Map.class);
+        Block positions = given == null ? null : Records.ofType("positionalEncoding", given, ENCODINGS);
         return new InputEmbeddingBlock(settings, positions(settings, length, positions), null);
     }
 
@@ -183,9 +179,9 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         }
         Check.that(
                 maxSequenceLength == null,
-                "both a positional encoding and maxSequenceLength %s were given: expected one of them; the length belongs to the"
-                        + " default positional encoding, set it in the given block",
-                maxSequenceLength);
+                () -> "both a positional encoding and maxSequenceLength " + maxSequenceLength
+                        + " were given: expected one of them; the length belongs to the default positional encoding, set"
+                        + " it in the given block");
         Check.that(
                 !(given instanceof GridPositionalEncodingBlock),
                 "the positional encoding is a GridPositionalEncodingBlock, which would use the batch as an axis: expected an"
@@ -193,9 +189,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         if (given instanceof SequenceEncodingBlock own) {
             Check.that(
                     own.getEmbeddingSize() == settings.embeddingSize,
-                    "the positional encoding has size %d: expected embeddingSize %d; give both the same size",
-                    own.getEmbeddingSize(),
-                    settings.embeddingSize);
+                    () -> "the positional encoding has size " + own.getEmbeddingSize() + ": expected embeddingSize "
+                            + settings.embeddingSize + "; give both the same size");
             Check.that(
                     own.isAddedToInput(),
                     "the positional encoding has addToInput=false: expected a block that keeps the shape of its input; build it"
@@ -204,37 +199,23 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         return given;
     }
 
-    /**
-     * Returns the number of token ids.
-     *
-     * @return V
-     */
+    /** {@return the number of token ids, V} */
     public int getVocabularySize() {
         return settings.vocabularySize;
     }
 
-    /**
-     * Returns the number of dimensions of a token's vector.
-     *
-     * @return D
-     */
+    /** {@return the number of dimensions of a token's vector, D} */
     public int getEmbeddingSize() {
         return settings.embeddingSize;
     }
 
-    /**
-     * Returns the block that maps ids (B, T) to vectors (B, T, D).
-     *
-     * @return a child of this block
-     */
+    /** {@return the block that maps ids (B, T) to vectors (B, T, D), a child of this block} */
     public Block getTokenEmbedding() {
         return tokenEmbedding;
     }
 
     /**
-     * Returns the block that maps vectors (B, T, D) to vectors that encode their position too.
-     *
-     * @return a child of this block
+     * {@return the block that maps vectors (B, T, D) to vectors that encode their position too, a child of this block}
      */
     public Block getPositionalEncoding() {
         return positionalEncoding;
@@ -297,12 +278,9 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         Shape expected = indices.getShape().add(settings.embeddingSize);
         Check.that(
                 vectors.getShape().equals(expected),
-                "the token embedding %s returned %s for ids %s: expected %s; give a block of the same embedding size with"
-                        + " optTokenEmbedding(Block)",
-                tokenEmbedding.getClass().getSimpleName(),
-                vectors.getShape(),
-                indices.getShape(),
-                expected);
+                () -> "the token embedding " + tokenEmbedding.getClass().getSimpleName() + " returned "
+                        + vectors.getShape() + " for ids " + indices.getShape() + ": expected " + expected
+                        + "; give a block of the same embedding size with optTokenEmbedding(Block)");
         if (!settings.scaleEmbedding) {
             return vectors;
         }
@@ -326,20 +304,17 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         String name = positionalEncoding.getClass().getSimpleName();
         Check.that(
                 output.size() == 1,
-                "the positional encoding %s returned %d arrays: expected one; give positions only to an encoding that uses them",
-                name,
-                output.size());
+                () -> "the positional encoding " + name + " returned " + output.size()
+                        + " arrays: expected one; give positions only to an encoding that uses them");
         NDArray encoded = output.head();
         if (positionalEncoding instanceof ConfiguredBlock) {
             temporaries.add(encoded);
         }
         Check.that(
                 encoded.getShape().equals(tokens.getShape()),
-                "the positional encoding %s returned %s for %s: expected the same shape; give another block with"
-                        + " optPositionalEncoding(Block)",
-                name,
-                encoded.getShape(),
-                tokens.getShape());
+                () -> "the positional encoding " + name + " returned " + encoded.getShape() + " for "
+                        + tokens.getShape()
+                        + ": expected the same shape; give another block with optPositionalEncoding(Block)");
         return encoded;
     }
 
@@ -396,16 +371,14 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     private static void requireIdsShape(Shape shape) {
         Check.that(
                 shape.dimension() == 2,
-                "token ids of shape %s have rank %d: expected (B, T); add the batch of a single sequence with expandDims(0)",
-                shape,
-                shape.dimension());
+                () -> "token ids of shape " + shape + " have rank " + shape.dimension()
+                        + ": expected (B, T); add the batch of a single sequence with expandDims(0)");
     }
 
     private static void requireInputCount(int count) {
         Check.that(
                 count == 1 || count == 2,
-                "%d inputs were given: expected [ids] or [ids, positions]; pass one or two arrays",
-                count);
+                () -> count + " inputs were given: expected [ids] or [ids, positions]; pass one or two arrays");
     }
 
     /**
@@ -439,7 +412,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     /** Builds an {@link InputEmbeddingBlock}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
         private Integer maxSequenceLength;
         private Block positionalEncoding;
         private Block tokenEmbedding;
@@ -453,8 +426,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder setVocabularySize(int vocabularySize) {
-            options.set("vocabularySize", vocabularySize);
-            return this;
+            return options.set("vocabularySize", vocabularySize);
         }
 
         /**
@@ -464,8 +436,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
-            options.set("embeddingSize", embeddingSize);
-            return this;
+            return options.set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -482,7 +453,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
 
         /**
          * Sets the positional encoding: any block that maps (B, T, D) to the same shape (default: a
-         * {@link PositionalEncodingBlock}). For none, use {@link Blocks#identityBlock()}. It may be shared with other blocks.
+         * {@link PositionalEncodingBlock}). For none, use {@link Blocks#identityBlock()}. It may be shared with other
+         * blocks.
          *
          * @param positionalEncoding the block, which becomes a child of this one
          * @return this builder
@@ -494,7 +466,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         }
 
         /**
-         * Sets the token embedding: any block that maps ids (B, T), INT32 or INT64, to vectors (B, T, D) (default: a table).
+         * Sets the token embedding: any block that maps ids (B, T), INT32 or INT64, to vectors (B, T, D) (default: a
+         * table).
          *
          * @param tokenEmbedding the block, which becomes a child of this one
          * @return this builder
@@ -513,8 +486,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optScaleEmbedding(boolean scaleEmbedding) {
-            options.set("scaleEmbedding", scaleEmbedding);
-            return this;
+            return options.set("scaleEmbedding", scaleEmbedding);
         }
 
         /**
@@ -524,36 +496,33 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optPaddingIndex(int paddingIndex) {
-            options.set("paddingIndex", paddingIndex);
-            return this;
+            return options.set("paddingIndex", paddingIndex);
         }
 
         /**
-         * Counts positions from the first token that is not padding, as fairseq does: the first token of each sequence has the
-         * given position, wherever the padding is, padding is not counted, and the vector of a padding token is zero, its
-         * position included. By default every step is counted, and positions are added to padding too. This needs
-         * {@link #optPaddingIndex} and a positional encoding with explicit positions; a time-major one must be a block of
-         * this library.
+         * Counts positions from the first token that is not padding, as fairseq does: the first token of each sequence
+         * has the given position, wherever the padding is, padding is not counted, and the vector of a padding token is
+         * zero, its position included. By default every step is counted, and positions are added to padding too. This
+         * needs {@link #optPaddingIndex} and a positional encoding with explicit positions; a time-major one must be a
+         * block of this library.
          *
          * @param firstPosition the first token's position, at least 0; fairseq uses the padding index + 1
          * @return this builder
          */
         public Builder optPositionsFromPadding(int firstPosition) {
-            options.set("positionsFromPadding", firstPosition);
-            return this;
+            return options.set("positionsFromPadding", firstPosition);
         }
 
         /**
-         * Sets whether the token table's gradients hold only the rows in use, in the COO format (default: false). PyTorch
-         * supports them, for an optimizer of your own: DJL's SGD and Adam add the weights to the gradient, and fail on a sparse
-         * one. On MXNet a forward is refused.
+         * Sets whether the token table's gradients hold only the rows in use, in the COO format (default: false).
+         * PyTorch supports them, for an optimizer of your own: DJL's SGD and Adam add the weights to the gradient, and
+         * fail on a sparse one. On MXNet a forward is refused.
          *
          * @param sparseGradients true for sparse gradients
          * @return this builder
          */
         public Builder optSparseGradients(boolean sparseGradients) {
-            options.set("sparseGradients", sparseGradients);
-            return this;
+            return options.set("sparseGradients", sparseGradients);
         }
 
         /**
@@ -564,8 +533,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optRangeChecks(boolean rangeChecks) {
-            options.set("rangeChecks", rangeChecks);
-            return this;
+            return options.set("rangeChecks", rangeChecks);
         }
 
         /**
@@ -575,8 +543,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optDropoutRate(float dropoutRate) {
-            options.set("dropoutRate", dropoutRate);
-            return this;
+            return options.set("dropoutRate", dropoutRate);
         }
 
         /**

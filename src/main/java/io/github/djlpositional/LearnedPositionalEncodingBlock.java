@@ -22,8 +22,8 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Adds a learned positional encoding to its input: a table of trained vectors, one for each position, as in BERT and GPT-2
- * and in Vaswani et al., <em>Attention Is All You Need</em> (2017), table 3 row (E).
+ * Adds a learned positional encoding to its input: a table of trained vectors, one for each position, as in BERT and
+ * GPT-2 and in Vaswani et al., <em>Attention Is All You Need</em> (2017), table 3 row (E).
  *
  * <pre>{@code
  * Block positions = LearnedPositionalEncodingBlock.builder()
@@ -32,9 +32,10 @@ import java.util.Objects;
  *         .build();                       // (B, T, 768) -> the same, T up to 512
  * }</pre>
  *
- * <p>Inputs, output and errors are those of {@link PositionalEncodingBlock}, with two differences: explicit positions must be
- * integers, and x must have the data type of the table. Gradients reach only the rows that were used. A forward throws
- * {@link ai.djl.nn.UninitializedParameterException} in inference if the block was neither initialized nor loaded.
+ * <p>Inputs, output and errors are those of {@link PositionalEncodingBlock}, with two differences: explicit positions
+ * must be integers, and x must have the data type of the table. Gradients reach only the rows that were used. A forward
+ * throws {@link ai.djl.nn.UninitializedParameterException} in inference if the block was neither initialized nor
+ * loaded.
  *
  * <p>DJL cannot save a table of 2 GiB or more (maxSequenceLength · D times the bytes of a number).
  *
@@ -78,11 +79,7 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
         table = addParameter("encodings", new Shape(settings.maxSequenceLength, settings.embeddingSize), initializer);
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -90,8 +87,8 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
     /**
      * Creates a block from the plain values that {@link #getArguments} returns.
      *
-     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values; initial encodings
-     *     that were given as an array are not plain values, and are not among them
+     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values; initial
+     *     encodings that were given as an array are not plain values, and are not among them
      * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
@@ -113,9 +110,8 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
     }
 
     /**
-     * Returns the trained table.
-     *
-     * @return the parameter (maxSequenceLength, D), in the model's data type; it belongs to this block
+     * {@return the trained table: the parameter (maxSequenceLength, D), in the model's data type; it belongs to this
+     * block}
      */
     public Parameter getTable() {
         return table;
@@ -167,14 +163,14 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
         }
 
         /**
-         * Sets the maximum sequence length, which is one more than the greatest position (default: the number of initial
-         * encodings, or 512).
+         * Sets the maximum sequence length, which is one more than the greatest position (default: the number of
+         * initial encodings, or 512).
          *
          * @param maxSequenceLength at least 1
          * @return this builder
          */
         public Builder optMaxSequenceLength(int maxSequenceLength) {
-            return with("maxSequenceLength", maxSequenceLength);
+            return options.set("maxSequenceLength", maxSequenceLength);
         }
 
         /**
@@ -185,13 +181,13 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
          * @throws NullPointerException if it is null
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
-            return with("encoding", encoding);
+            return options.set("encoding", encoding);
         }
 
         /**
-         * Initializes the table with given vectors, such as those of another model. If their number is not the maximum sequence
-         * length, they are resized to it by linear interpolation that keeps the first and the last, as PyTorch's
-         * {@code interpolate} does with the mode linear and {@code align_corners}.
+         * Initializes the table with given vectors, such as those of another model. If their number is not the maximum
+         * sequence length, they are resized to it by linear interpolation that keeps the first and the last, as
+         * PyTorch's {@code interpolate} does with the mode linear and {@code align_corners}.
          *
          * @param encodings (n, D) or (1, n, D), n at least 1, FLOAT16, FLOAT32 or FLOAT64; the caller's, copied here
          * @return this builder
@@ -204,10 +200,9 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
                     (shape.dimension() == 2 || isBatched)
                             && shape.size() > 0
                             && DataTypes.isEmbedding(encodings.getDataType()),
-                    "initial encodings of shape %s and data type %s: expected (n, D) or (1, n, D) of float16, float32 or"
-                            + " float64; give one vector for each position",
-                    shape,
-                    encodings.getDataType());
+                    () -> "initial encodings of shape " + shape + " and data type " + encodings.getDataType()
+                            + ": expected (n, D) or (1, n, D) of float16, float32 or float64; give one vector for each"
+                            + " position");
             int width = Math.toIntExact(shape.get(shape.dimension() - 1));
             double[] values = HostData.doubles(encodings);
             initialEncodings = new double[values.length / width][width];
@@ -221,8 +216,8 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
          * Builds the block.
          *
          * @return the block
-         * @throws IllegalArgumentException if a setting is out of range, or the initial encodings have another size or are given
-         *     twice
+         * @throws IllegalArgumentException if a setting is out of range, or the initial encodings have another size or
+         *     are given twice
          */
         public LearnedPositionalEncodingBlock build() {
             if (initialEncodings == null) {
@@ -232,13 +227,13 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
             Settings settings = options.build(Map.of("maxSequenceLength", initialEncodings.length));
             Check.that(
                     settings.encoding == null,
-                    "both %s and initial encodings were given: expected one of them; remove the other",
-                    settings.encoding);
+                    () -> "both " + settings.encoding
+                            + " and initial encodings were given: expected one of them; remove the other");
             Check.that(
                     initialEncodings[0].length == settings.embeddingSize,
-                    "initial encodings of size %d: expected the block's embeddingSize %d; give both the same size",
-                    initialEncodings[0].length,
-                    settings.embeddingSize);
+                    () -> "initial encodings of size " + initialEncodings[0].length
+                            + ": expected the block's embeddingSize " + settings.embeddingSize
+                            + "; give both the same size");
             return new LearnedPositionalEncodingBlock(settings, resized(initialEncodings));
         }
 

@@ -23,8 +23,8 @@ import java.util.Objects;
  * (2017), section 3.5, or any other {@link SinusoidalEncoding}.
  *
  * <p>The block holds a precomputed table on each device and in each data type that it is used with. The table is not a
- * parameter: it is never trained and never saved, and each value in it is the nearest one that the data type has (FLOAT64:
- * within two ulps).
+ * parameter: it is never trained and never saved, and each value in it is the nearest one that the data type has
+ * (FLOAT64: within two ulps).
  *
  * <pre>{@code
  * Block encoder = new SequentialBlock()
@@ -38,44 +38,47 @@ import java.util.Objects;
  * B batch, T sequence length, D embedding size.
  *
  * <ul>
- *   <li>{@code [x]}: x is (…, T, D) with any leading dimensions, FLOAT16, FLOAT32 or FLOAT64. Its steps have the positions
- *       s, s + 1, … s + T - 1, where s is the forward parameter {@link #START_POSITION}, an Integer or a Long (default: 0):
+ *   <li>{@code [x]}: x is (…, T, D) with any leading dimensions, FLOAT16, FLOAT32 or FLOAT64. Its steps have the
+ *       positions s, s + 1, … s + T - 1, where s is the forward parameter {@link #START_POSITION}, an Integer or a Long
+ *       (default: 0):
  *       <pre>{@code
  * PairList<String, Object> params = new PairList<>();
  * params.add(PositionalEncodingBlock.START_POSITION, 7);
  * block.forward(parameterStore, new NDList(x), false, params);
  * }</pre>
- *   <li>{@code [x, positions]}: positions is (T), or (B, T) for an x of shape (B, …, T, D); INT8, UINT8, INT32 or INT64, or
- *       FLOAT16, FLOAT32 or FLOAT64. Real positions are encoded exactly, on the host.
+ *   <li>{@code [x, positions]}: positions is (T), or (B, T) for an x of shape (B, …, T, D); INT8, UINT8, INT32 or
+ *       INT64, or FLOAT16, FLOAT32 or FLOAT64. Real positions are encoded exactly, on the host.
  * </ul>
  *
- * The output has the shape, device and data type of x, is attached to the manager of x, and is the caller's to close. With
- * {@code optAddToInput(false)} it is the encodings without x: (1, T, D) or (B, T, D). The input is never written to. An empty
- * sequence gives an empty output.
+ * The output has the shape, device and data type of x, is attached to the manager of x, and is the caller's to close.
+ * With {@code optAddToInput(false)} it is the encodings without x: (1, T, D) or (B, T, D). The input is never written
+ * to. An empty sequence gives an empty output.
  *
  * <p>A forward without explicit positions waits for a GPU only while the table is created or extended. Explicit integer
- * positions are checked as {@link Builder#optRangeChecks} says. Real positions, and all explicit positions of a block that
- * extends itself, are read and so waited for on every device.
+ * positions are checked as {@link Builder#optRangeChecks} says. Real positions, and all explicit positions of a block
+ * that extends itself, are read and so waited for on every device.
  *
- * <p>A forward throws {@link IllegalArgumentException} for more than two inputs; for an x of another width, of rank below 2,
- * without the sequence axis, or of another data type (with a learned scale: than the scale's); for a sequence that is longer than
- * the table at its start position; for a start position that is negative or not an Integer or a Long; for both positions and
- * a start position; for positions that are out of range or have another shape; and for a table that the machine has no memory
- * for. It throws {@link ai.djl.engine.EngineException} if a GPU has no memory for the table, and
- * {@link ai.djl.nn.UninitializedParameterException} in inference if a learned scale was neither initialized nor loaded.
+ * <p>A forward throws {@link IllegalArgumentException} for more than two inputs; for an x of another width, of rank
+ * below 2, without the sequence axis, or of another data type (with a learned scale: than the scale's); for a sequence
+ * that is longer than the table at its start position; for a start position that is negative or not an Integer or a
+ * Long; for both positions and a start position; for positions that are out of range or have another shape; and for a
+ * table that the machine has no memory for. It throws {@link ai.djl.engine.EngineException} if a GPU has no memory for
+ * the table, and {@link ai.djl.nn.UninitializedParameterException} in inference if a learned scale was neither
+ * initialized nor loaded.
  *
  * <h2>Lifetime</h2>
  *
- * The table is created when the block is initialized, and for further devices and data types at the first forward. It lives with
- * the manager that the block was initialized or loaded with, usually the model's, and is freed with it or by {@link #clear}. If
- * there is no such manager, or it is closed, the table lives until {@link #clear}, or until the block is garbage collected.
- * Forwards may run in several threads at once; initializing, loading and clearing must not run beside them.
+ * The table is created when the block is initialized, and for further devices and data types at the first forward. It
+ * lives with the manager that the block was initialized or loaded with, usually the model's, and is freed with it or by
+ * {@link #clear}. If there is no such manager, or it is closed, the table lives until {@link #clear}, or until the
+ * block is garbage collected. Forwards may run in several threads at once; initializing, loading and clearing must not
+ * run beside them.
  */
 public final class PositionalEncodingBlock extends SequenceEncodingBlock {
 
     /**
-     * The key of the forward parameter that gives the position of the first step, an Integer or a Long of 0 or more. DJL's
-     * {@link ai.djl.nn.SequentialBlock} does not pass forward parameters to its blocks.
+     * The key of the forward parameter that gives the position of the first step, an Integer or a Long of 0 or more.
+     * DJL's {@link ai.djl.nn.SequentialBlock} does not pass forward parameters to its blocks.
      */
     public static final String START_POSITION = Positions.START;
 
@@ -105,8 +108,8 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
             }
             Check.that(
                     learnedScale == null || Float.isFinite(learnedScale),
-                    "learnedScale %s: expected a finite number; give the initial scale, usually D^-0.5",
-                    learnedScale);
+                    () -> "learnedScale " + learnedScale
+                            + ": expected a finite number; give the initial scale, usually D^-0.5");
         }
     }
 
@@ -136,11 +139,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
         addTable(table.table());
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -161,19 +160,15 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
         return table.table().length();
     }
 
-    /**
-     * Returns the function from position to vector that fills the table.
-     *
-     * @return the encoding
-     */
+    /** {@return the function from position to vector that fills the table} */
     public SinusoidalEncoding getEncoding() {
         return settings.encoding;
     }
 
     /**
-     * Returns the table, without the learned scale if there is one, on the device of the manager that the block was initialized
-     * or loaded with last, in the data type that it was initialized with (FLOAT32 if it was only loaded). On MXNet it is a copy
-     * of the same size, which the block keeps.
+     * Returns the table, without the learned scale if there is one, on the device of the manager that the block was
+     * initialized or loaded with last, in the data type that it was initialized with (FLOAT32 if it was only loaded).
+     * On MXNet it is a copy of the same size, which the block keeps.
      *
      * @return (1, maxSequenceLength, D); the block's own array, which must not be written to or closed. A block that
      *     extends itself keeps it too, but returns a longer array afterwards.
@@ -195,7 +190,8 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
      *
      * @param manager the manager that the array is attached to; it is created on the manager's device
      * @param offset k, any finite number
-     * @return a new array (D, D) in the data type that the block was initialized with (FLOAT32 before); the caller's to close
+     * @return a new array (D, D) in the data type that the block was initialized with (FLOAT32 before); the caller's to
+     *     close
      * @throws IllegalArgumentException if the offset is not finite
      * @throws UnsupportedOperationException if the size is odd and the encoding ends with half a pair
      */
@@ -211,17 +207,17 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
     }
 
     /**
-     * Returns the encodings of any positions, without the learned scale if there is one. Integer positions are looked up in the
-     * table; real ones are computed from the definition. A position that is given as an integer and as a real number has the
-     * same encoding, bit for bit.
+     * Returns the encodings of any positions, without the learned scale if there is one. Integer positions are looked
+     * up in the table; real ones are computed from the definition. A position that is given as an integer and as a real
+     * number has the same encoding, bit for bit.
      *
-     * @param positions any shape, integer or real, from 0 to below the maximum sequence length (or to below the limit of a block
-     *     that extends itself)
-     * @return a new array of the shape of the positions + (D), on their device and manager, in the data type that the block
-     *     was initialized with (FLOAT32 before); the caller's to close
+     * @param positions any shape, integer or real, from 0 to below the maximum sequence length (or to below the limit
+     *     of a block that extends itself)
+     * @return a new array of the shape of the positions + (D), on their device and manager, in the data type that the
+     *     block was initialized with (FLOAT32 before); the caller's to close
      * @throws IllegalArgumentException if a position is out of range (integer ones if they are checked: see
-     *     {@link Builder#optRangeChecks}) or NaN, the array is neither integer nor real, or there is no memory for
-     *     the table or the result
+     *     {@link Builder#optRangeChecks}) or NaN, the array is neither integer nor real, or there is no memory for the
+     *     table or the result
      */
     public NDArray encode(NDArray positions) {
         return Positions.lookUp(positions, limit(), rangeChecks(), table, dataType);
@@ -255,8 +251,8 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
      * @param manager the manager that the table lives with from now on
      * @param dataType FLOAT16, FLOAT32 or FLOAT64
      * @param inputShapes (…, T, D), and (T) or (B, T) if positions are given; a size may be -1 for unknown
-     * @throws IllegalArgumentException if the data type is another, the first shape has a rank below 2 or another width or
-     *     is longer than the table, or the machine has no memory for the table; the block is then as it was
+     * @throws IllegalArgumentException if the data type is another, the first shape has a rank below 2 or another width
+     *     or is longer than the table, or the machine has no memory for the table; the block is then as it was
      */
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
@@ -278,30 +274,31 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
          * @return this builder
          */
         public Builder optMaxSequenceLength(int maxSequenceLength) {
-            return with("maxSequenceLength", maxSequenceLength);
+            return options.set("maxSequenceLength", maxSequenceLength);
         }
 
         /**
          * Lets a longer sequence or a greater position extend the table, at least to twice its length, instead of being
          * refused. Rows keep their values, and forwards in other threads go on. By default a table does not grow.
          *
-         * @param limit one more than the greatest position, at least the maximum sequence length and at most 2<sup>29</sup>;
-         *     choose it so that a table of this length fits into memory
+         * @param limit one more than the greatest position, at least the maximum sequence length and at most
+         *     2<sup>29</sup>; choose it so that a table of this length fits into memory
          * @return this builder
          */
         public Builder optAutoExtend(int limit) {
-            return with("autoExtend", limit);
+            return options.set("autoExtend", limit);
         }
 
         /**
-         * Multiplies the encodings by a learned scale, as x-transformers' {@code ScaledSinusoidalEmbedding} does with an
-         * initial D<sup>-0.5</sup>. The scale is a parameter of the block and part of its model file. By default there is none.
+         * Multiplies the encodings by a learned scale, as x-transformers' {@code ScaledSinusoidalEmbedding} does with
+         * an initial D<sup>-0.5</sup>. The scale is a parameter of the block and part of its model file. By default
+         * there is none.
          *
          * @param initialScale the initial scale, finite
          * @return this builder
          */
         public Builder optLearnedScale(float initialScale) {
-            return with("learnedScale", initialScale);
+            return options.set("learnedScale", initialScale);
         }
 
         /**
@@ -312,7 +309,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
          * @throws NullPointerException if it is null
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
-            return with("encoding", encoding);
+            return options.set("encoding", encoding);
         }
 
         /**

@@ -60,10 +60,8 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
     static void requireSize(SinusoidalEncoding encoding, int embeddingSize) {
         Check.that(
                 encoding.getEmbeddingSize() == embeddingSize,
-                "%s has size %d: expected the block's embeddingSize %d; give both the same size",
-                encoding,
-                encoding.getEmbeddingSize(),
-                embeddingSize);
+                () -> encoding + " has size " + encoding.getEmbeddingSize() + ": expected the block's embeddingSize "
+                        + embeddingSize + "; give both the same size");
     }
 
     /** One more than the greatest position. */
@@ -78,35 +76,25 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
         return common.rangeChecks();
     }
 
-    /**
-     * Returns the number of dimensions of an encoded position.
-     *
-     * @return D
-     */
+    /** {@return the number of dimensions of an encoded position, D} */
     public int getEmbeddingSize() {
         return common.embeddingSize();
     }
 
     /**
-     * Returns one more than the greatest position in the table. It grows with a table that extends itself.
-     *
-     * @return the number of rows in the table
+     * {@return the maximum sequence length, one more than the greatest position in the table} It grows with a table
+     * that extends itself.
      */
     public abstract int getMaxSequenceLength();
 
-    /**
-     * Returns whether a forward adds the encodings to its input.
-     *
-     * @return false if it returns the encodings
-     */
+    /** {@return whether a forward adds the encodings to its input, rather than returning them} */
     public boolean isAddedToInput() {
         return common.addToInput();
     }
 
     /**
-     * Returns the axis of the sequence in an input.
-     *
-     * @return 0 or more, counted from the front, or -2 or less, counted from the end
+     * {@return the axis of the sequence in an input: 0 or more, counted from the front, or -2 or less, counted from the
+     * end}
      */
     public int getSequenceAxis() {
         return common.sequenceAxis();
@@ -137,7 +125,7 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
         NDArray explicit = inputs.size() == 2 ? inputs.get(1) : null;
         Positions positions = Positions.of(x, axisOf(x.getShape()), explicit, params, limit(), rangeChecks());
         try (Temporaries temporaries = new Temporaries()) {
-            Shape shape = outputShape(inputs.getShapes(), mode == Mode.RETURN);
+            Shape shape = mode == Mode.RETURN ? returnedShape(inputs.getShapes()) : x.getShape();
             if (shape.size() == 0) {
                 return new NDList(
                         mode == Mode.RETURN
@@ -165,8 +153,7 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
     private static void requireInputCount(int count) {
         Check.that(
                 count == 1 || count == 2,
-                "%d inputs were given: expected [x] or [x, positions]; pass one or two arrays",
-                count);
+                () -> count + " inputs were given: expected [x] or [x, positions]; pass one or two arrays");
     }
 
     /** The axis of T in an input, from 0. Sizes may be unknown (-1). */
@@ -192,12 +179,10 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
         return axis;
     }
 
-    private Shape outputShape(Shape[] inputs, boolean isReturned) {
+    /** The shape of the encodings if they are not added to the input. */
+    private Shape returnedShape(Shape... inputs) {
         Shape input = inputs[0];
         int axis = axisOf(input);
-        if (!isReturned) {
-            return input;
-        }
         if (inputs.length == 2 && inputs[1].dimension() == 2) {
             return inputs[1].add(common.embeddingSize());
         }
@@ -215,7 +200,8 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
      */
     @Override
     public final Shape[] getOutputShapes(Shape[] inputShapes) {
-        return new Shape[] {outputShape(inputShapes, !isAddedToInput())};
+        Shape returned = returnedShape(inputShapes);
+        return new Shape[] {isAddedToInput() ? inputShapes[0] : returned};
     }
 
     @Override
@@ -232,16 +218,11 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
      */
     abstract static class BaseBuilder<R extends Record, T extends BaseBuilder<R, T>> {
 
-        final Options<R> options;
-
-        BaseBuilder(Class<R> settings) {
-            options = new Options<>(settings);
-        }
+        final Options<R, T> options;
 
         @SuppressWarnings("unchecked") // T is the class of this object
-        final T with(String name, Object value) {
-            options.set(name, value);
-            return (T) this;
+        BaseBuilder(Class<R> settings) {
+            options = new Options<>(settings, (T) this);
         }
 
         /**
@@ -251,18 +232,19 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public T setEmbeddingSize(int embeddingSize) {
-            return with("embeddingSize", embeddingSize);
+            return options.set("embeddingSize", embeddingSize);
         }
 
         /**
-         * Sets the axis of the sequence (default: -2, for (…, T, D)). Time-major models, (T, B, D), use 0: explicit positions
-         * are then (T) or (T, B), and encodings without x (T, 1, D) or (T, B, D).
+         * Sets the axis of the sequence (default: -2, for (…, T, D)). Time-major models, (T, B, D), use 0: explicit
+         * positions are then (T) or (T, B), and encodings without x (T, 1, D) or (T, B, D).
          *
-         * @param sequenceAxis 0 or more, counted from the front, or -2 or less, counted from the end; the last axis is D
+         * @param sequenceAxis 0 or more, counted from the front, or -2 or less, counted from the end; the last axis is
+         *     D
          * @return this builder
          */
         public T optSequenceAxis(int sequenceAxis) {
-            return with("sequenceAxis", sequenceAxis);
+            return options.set("sequenceAxis", sequenceAxis);
         }
 
         /**
@@ -272,31 +254,31 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public T optAddToInput(boolean addToInput) {
-            return with("addToInput", addToInput);
+            return options.set("addToInput", addToInput);
         }
 
         /**
-         * Sets whether explicit integer positions are checked before they are looked up, so that one out of range gives a clear
-         * error. The check reads them, which waits for a GPU that holds them. By default they are checked on a CPU only. Without
-         * the check, PyTorch fails on a position out of range, on a CUDA GPU in a way that makes the GPU unusable for the process;
-         * MXNet reads another row. A block that extends itself always checks.
+         * Sets whether explicit integer positions are checked before they are looked up, so that one out of range gives
+         * a clear error. The check reads them, which waits for a GPU that holds them. By default they are checked on a
+         * CPU only. Without the check, PyTorch fails on a position out of range, on a CUDA GPU in a way that makes the
+         * GPU unusable for the process; MXNet reads another row. A block that extends itself always checks.
          *
          * @param rangeChecks true to check on every device, false on none
          * @return this builder
          */
         public T optRangeChecks(boolean rangeChecks) {
-            return with("rangeChecks", rangeChecks);
+            return options.set("rangeChecks", rangeChecks);
         }
 
         /**
-         * Sets the rate of the dropout that follows, in training only (default: 0). A model file may be loaded with another
-         * rate.
+         * Sets the rate of the dropout that follows, in training only (default: 0). A model file may be loaded with
+         * another rate.
          *
          * @param dropoutRate at least 0, below 1
          * @return this builder
          */
         public T optDropoutRate(float dropoutRate) {
-            return with("dropoutRate", dropoutRate);
+            return options.set("dropoutRate", dropoutRate);
         }
     }
 }

@@ -25,8 +25,8 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
 /**
- * What holds of every absolute encoding, whatever its size, convention, positions and data type, on each engine. None has a
- * tolerance where engines do not meet: an answer is one addition, which IEEE 754 defines to the last bit.
+ * What holds of every absolute encoding, whatever its size, convention, positions and data type, on each engine. None
+ * has a tolerance where engines do not meet: an answer is one addition, which IEEE 754 defines to the last bit.
  */
 class EncodingPropertiesTest {
 
@@ -143,7 +143,9 @@ class EncodingPropertiesTest {
         });
     }
 
-    /** {@link SinusoidalEncoding#value} itself is compared with 50-digit arithmetic in {@code SinusoidalEncodingTest}. */
+    /**
+     * {@link SinusoidalEncoding#value} itself is compared with 50-digit arithmetic in {@code SinusoidalEncodingTest}.
+     */
     @EngineTest
     void aForwardAddsTheNearestNumbersToTheTrueOnes(NDManager engine) {
         holds(150, engine, (manager, random) -> {

@@ -100,7 +100,9 @@ class FaultTooLargeTest {
         assertThat(Forward.infer(manager, block, x).getShape()).isEqualTo(x.getShape());
     }
 
-    /** A token stream that has gone wrong gives one position of a billion: the block refuses it, and goes on as before. */
+    /**
+     * A token stream that has gone wrong gives one position of a billion: the block refuses it, and goes on as before.
+     */
     @EngineTest
     void positionFarBeyondATableThatExtendsItself(NDManager manager) {
         PositionalEncodingBlock block = PositionalEncodingBlock.builder()

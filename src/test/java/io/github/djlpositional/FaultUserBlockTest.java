@@ -20,7 +20,9 @@ import io.github.djlpositional.attention.RelativeEncoding;
 import java.util.List;
 import java.util.function.Supplier;
 
-/** A user's own block fails within a block of the library: nothing leaks, and the block goes on once the user's does. */
+/**
+ * A user's own block fails within a block of the library: nothing leaks, and the block goes on once the user's does.
+ */
 class FaultUserBlockTest {
 
     private static final int SIZE = 4;

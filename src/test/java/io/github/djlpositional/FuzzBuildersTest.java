@@ -21,7 +21,10 @@ class FuzzBuildersTest {
 
     private static final ResourceGuard BUILDING = new ResourceGuard(List.of(IllegalArgumentException.class));
 
-    /** T5's buckets are computed in whole numbers of thousands of bits, which are garbage at once: for 1000 of them a gigabyte. */
+    /**
+     * T5's buckets are computed in whole numbers of thousands of bits, which are garbage at once: for 1000 of them a
+     * gigabyte.
+     */
     private static final long GARBAGE = 1L << 32;
 
     private static final List<Boolean> FLAGS = List.of(true, false);

@@ -39,7 +39,9 @@ class FuzzForwardsTest {
     private static final List<Object> STARTS =
             List.of(0, 1, 2L, -1, Integer.MAX_VALUE, Long.MAX_VALUE, Long.MIN_VALUE, 1.5, "1", true, List.of(1));
 
-    /** No position is too great for a block that extends itself, but a table up to it may be too large for the machine. */
+    /**
+     * No position is too great for a block that extends itself, but a table up to it may be too large for the machine.
+     */
     private static final List<Float> WILD = List.of(-1f, Float.NaN, 1e5f, 200f, Float.NEGATIVE_INFINITY);
 
     /** Tables for a hundred thousand positions, the longest that are asked for here. */
@@ -89,7 +91,9 @@ class FuzzForwardsTest {
         return inputs;
     }
 
-    /** Mostly that of an input with an axis changed, gone or new, or the beginning of it, as positions and masks have. */
+    /**
+     * Mostly that of an input with an axis changed, gone or new, or the beginning of it, as positions and masks have.
+     */
     private static Shape shape(SplittableRandom random, TestBlocks kind) {
         long[] sizes = kind.input().getShape();
         return switch (random.nextInt(6)) {

@@ -18,7 +18,10 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 
-/** Model files of every block, cut off, flipped, spliced, or random: refused as {@code loadParameters} says, or the block's. */
+/**
+ * Model files of every block, cut off, flipped, spliced, or random: refused as {@code loadParameters} says, or the
+ * block's.
+ */
 class FuzzModelFilesTest {
 
     private static final ResourceGuard LOADING =

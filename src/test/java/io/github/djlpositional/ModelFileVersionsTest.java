@@ -21,9 +21,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
- * Files of every version that was ever written, kept in the folder {@code model-files}, still load. A new version gets a new
- * folder, a new constant of {@link TestBlocks} a new file in the newest one: both are written with
- * {@code mvn test -Dtest=ModelFileVersionsTest#write -Dmodel-files.write=v1}, or {@code v2} and so on. What is there stays as it
+ * Files of every version that was ever written, kept in the folder {@code model-files}, still load. A new version gets
+ * a new folder, a new constant of {@link TestBlocks} a new file in the newest one: both are written with {@code mvn
+ * test -Dtest=ModelFileVersionsTest#write -Dmodel-files.write=v1}, or {@code v2} and so on. What is there stays as it
  * is.
  */
 class ModelFileVersionsTest {

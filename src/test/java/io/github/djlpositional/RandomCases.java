@@ -5,8 +5,8 @@ import java.util.SplittableRandom;
 
 /**
  * Random cases that come again: the same seed gives the same ones, and a failure names the seed and the case.
- * {@code -Dfuzz.seed} chooses another seed, {@code -Dfuzz.cases} another number of cases. Without them a build tries the same
- * cases every time, so that it fails for nobody whose change is not at fault.
+ * {@code -Dfuzz.seed} chooses another seed, {@code -Dfuzz.cases} another number of cases. Without them a build tries
+ * the same cases every time, so that it fails for nobody whose change is not at fault.
  */
 public final class RandomCases {
 

@@ -11,7 +11,10 @@ public final class ResidentMemory {
 
     private ResidentMemory() {}
 
-    /** Bytes of anonymous memory, after a collection of garbage; 0 where the system does not say (it is Linux that does). */
+    /**
+     * Bytes of anonymous memory, after a collection of garbage; 0 where the system does not say (it is Linux that
+     * does).
+     */
     public static long bytes() throws IOException {
         System.gc();
         if (!Files.isReadable(STATUS)) {

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What hostile input may do: succeed, or be refused with an exception that is documented; soon, and without room for more than
- * ten times the input.
+ * What hostile input may do: succeed, or be refused with an exception that is documented; soon, and without room for
+ * more than ten times the input.
  */
 public final class ResourceGuard {
 
@@ -20,7 +20,10 @@ public final class ResourceGuard {
             .filter(pool -> pool.getName().equals("direct"))
             .findFirst()
             .orElseThrow();
-    /** What the smallest input may cost: stack traces, messages, and a text of 64 KB that is claimed, in bytes and letters. */
+    /**
+     * What the smallest input may cost: stack traces, messages, and a text of 64 KB that is claimed, in bytes and
+     * letters.
+     */
     private static final long FLOOR = 1 << 20;
     /** A case takes well below a millisecond; a machine that is busy elsewhere may hold it up. */
     private static final long LONGEST_SECONDS = 20;

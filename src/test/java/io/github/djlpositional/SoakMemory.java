@@ -28,7 +28,10 @@ final class SoakMemory {
         return samples.subList(samples.size() / 2, samples.size());
     }
 
-    /** MB per minute: the median of the slopes between any two samples (Theil and Sen), which a few outliers do not move. */
+    /**
+     * MB per minute: the median of the slopes between any two samples (Theil and Sen), which a few outliers do not
+     * move.
+     */
     double slope() {
         List<Sample> half = secondHalf();
         List<Double> slopes = new ArrayList<>();

@@ -8,7 +8,10 @@ import org.junit.jupiter.api.Test;
 /** The line through samples of memory that were made up. */
 class SoakMemoryTest {
 
-    /** Grows for ten minutes while everything warms up, and by 2 MB a minute from then on; every seventh sample stands out. */
+    /**
+     * Grows for ten minutes while everything warms up, and by 2 MB a minute from then on; every seventh sample stands
+     * out.
+     */
     private static SoakMemory samples() {
         SoakMemory memory = new SoakMemory();
         for (int minute = 0; minute < 20; minute++) {

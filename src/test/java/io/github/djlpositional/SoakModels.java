@@ -55,7 +55,9 @@ final class SoakModels implements AutoCloseable {
         return values(model, Forward.infer(model.getNDManager(), model.getBlock(), input(kind)));
     }
 
-    /** Reads and closes an answer, and the copy that PyTorch's engine leaves to its manager where it is not contiguous. */
+    /**
+     * Reads and closes an answer, and the copy that PyTorch's engine leaves to its manager where it is not contiguous.
+     */
     float[] values(Model model, NDArray answer) {
         try (NDManager own = model.getNDManager().newSubManager()) {
             answer.attach(own);

@@ -18,7 +18,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Forwards of threads that share a block, which extends itself under them. Once it is as long as they need, all take a new one.
+ * Forwards of threads that share a block, which extends itself under them. Once it is as long as they need, all take a
+ * new one.
  */
 final class SoakSharing implements SoakActivity {
 

@@ -15,11 +15,11 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The life of a server in a short time: forwards of many threads that share a block, models saved and loaded, predictors opened
- * and closed, all at once. No value is wrong, no array stays open, and memory stays flat.
+ * The life of a server in a short time: forwards of many threads that share a block, models saved and loaded,
+ * predictors opened and closed, all at once. No value is wrong, no array stays open, and memory stays flat.
  *
- * <p>{@code mvn test -Dtest=SoakTest -Dsoak.duration=10m} soaks each engine for ten minutes; {@code s}, {@code m} and {@code h}
- * are understood. Without it, {@value #USUAL}.
+ * <p>{@code mvn test -Dtest=SoakTest -Dsoak.duration=10m} soaks each engine for ten minutes; {@code s}, {@code m} and
+ * {@code h} are understood. Without it, {@value #USUAL}.
  */
 class SoakTest {
 
@@ -31,9 +31,10 @@ class SoakTest {
     private static final int LEAST_MILLIS = 250;
 
     /**
-     * MB that memory may rise over the second half without it being a leak, as long as it scatters less: the allocator's and the
-     * JVM's own, of which up to 4 were seen in a short soak. An array that is left open takes 256 bytes or more, its head
-     * included, so that this is 65,536 of them, as many as the forwards of a few seconds would leave.
+     * MB that memory may rise over the second half without it being a leak, as long as it scatters less: the
+     * allocator's and the JVM's own, of which up to 4 were seen in a short soak. An array that is left open takes 256
+     * bytes or more, its head included, so that this is 65,536 of them, as many as the forwards of a few seconds would
+     * leave.
      */
     private static final double UNSEEN_RISE = 16;
 

@@ -167,8 +167,9 @@ public enum TestBlocks {
     }
 
     /**
-     * Numbers of that shape, a new array: 0 to 6 and again, as they are where they are ids, else in eighths. The answer to tokens
-     * all alike would be the same whatever an attention's queries and keys, and to ids of padding alone whatever the table.
+     * Numbers of that shape, a new array: 0 to 6 and again, as they are where they are ids, else in eighths. The answer
+     * to tokens all alike would be the same whatever an attention's queries and keys, and to ids of padding alone
+     * whatever the table.
      */
     public NDArray numbers(NDManager manager) {
         boolean isIds = input.dimension() == 2;

@@ -3,24 +3,24 @@ package io.github.djlpositional.arguments;
 import java.util.Map;
 
 /**
- * An object that is configured by a record of settings and can be created again from them: every block of this library, and
- * every encoding that a block is built with. Each class has a static {@code fromArguments(Map)}.
+ * An object that is configured by a record of settings and can be created again from them: every block of this library,
+ * and every encoding that a block is built with. Each class has a static {@code fromArguments(Map)}.
  */
 @FunctionalInterface
 public interface HasArguments {
 
     /**
-     * Returns the settings that this object was built with, defaults included.
-     *
-     * @return an immutable record; two objects of one class with equal settings behave alike
+     * {@return the settings that this object was built with, defaults included: an immutable record; two objects of one
+     * class with equal settings behave alike}
      */
     Record getSettings();
 
     /**
-     * Returns the settings as a map of plain values, always in the same order. A setting that was not set and has no default
-     * is left out.
+     * Returns the settings as a map of plain values, always in the same order. A setting that was not set and has no
+     * default is left out.
      *
-     * @return an unmodifiable map of {@link String}, {@link Boolean}, {@link Number}, {@link java.util.List} and {@link Map}
+     * @return an unmodifiable map of {@link String}, {@link Boolean}, {@link Number}, {@link java.util.List} and
+     *     {@link Map}
      * @throws UnsupportedOperationException if a block within this block is not one of this library's
      */
     default Map<String, Object> getArguments() {

@@ -6,23 +6,27 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The options of a builder: the components of a record of settings, by name. Defaults and checks are those of the record's
- * constructor.
+ * The options of a builder: the components of a record of settings, by name. Defaults and checks are those of the
+ * record's constructor.
  *
  * @param <R> the record
+ * @param <B> the builder
  */
-public final class Options<R extends Record> {
+public final class Options<R extends Record, B> {
 
     private final Class<R> type;
+    private final B builder;
     private final Map<String, Object> values = new LinkedHashMap<>();
 
     /**
      * Starts without any option.
      *
      * @param type the record
+     * @param builder the builder, which {@link #set} returns
      */
-    public Options(Class<R> type) {
+    public Options(Class<R> type, B builder) {
         this.type = type;
+        this.builder = builder;
     }
 
     /**
@@ -30,10 +34,12 @@ public final class Options<R extends Record> {
      *
      * @param name the name of a component
      * @param value its value
+     * @return the builder
      * @throws NullPointerException if the value is null
      */
-    public void set(String name, Object value) {
+    public B set(String name, Object value) {
         values.put(name, Objects.requireNonNull(value, name));
+        return builder;
     }
 
     /**
@@ -63,11 +69,8 @@ public final class Options<R extends Record> {
             Check.that(
                     components[i] != null
                             || !type.getRecordComponents()[i].getType().isPrimitive(),
-                    "%s of %s is missing: expected a value; set it with set%s%s",
-                    name,
-                    Records.nameOf(type),
-                    Character.toUpperCase(name.charAt(0)),
-                    name.substring(1));
+                    () -> name + " of " + Records.nameOf(type) + " is missing: expected a value; set it with set"
+                            + Character.toUpperCase(name.charAt(0)) + name.substring(1));
         }
         return Records.create(type, components);
     }

@@ -32,15 +32,15 @@ import java.util.stream.Stream;
  * Map<String, Object> map = Records.write(settings);               // {headCount=8, dropoutRate=0.0}
  * }</pre>
  *
- * <p>A component is a number, a boolean, a string, an enum constant, a list of these, a record, a sealed interface whose
- * implementations are records, or a class that {@linkplain HasArguments has arguments} and a static method
- * {@code fromArguments(Map)}. A component of a primitive type is required. Any other is optional: the constructor gets null
- * where the map has no such key, and replaces it with the default. A record of a sealed interface is told from its siblings
- * by the key {@value #KIND}, its simple class name with a small first letter.
+ * <p>A component is a number, a boolean, a string, an enum constant, a list of these, a record, a sealed interface
+ * whose implementations are records, or a class that {@linkplain HasArguments has arguments} and a static method
+ * {@code fromArguments(Map)}. A component of a primitive type is required. Any other is optional: the constructor gets
+ * null where the map has no such key, and replaces it with the default. A record of a sealed interface is told from its
+ * siblings by the key {@value #KIND}, its simple class name with a small first letter.
  *
- * <p>Numbers may have any {@link Number} type, because JSON readers differ; numbers and booleans may also be strings, as they
- * are in properties. All methods throw {@link IllegalArgumentException} for an unknown key, a missing required value, or a
- * value of another type; the message names the key.
+ * <p>Numbers may have any {@link Number} type, because JSON readers differ; numbers and booleans may also be strings,
+ * as they are in properties. All methods throw {@link IllegalArgumentException} for an unknown key, a missing required
+ * value, or a value of another type; the message names the key.
  */
 public final class Records {
 
@@ -63,7 +63,7 @@ public final class Records {
      *
      * @param type a record class, or a sealed interface of records
      * @param values the values by component name
-     * @param others further keys that the map may have, which the caller reads with {@link #value} or {@link #child}
+     * @param others further keys that the map may have, which the caller reads with {@link #value}
      * @param <R> the type
      * @return the record
      * @throws IllegalArgumentException if a key or a value is not valid
@@ -90,10 +90,9 @@ public final class Records {
                     Stream.of(components).map(RecordComponent::getName).toList();
             Check.that(
                     names.contains(key) || ignored.contains(key),
-                    "%s has no argument '%s': expected %s; correct the name, or remove it",
-                    owner,
-                    key,
-                    Stream.concat(names.stream(), ignored.stream()).toList());
+                    owner + " has no argument '" + key + "': expected "
+                            + Stream.concat(names.stream(), ignored.stream()).toList()
+                            + "; correct the name, or remove it");
         }
         Object[] converted = new Object[components.length];
         for (int i = 0; i < components.length; i++) {
@@ -126,30 +125,12 @@ public final class Records {
         Object value = values.get(key);
         Check.that(
                 value != null || !values.containsKey(key),
-                "argument '%s' of %s is null: expected a value; leave the key out for the default",
-                key,
-                owner);
+                () -> "argument '" + key + "' of " + owner
+                        + " is null: expected a value; leave the key out for the default");
         if (value == null && type instanceof Class<?> primitive && primitive.isPrimitive()) {
             throw invalid(owner, key, null, "a value");
         }
         return value == null ? null : converted(owner, key, value, type);
-    }
-
-    /**
-     * Creates an object from a map within a map.
-     *
-     * @param owner the class that the outer map describes, for messages
-     * @param values the outer map
-     * @param key the key of the inner map, which has a name of a type under {@value #TYPE}, and the arguments of that type
-     * @param types the functions that create an object from its arguments, by the name of its type
-     * @param <T> the type of the object
-     * @return the object, or null if the outer map does not have the key
-     * @throws IllegalArgumentException if the type is missing or unknown, or an argument is not valid
-     */
-    public static <T> T child(
-            Class<?> owner, Map<?, ?> values, String key, Map<String, Function<Map<?, ?>, ? extends T>> types) {
-        Map<?, ?> inner = value(owner, values, key, Map.class);
-        return inner == null ? null : ofType(key + " of " + nameOf(owner), inner, types);
     }
 
     /**
@@ -281,8 +262,8 @@ public final class Records {
      * Returns the values of a record as a map of plain values, from which {@link #read} creates it again.
      *
      * @param settings the record
-     * @return an unmodifiable map of {@link String}, {@link Boolean}, {@link Number}, {@link List} and {@link Map}, in the
-     *     order of the components, without those that are null
+     * @return an unmodifiable map of {@link String}, {@link Boolean}, {@link Number}, {@link List} and {@link Map}, in
+     *     the order of the components, without those that are null
      */
     public static Map<String, Object> write(Record settings) {
         Map<String, Object> values = new LinkedHashMap<>();

@@ -13,8 +13,9 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Attention with linear biases (ALiBi): the score of a key falls with its distance from the query, by a slope that each head
- * has for itself. No position is added to the embeddings. After Press, Smith and Lewis, <em>Train Short, Test Long</em> (2022).
+ * Attention with linear biases (ALiBi): the score of a key falls with its distance from the query, by a slope that each
+ * head has for itself. No position is added to the embeddings. After Press, Smith and Lewis, <em>Train Short, Test
+ * Long</em> (2022).
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
@@ -29,22 +30,23 @@ import java.util.Objects;
  * T queries, F keys, N heads, D embedding size.
  *
  * <ul>
- *   <li>{@code [x]}: x is (…, T, D), FLOAT16, FLOAT32 or FLOAT64. The queries have the positions s … s + T - 1 and the keys
- *       0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or a Long (default: 0).
+ *   <li>{@code [x]}: x is (…, T, D), FLOAT16, FLOAT32 or FLOAT64. The queries have the positions s … s + T - 1 and the
+ *       keys 0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or a Long (default: 0).
  *   <li>{@code [x, keys]}: keys is (…, F, D); they have the positions 0 … F - 1.
  * </ul>
  *
- * The output is the bias, (1, N, T, F), {@code -slope · |i - j|} for the query's position i and the key's position j, each value
- * the nearest one that the data type of x has. It is on the device of x, attached to the manager of x, and the caller's to
- * close. It also serves as the four-dimensional mask of DJL's
- * {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}. With {@code optCausal(true)} the bias of keys after the query
- * is -100,000 (FLOAT16: -30,000), which masks them.
+ * The output is the bias, (1, N, T, F), {@code -slope · |i - j|} for the query's position i and the key's position j,
+ * each value the nearest one that the data type of x has. It is on the device of x, attached to the manager of x, and
+ * the caller's to close. It also serves as the four-dimensional mask of DJL's
+ * {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}. With {@code optCausal(true)} the bias of keys after the
+ * query is -100,000 (FLOAT16: -30,000), which masks them.
  *
- * <p>There is no greatest position: the block holds a table of the biases by distance, which grows with the longest sequence.
- * The table is not a parameter, and has the lifetime of that of {@link io.github.djlpositional.PositionalEncodingBlock}.
+ * <p>There is no greatest position: the block holds a table of the biases by distance, which grows with the longest
+ * sequence. The table is not a parameter, and has the lifetime of that of
+ * {@link io.github.djlpositional.PositionalEncodingBlock}.
  *
- * <p>A forward throws {@link IllegalArgumentException} for an x of rank below 2 or of another data type, and for a negative
- * start position.
+ * <p>A forward throws {@link IllegalArgumentException} for an x of rank below 2 or of another data type, and for a
+ * negative start position.
  */
 public final class AlibiBiasBlock extends RelativeBiasBlock {
 
@@ -75,11 +77,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
         }
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -95,11 +93,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
         return new AlibiBiasBlock(Records.read(Settings.class, arguments));
     }
 
-    /**
-     * Returns the slopes of the heads.
-     *
-     * @return N slopes
-     */
+    /** {@return the slopes of the N heads} */
     public AlibiSlopes getSlopes() {
         return slopes;
     }
@@ -113,7 +107,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
     /** Builds an {@link AlibiBiasBlock}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -124,20 +118,18 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder setHeadCount(int headCount) {
-            options.set("headCount", headCount);
-            return this;
+            return options.set("headCount", headCount);
         }
 
         /**
-         * Sets whether keys after the query are masked (default: false, so that the distance counts in both directions). A
-         * {@link MultiHeadAttentionBlock} that is causal masks them already.
+         * Sets whether keys after the query are masked (default: false, so that the distance counts in both
+         * directions). A {@link MultiHeadAttentionBlock} that is causal masks them already.
          *
          * @param causal true for a decoder
          * @return this builder
          */
         public Builder optCausal(boolean causal) {
-            options.set("causal", causal);
-            return this;
+            return options.set("causal", causal);
         }
 
         /**

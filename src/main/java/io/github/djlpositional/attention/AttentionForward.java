@@ -21,8 +21,8 @@ import io.github.djlpositional.internal.Temporaries;
 final class AttentionForward implements AutoCloseable {
 
     /**
-     * About so many scores are computed at a time. On a CPU this is 16 MB of floats: a block that the allocator keeps for the
-     * next part, where a larger one comes with new pages each time.
+     * About so many scores are computed at a time. On a CPU this is 16 MB of floats: a block that the allocator keeps
+     * for the next part, where a larger one comes with new pages each time.
      */
     private static final long SCORES_ON_CPU = 1 << 22;
 
@@ -92,8 +92,8 @@ final class AttentionForward implements AutoCloseable {
         Shape keyShape = given.keys().getShape();
         Check.that(
                 keyShape.get(1) > 0,
-                "keys of shape %s are empty: expected a length of 1 or more; skip the call if there is nothing to attend to",
-                keyShape);
+                () -> "keys of shape " + keyShape
+                        + " are empty: expected a length of 1 or more; skip the call if there is nothing to attend to");
         int firstQuery =
                 given.isSelf() ? 0 : Positions.start(params, queries.getShape().get(2), Positions.UNLIMITED);
         AttentionCall call = call(firstQuery, queries, keyShape.get(1));

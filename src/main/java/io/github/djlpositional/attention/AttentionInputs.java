@@ -35,23 +35,19 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
     private static void requireSame(NDArray queries, NDArray other, String what) {
         Check.that(
                 other.getDataType() == queries.getDataType(),
-                "queries are %s and %s %s: expected the same data type; convert them with toType",
-                queries.getDataType(),
-                what,
-                other.getDataType());
+                () -> "queries are " + queries.getDataType() + " and " + what + " " + other.getDataType()
+                        + ": expected the same data type; convert them with toType");
         Check.that(
                 other.getDevice().equals(queries.getDevice()),
-                "queries are on %s and %s on %s: expected the same device; move them with toDevice",
-                queries.getDevice(),
-                what,
-                other.getDevice());
+                () -> "queries are on " + queries.getDevice() + " and " + what + " on " + other.getDevice()
+                        + ": expected the same device; move them with toDevice");
     }
 
     /**
      * Checks the shapes of inputs.
      *
-     * @param shapes the shapes of {@code [x]}, {@code [x, mask]}, {@code [keys, queries, values]}, or these and a mask; -1 stands
-     *     for an unknown size
+     * @param shapes the shapes of {@code [x]}, {@code [x, mask]}, {@code [keys, queries, values]}, or these and a mask;
+     *     -1 stands for an unknown size
      * @param embeddingSize D
      * @return the shape of the queries
      * @throws IllegalArgumentException if an attention cannot have inputs of these shapes
@@ -59,20 +55,17 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
     static Shape requireShapes(Shape[] shapes, int embeddingSize) {
         Check.that(
                 shapes.length >= 1 && shapes.length <= 4,
-                "%d inputs were given: expected [x], [x, mask], [keys, queries, values] or [keys, queries, values, mask]; pass"
-                        + " one of these",
-                shapes.length);
+                () -> shapes.length
+                        + " inputs were given: expected [x], [x, mask], [keys, queries, values] or [keys, queries,"
+                        + " values, mask]; pass one of these");
         boolean isSelf = shapes.length <= 2;
         for (int i = 0; i < (isSelf ? 1 : 3); i++) {
             Shape shape = shapes[i];
             Check.that(
                     shape.dimension() == 3 && (shape.get(2) == embeddingSize || shape.get(2) == -1),
-                    "%s of shape %s: expected (B, %s, %d); give embeddings of this size, or build the block with another"
-                            + " setEmbeddingSize(int)",
-                    isSelf ? "input" : NAMES.get(i),
-                    shape,
-                    isSelf || i == 1 ? "T" : "F",
-                    embeddingSize);
+                    (isSelf ? "input" : NAMES.get(i)) + " of shape " + shape + ": expected (B, "
+                            + (isSelf || i == 1 ? "T" : "F") + ", " + embeddingSize
+                            + "); give embeddings of this size, or build the block with another setEmbeddingSize(int)");
         }
         Shape keys = shapes[0];
         Shape queries = shapes[isSelf ? 0 : 1];
@@ -81,11 +74,9 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
                 agree(keys.get(0), queries.get(0))
                         && agree(keys.get(0), values.get(0))
                         && agree(keys.get(1), values.get(1)),
-                "keys %s, queries %s and values %s: expected the same batch size for all and the same length for keys and values;"
-                        + " give (B, F, D), (B, T, D) and (B, F, D)",
-                keys,
-                queries,
-                values);
+                () -> "keys " + keys + ", queries " + queries + " and values " + values
+                        + ": expected the same batch size for all and the same length for keys and values; give (B, F,"
+                        + " D), (B, T, D) and (B, F, D)");
         return queries;
     }
 

@@ -12,7 +12,8 @@ import io.github.djlpositional.internal.Temporaries;
 /**
  * What hides keys from queries.
  *
- * @param visible 1 where a key is visible and 0 where it is hidden, (B, 1, 1, F) or (B, 1, T, F); null if all are visible
+ * @param visible 1 where a key is visible and 0 where it is hidden, (B, 1, 1, F) or (B, 1, T, F); null if all are
+ *     visible
  * @param offset added to the scores as it is, (B or 1, N or 1, T or 1, F or 1); null for nothing
  */
 record AttentionMask(NDArray visible, NDArray offset) {
@@ -39,24 +40,15 @@ record AttentionMask(NDArray visible, NDArray offset) {
         boolean isOffset = shape.dimension() == 4;
         Check.that(
                 isOffset ? broadcasts(shape, ofScores) : shape.equals(ofKeys) || shape.equals(ofQueries),
-                "mask of shape %s does not fit %d sequences of %d queries and %d keys, those of the cache included: expected %s"
-                        + " or %s with 1 for visible keys, or %s, any size of which may be 1, to be added to the scores; give one"
-                        + " of these",
-                shape,
-                batch,
-                length,
-                keys,
-                ofKeys,
-                ofQueries,
-                ofScores);
+                () -> "mask of shape " + shape + " does not fit " + batch + " sequences of " + length + " queries and "
+                        + keys + " keys, those of the cache included: expected " + ofKeys + " or " + ofQueries
+                        + " with 1 for visible keys, or " + ofScores
+                        + ", any size of which may be 1, to be added to the scores; give one of these");
         DataType type = queries.getDataType();
         Check.that(
                 !isOffset || mask.getDataType() == type,
-                "mask %s has data type %s: expected %s, the data type of the queries, for a mask with four axes; convert it with"
-                        + " toType",
-                shape,
-                mask.getDataType(),
-                type);
+                () -> "mask " + shape + " has data type " + mask.getDataType() + ": expected " + type
+                        + ", the data type of the queries, for a mask with four axes; convert it with toType");
         NDArray here = temporaries.addUnless(mask, mask.toDevice(queries.getDevice(), false));
         if (isOffset) {
             return new AttentionMask(null, here);

@@ -12,9 +12,9 @@ import io.github.djlpositional.internal.Positions;
 import java.util.IdentityHashMap;
 
 /**
- * The keys and values of the positions that a decoder has processed, so that the next step, a forward of the tokens that
- * follow, computes only its own. One cache serves all {@link MultiHeadAttentionBlock}s of a model, for one sequence or batch of
- * sequences.
+ * The keys and values of the positions that a decoder has processed, so that the next step, a forward of the tokens
+ * that follow, computes only its own. One cache serves all {@link MultiHeadAttentionBlock}s of a model, for one
+ * sequence or batch of sequences.
  *
  * <pre>{@code
  * try (KeyValueCache cache = new KeyValueCache(manager)) {
@@ -26,20 +26,20 @@ import java.util.IdentityHashMap;
  * }
  * }</pre>
  *
- * <p>{@link #nextStep} also carries the position of the step's first token, for the absolute encodings of this library. The
- * model has to pass forward parameters to its blocks, which DJL's {@link ai.djl.nn.SequentialBlock} does not do.
+ * <p>{@link #nextStep} also carries the position of the step's first token, for the absolute encodings of this library.
+ * The model has to pass forward parameters to its blocks, which DJL's {@link ai.djl.nn.SequentialBlock} does not do.
  *
  * <p>Positions are added by self-attention: an input {@code [x]}, or the same array as keys and queries. An attention
- * over other arrays, such as an encoder's output, keeps its projected keys and values here as long as it is given the same
- * objects with the same content, and computes them again for others. In a self-attention that is not causal, the result differs
- * from that of a forward over the whole sequence: an earlier query does not see later keys.
+ * over other arrays, such as an encoder's output, keeps its projected keys and values here as long as it is given the
+ * same objects with the same content, and computes them again for others. In a self-attention that is not causal, the
+ * result differs from that of a forward over the whole sequence: an earlier query does not see later keys.
  *
- * <p>The capacity doubles when needed, starting at 64 positions: (B, N, capacity, H) for keys and for values in each attention,
- * on the device and in the data type of the model. After a forward that failed, the next step begins where that one began; if
- * it was the first and did not reach all attentions, call {@link #clear}. A forward throws {@link IllegalArgumentException}
- * for a cache in training, for a step of another batch size, data type or device than the previous ones, and for a start
- * position that is not the number of positions in the cache. The cache must not be used by several threads at once, nor by a
- * model that uses one attention block twice in a forward.
+ * <p>The capacity doubles when needed, starting at 64 positions: (B, N, capacity, H) for keys and for values in each
+ * attention, on the device and in the data type of the model. After a forward that failed, the next step begins where
+ * that one began; if it was the first and did not reach all attentions, call {@link #clear}. A forward throws
+ * {@link IllegalArgumentException} for a cache in training, for a step of another batch size, data type or device than
+ * the previous ones, and for a start position that is not the number of positions in the cache. The cache must not be
+ * used by several threads at once, nor by a model that uses one attention block twice in a forward.
  */
 public final class KeyValueCache implements AutoCloseable {
 
@@ -55,24 +55,21 @@ public final class KeyValueCache implements AutoCloseable {
     /**
      * Creates an empty cache.
      *
-     * @param manager the parent of the manager that the arrays are attached to; they are freed with it or by {@link #close}
+     * @param manager the parent of the manager that the arrays are attached to; they are freed with it or by
+     *     {@link #close}
      */
     public KeyValueCache(NDManager manager) {
         this.manager = manager.newSubManager();
     }
 
-    /**
-     * Returns the number of positions that all attentions hold, which is the position of the next token.
-     *
-     * @return 0 or more
-     */
+    /** {@return the number of positions that all attentions hold, which is the position of the next token} */
     public int getLength() {
         return steps.values().stream().mapToInt(entry -> entry.length).min().orElse(0);
     }
 
     /**
-     * Begins the next step. Call it once for each forward of the whole model. Positions that a failed forward has added to some
-     * of the attentions are dropped.
+     * Begins the next step. Call it once for each forward of the whole model. Positions that a failed forward has added
+     * to some of the attentions are dropped.
      *
      * @return new forward parameters: this cache, and the position that the step begins at; others may be added
      */
@@ -108,9 +105,8 @@ public final class KeyValueCache implements AutoCloseable {
         }
         Check.that(
                 found instanceof KeyValueCache,
-                "%s is a %s: expected a KeyValueCache; pass its nextStep() to the forward",
-                KEY,
-                found.getClass().getSimpleName());
+                () -> KEY + " is a " + found.getClass().getSimpleName()
+                        + ": expected a KeyValueCache; pass its nextStep() to the forward");
         Check.that(!training, "a KeyValueCache was given in training: expected inference; train on whole sequences");
         return (KeyValueCache) found;
     }
@@ -123,12 +119,10 @@ public final class KeyValueCache implements AutoCloseable {
             int start = Positions.start(params, 0, Positions.UNLIMITED);
             Check.that(
                     start == length,
-                    "%s is %d, but the cache holds %d positions of %s: expected the same; pass nextStep() of the cache once for"
-                            + " the whole model, or start again with clear()",
-                    Positions.START,
-                    start,
-                    length,
-                    attention);
+                    () -> Positions.START + " is " + start + ", but the cache holds " + length + " positions of "
+                            + attention
+                            + ": expected the same; pass nextStep() of the cache once for the whole model, or start again"
+                            + " with clear()");
         }
         return steps.computeIfAbsent(attention, key -> new Steps(manager));
     }
@@ -203,14 +197,10 @@ public final class KeyValueCache implements AutoCloseable {
                     given.get(0) == held.get(0)
                             && newKeys.getDataType() == keys.getDataType()
                             && newKeys.getDevice().equals(keys.getDevice()),
-                    "a step with batch size %d, %s on %s does not fit the cache's %d, %s on %s: expected the same throughout a"
-                            + " sequence; start another one with clear()",
-                    given.get(0),
-                    newKeys.getDataType(),
-                    newKeys.getDevice(),
-                    held.get(0),
-                    keys.getDataType(),
-                    keys.getDevice());
+                    () -> "a step with batch size " + given.get(0) + ", " + newKeys.getDataType() + " on "
+                            + newKeys.getDevice() + " does not fit the cache's " + held.get(0) + ", "
+                            + keys.getDataType() + " on " + keys.getDevice()
+                            + ": expected the same throughout a sequence; start another one with clear()");
         }
 
         private NDArray written(NDArray held, NDArray added, long end) {

@@ -33,8 +33,8 @@ import java.util.Objects;
  * <h2>Inputs and output</h2>
  *
  * B batch, T queries, F keys, D embedding size, N heads, H = D / N head size. The inputs have the order of DJL's
- * {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}, keys first; with the same weights and no relative encoding
- * both blocks have the same output.
+ * {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}, keys first; with the same weights and no relative
+ * encoding both blocks have the same output.
  *
  * <ul>
  *   <li>{@code [x]}: self-attention; x is (B, T, D) and F = T.
@@ -47,22 +47,23 @@ import java.util.Objects;
  *       </ul>
  * </ul>
  *
- * x is FLOAT16, FLOAT32 or FLOAT64, like the block's weights. The output is (B, T, D), on the device and in the data type of the
- * queries, attached to their manager, and the caller's to close.
+ * x is FLOAT16, FLOAT32 or FLOAT64, like the block's weights. The output is (B, T, D), on the device and in the data
+ * type of the queries, attached to their manager, and the caller's to close.
  *
- * <p>Query i and key j have the positions i and j. With other arrays as keys and the forward parameter {@code startPosition},
- * query i has the position startPosition + i. With a {@link KeyValueCache} among the forward parameters, a self-attention adds
- * its keys and values to those of the previous steps, and i continues from there; F, and the mask's F, is then the length of
- * both together.
+ * <p>Query i and key j have the positions i and j. With other arrays as keys and the forward parameter
+ * {@code startPosition}, query i has the position startPosition + i. With a {@link KeyValueCache} among the forward
+ * parameters, a self-attention adds its keys and values to those of the previous steps, and i continues from there; F,
+ * and the mask's F, is then the length of both together.
  *
- * <p>Scores are computed for as many queries at a time as fit the caches of the machine, so a long sequence does not need memory
- * for all T · F scores. This does not hold in training, nor while gradients are recorded for the weights, which PyTorch does for
- * a block that was initialized, not loaded, until {@code freezeParameters(true)}.
+ * <p>Scores are computed for as many queries at a time as fit the caches of the machine, so a long sequence does not
+ * need memory for all T · F scores. This does not hold in training, nor while gradients are recorded for the weights,
+ * which PyTorch does for a block that was initialized, not loaded, until {@code freezeParameters(true)}.
  *
- * <p>A forward throws {@link IllegalArgumentException} for inputs of another number, shape or data type, or on several devices;
- * for keys of length 0; for masks that do not fit; for a {@link KeyValueCache} in training, or one that holds another batch size,
- * data type or device than the step has, or another number of positions than the step begins at; and for whatever the relative
- * encoding refuses. The result for a query that sees no key is some finite mixture of the values.
+ * <p>A forward throws {@link IllegalArgumentException} for inputs of another number, shape or data type, or on several
+ * devices; for keys of length 0; for masks that do not fit; for a {@link KeyValueCache} in training, or one that holds
+ * another batch size, data type or device than the step has, or another number of positions than the step begins at;
+ * and for whatever the relative encoding refuses. The result for a query that sees no key is some finite mixture of the
+ * values.
  */
 public final class MultiHeadAttentionBlock extends ConfiguredBlock {
 
@@ -96,9 +97,8 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         Check.positive("headCount", headCount);
         Check.that(
                 embeddingSize % headCount == 0,
-                "embeddingSize %d with headCount %d: expected a head count that divides the embedding size; change one of them",
-                embeddingSize,
-                headCount);
+                () -> "embeddingSize " + embeddingSize + " with headCount " + headCount
+                        + ": expected a head count that divides the embedding size; change one of them");
     }
 
     private final Settings settings;
@@ -138,11 +138,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         return new Shape(-1, settings.embeddingSize);
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -167,86 +163,60 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         return settings;
     }
 
-    /**
-     * Returns the embedding size.
-     *
-     * @return D
-     */
+    /** {@return the embedding size, D} */
     public int getEmbeddingSize() {
         return settings.embeddingSize;
     }
 
-    /**
-     * Returns the number of heads.
-     *
-     * @return N
-     */
+    /** {@return the number of heads, N} */
     public int getHeadCount() {
         return settings.headCount;
     }
 
-    /**
-     * Returns the relative encoding.
-     *
-     * @return the encoding, or null for none; it belongs to this block
-     */
+    /** {@return the relative encoding, which belongs to this block, or null for none} */
     public RelativeEncoding getRelativeEncoding() {
         return relative;
     }
 
-    /**
-     * Returns the projection of the keys.
-     *
-     * @return a linear block from D to D; it belongs to this block
-     */
+    /** {@return the projection of the keys, from D to D; it belongs to this block} */
     public Linear getKeyProjection() {
         return keyProjection;
     }
 
-    /**
-     * Returns the projection of the queries.
-     *
-     * @return a linear block from D to D; it belongs to this block
-     */
+    /** {@return the projection of the queries, from D to D; it belongs to this block} */
     public Linear getQueryProjection() {
         return queryProjection;
     }
 
-    /**
-     * Returns the projection of the values.
-     *
-     * @return a linear block from D to D; it belongs to this block
-     */
+    /** {@return the projection of the values, from D to D; it belongs to this block} */
     public Linear getValueProjection() {
         return valueProjection;
     }
 
-    /**
-     * Returns the projection of the heads' results.
-     *
-     * @return a linear block from D to D; it belongs to this block
-     */
+    /** {@return the projection of the heads' results, from D to D; it belongs to this block} */
     public Linear getResultProjection() {
         return resultProjection;
     }
 
     /**
-     * Returns the attention probabilities: the weights that a forward without forward parameters (so from position 0, and without
-     * a cache) multiplies the values by. This is for inspecting a trained attention: all of them are computed at once, without
-     * dropout. Masks and {@code optCausal} apply. The probabilities of a query that sees no key are finite.
+     * Returns the attention probabilities: the weights that a forward without forward parameters (so from position 0,
+     * and without a cache) multiplies the values by. This is for inspecting a trained attention: all of them are
+     * computed at once, without dropout. Masks and {@code optCausal} apply. The probabilities of a query that sees no
+     * key are finite.
      *
      * @param parameterStore provides the weights, as for a forward
-     * @param inputs the inputs of a forward: {@code [x]} or {@code [keys, queries, values]}, and a mask or none; not empty
-     * @return the softmax of the scores, (B, N, T, F), on the device and in the data type of the queries, attached to their
-     *     manager; the caller's to close
+     * @param inputs the inputs of a forward: {@code [x]} or {@code [keys, queries, values]}, and a mask or none; not
+     *     empty
+     * @return the softmax of the scores, (B, N, T, F), on the device and in the data type of the queries, attached to
+     *     their manager; the caller's to close
      * @throws IllegalArgumentException for whatever a forward refuses, and for empty inputs
      */
     public NDArray probabilities(ParameterStore parameterStore, NDList inputs) {
         AttentionInputs given = AttentionInputs.of(inputs, settings.embeddingSize);
         Check.that(
                 given.queries().getShape().size() > 0,
-                "queries of shape %s are empty: expected a length of 1 or more; skip the call for an empty batch",
-                given.queries().getShape());
+                () -> "queries of shape " + given.queries().getShape()
+                        + " are empty: expected a length of 1 or more; skip the call for an empty batch");
         try (AttentionForward forward = new AttentionForward(this, given, parameterStore, false)) {
             return forward.probabilities();
         }
@@ -299,7 +269,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     /** Builds a {@link MultiHeadAttentionBlock}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
         private RelativeEncoding relative;
 
         private Builder() {}
@@ -311,8 +281,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
-            options.set("embeddingSize", embeddingSize);
-            return this;
+            return options.set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -322,12 +291,12 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder setHeadCount(int headCount) {
-            options.set("headCount", headCount);
-            return this;
+            return options.set("headCount", headCount);
         }
 
         /**
-         * Sets the relative encoding. By default there is none, and the attention has no positions but those in its input.
+         * Sets the relative encoding. By default there is none, and the attention has no positions but those in its
+         * input.
          *
          * @param encoding an encoding for the same heads, which becomes a child of this block
          * @return this builder
@@ -345,8 +314,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optCausal(boolean causal) {
-            options.set("causal", causal);
-            return this;
+            return options.set("causal", causal);
         }
 
         /**
@@ -356,8 +324,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optScale(double scale) {
-            options.set("scale", scale);
-            return this;
+            return options.set("scale", scale);
         }
 
         /**
@@ -367,8 +334,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optBias(boolean bias) {
-            options.set("bias", bias);
-            return this;
+            return options.set("bias", bias);
         }
 
         /**
@@ -378,16 +344,15 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optDropoutRate(float dropoutRate) {
-            options.set("dropoutRate", dropoutRate);
-            return this;
+            return options.set("dropoutRate", dropoutRate);
         }
 
         /**
          * Builds the block.
          *
          * @return the block
-         * @throws IllegalArgumentException if a setting is out of range, the head count does not divide the embedding size, or
-         *     the relative encoding is for other heads
+         * @throws IllegalArgumentException if a setting is out of range, the head count does not divide the embedding
+         *     size, or the relative encoding is for other heads
          */
         public MultiHeadAttentionBlock build() {
             return new MultiHeadAttentionBlock(options.build(), relative);

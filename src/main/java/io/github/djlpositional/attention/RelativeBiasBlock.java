@@ -6,9 +6,9 @@ import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.internal.Temporaries;
 
 /**
- * A relative encoding that adds a bias to each score. The bias depends on the head and the relative position only, not on the
- * content of queries and keys. A subclass computes the biases of the relative positions of a call; they are expanded to
- * (1, N, T, F) here.
+ * A relative encoding that adds a bias to each score. The bias depends on the head and the relative position only, not
+ * on the content of queries and keys. A subclass computes the biases of the relative positions of a call; they are
+ * expanded to (1, N, T, F) here.
  */
 abstract class RelativeBiasBlock extends ScoreTermBlock {
 
@@ -20,10 +20,9 @@ abstract class RelativeBiasBlock extends ScoreTermBlock {
     }
 
     /**
-     * Returns the biases of all relative positions of a call, as {@link RelativeShift} orders them. For one query the term is a
-     * view of this array, so it must not be a view of a table.
-     *
-     * @return (1, W, N), in the data type of the queries, on any manager; closed by temporaries
+     * {@return the biases of all relative positions of a call, as {@link RelativeShift} orders them: (1, W, N), in the
+     * data type of the queries, on any manager; closed by temporaries} For one query the term is a view of this array,
+     * so it must not be a view of a table.
      */
     abstract NDArray biases(Temporaries temporaries, AttentionCall call, NDArray queries);
 
@@ -31,9 +30,8 @@ abstract class RelativeBiasBlock extends ScoreTermBlock {
     public final void requireFits(int attentionHeads, int headSize) {
         Check.that(
                 headCount == attentionHeads,
-                "%s does not fit an attention of %d heads: expected the same headCount; build it with setHeadCount(%2$d)",
-                this,
-                attentionHeads);
+                () -> this + " does not fit an attention of " + attentionHeads
+                        + " heads: expected the same headCount; build it with setHeadCount(" + attentionHeads + ")");
     }
 
     @Override

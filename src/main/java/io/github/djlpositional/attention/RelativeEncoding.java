@@ -7,8 +7,9 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * A relative positional encoding for a {@link MultiHeadAttentionBlock}. It may change the queries and the keys, add a term to
- * the scores, and add a term to the attention's result. By default, each method leaves its input as it is or adds nothing.
+ * A relative positional encoding for a {@link MultiHeadAttentionBlock}. It may change the queries and the keys, add a
+ * term to the scores, and add a term to the attention's result. By default, each method leaves its input as it is or
+ * adds nothing.
  *
  * <p>With the queries q, the keys k, the values v, and the terms s and r of this interface, the attention is
  *
@@ -21,8 +22,9 @@ import java.util.function.Function;
  *
  * <p>The encoding is initialized with the shape of the queries, (B, N, T, H), of which B and T may be -1.
  *
- * <p>A method returns a new array on the manager of its input, which the attention closes, or the input itself. The result has
- * the device and the data type of the input. An implementation closes and writes to only the arrays that it created.
+ * <p>A method returns a new array on the manager of its input, which the attention closes, or the input itself. The
+ * result has the device and the data type of the input. An implementation closes and writes to only the arrays that it
+ * created.
  */
 public interface RelativeEncoding extends Block {
 
@@ -47,7 +49,8 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Encodes the keys before they are multiplied by the queries. A cache keeps the result, unless {@link #keysDependOnLength}.
+     * Encodes the keys before they are multiplied by the queries. A cache keeps the result, unless
+     * {@link #keysDependOnLength}.
      *
      * @param call the forward
      * @param keys (B, N, n, H), the keys of positions {@code firstKey … firstKey + n - 1}
@@ -59,18 +62,16 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Returns whether the encoding of a key depends on the length of the sequence. A cache then keeps the keys as they were
-     * before {@link #encodeKeys}, and all keys are encoded again at every step.
-     *
-     * @return false by default
+     * {@return whether the encoding of a key depends on the length of the sequence: false by default} A cache then
+     * keeps the keys as they were before {@link #encodeKeys}, and all keys are encoded again at every step.
      */
     default boolean keysDependOnLength() {
         return false;
     }
 
     /**
-     * Computes what the terms of all parts of a forward share. It is called once, and only if a forward is processed in several
-     * parts; the terms read it from {@link AttentionCall#shared}. If that is null, a term computes it.
+     * Computes what the terms of all parts of a forward share. It is called once, and only if a forward is processed in
+     * several parts; the terms read it from {@link AttentionCall#shared}. If that is null, a term computes it.
      *
      * @param call all queries of the forward
      * @param queries (B, N, T, H), before {@link #encodeQueries}
@@ -106,8 +107,8 @@ public interface RelativeEncoding extends Block {
     /**
      * Creates one of this library's relative encodings from plain values.
      *
-     * @param arguments the block's simple class name as {@code type}, and the arguments of the {@code fromArguments} of that
-     *     class
+     * @param arguments the block's simple class name as {@code type}, and the arguments of the {@code fromArguments} of
+     *     that class
      * @return the encoding
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */

@@ -16,9 +16,9 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * A learned bias of each head for each bucket of relative positions, after Raffel et al., <em>Exploring the Limits of Transfer
- * Learning with a Unified Text-to-Text Transformer</em> (T5, 2020), section 2.1. Each near position has its own bucket; far
- * positions share buckets: see {@link RelativeBuckets}.
+ * A learned bias of each head for each bucket of relative positions, after Raffel et al., <em>Exploring the Limits of
+ * Transfer Learning with a Unified Text-to-Text Transformer</em> (T5, 2020), section 2.1. Each near position has its
+ * own bucket; far positions share buckets: see {@link RelativeBuckets}.
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
@@ -29,23 +29,11 @@ import java.util.Objects;
  *         .build();
  * }</pre>
  *
- * <h2>Inputs and output</h2>
+ * <p>Inputs, output and errors are those of {@link AlibiBiasBlock}, except that x must have the data type of the
+ * biases.
  *
- * T queries, F keys, N heads, D embedding size.
- *
- * <ul>
- *   <li>{@code [x]}: x is (…, T, D), of the data type of the biases. The queries have the positions s … s + T - 1 and the
- *       keys 0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or a Long (default: 0).
- *   <li>{@code [x, keys]}: keys is (…, F, D); they have the positions 0 … F - 1.
- * </ul>
- *
- * The output is the bias, (1, N, T, F), on the device of x, attached to the manager of x, and the caller's to close. It also
- * serves as the four-dimensional mask of DJL's {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}. T5 has one such
- * block for all layers of a stack: run it once, and pass its output to the attention of every layer as the mask. If there is
- * padding, add -100,000 (FLOAT16: -30,000) to the output there.
- *
- * <p>A forward throws {@link IllegalArgumentException} for an x of rank below 2 or of another data type, and for a negative
- * start position.
+ * <p>T5 has one such block for all layers of a stack: run it once, and pass its output to the attention of every layer
+ * as the mask. If there is padding, add -100,000 (FLOAT16: -30,000) to the output there.
  */
 public final class RelativePositionBiasBlock extends RelativeBiasBlock {
 
@@ -63,8 +51,8 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
     private final Parameter biases;
 
     /**
-     * The buckets as floats, which hold them exactly. An array that each forward creates on the host would make it wait for a
-     * GPU.
+     * The buckets as floats, which hold them exactly. An array that each forward creates on the host would make it wait
+     * for a GPU.
      */
     private final ConstantTable bucketNumbers;
 
@@ -80,11 +68,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
         });
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -100,11 +84,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
         return new RelativePositionBiasBlock(Records.read(Settings.class, arguments));
     }
 
-    /**
-     * Returns the learned biases.
-     *
-     * @return the parameter (buckets, N), in the model's data type; a parameter of this block
-     */
+    /** {@return the learned biases: the parameter (buckets, N), in the model's data type; a parameter of this block} */
     public Parameter getBiases() {
         return biases;
     }
@@ -120,7 +100,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
     /** Builds a {@link RelativePositionBiasBlock}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -131,20 +111,18 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder setHeadCount(int headCount) {
-            options.set("headCount", headCount);
-            return this;
+            return options.set("headCount", headCount);
         }
 
         /**
-         * Sets whether keys before and after the query have different buckets (default: true, as in an encoder). In a decoder,
-         * which sees no key after the query, all buckets are for keys before it.
+         * Sets whether keys before and after the query have different buckets (default: true, as in an encoder). In a
+         * decoder, which sees no key after the query, all buckets are for keys before it.
          *
          * @param bidirectional false for a decoder
          * @return this builder
          */
         public Builder optBidirectional(boolean bidirectional) {
-            options.set("bidirectional", bidirectional);
-            return this;
+            return options.set("bidirectional", bidirectional);
         }
 
         /**
@@ -154,8 +132,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder optBuckets(int buckets) {
-            options.set("buckets", buckets);
-            return this;
+            return options.set("buckets", buckets);
         }
 
         /**
@@ -165,8 +142,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder optMaxDistance(int maxDistance) {
-            options.set("maxDistance", maxDistance);
-            return this;
+            return options.set("maxDistance", maxDistance);
         }
 
         /**

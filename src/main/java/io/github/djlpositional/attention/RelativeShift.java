@@ -14,10 +14,10 @@ import io.github.djlpositional.internal.Temporaries;
  * Converts between scores by relative position and scores by key.
  *
  * <p>By relative position, (B, N, T, W), column c of every row belongs to the keys that are {@code c + least} after the
- * query, where {@code least = -(firstQuery + T - 1)}. By key, (B, N, T, F), column j belongs to key j. Row i by key is row i by
- * relative position, moved by i columns. In memory that is the same numbers in rows of W - 1 instead of W, as in Huang et al.,
- * <em>Music Transformer</em> (2018), section 3.4.1, and Dai et al., <em>Transformer-XL</em> (2019), appendix B. So no array of
- * the shape (T, F, H) is needed.
+ * query, where {@code least = -(firstQuery + T - 1)}. By key, (B, N, T, F), column j belongs to key j. Row i by key is
+ * row i by relative position, moved by i columns. In memory that is the same numbers in rows of W - 1 instead of W, as
+ * in Huang et al., <em>Music Transformer</em> (2018), section 3.4.1, and Dai et al., <em>Transformer-XL</em> (2019),
+ * appendix B. So no array of the shape (T, F, H) is needed.
  */
 final class RelativeShift {
 
@@ -35,8 +35,8 @@ final class RelativeShift {
     }
 
     /**
-     * Converts scores by relative position to scores by key. In a causal call, the scores of keys after the query are finite
-     * but have no meaning.
+     * Converts scores by relative position to scores by key. In a causal call, the scores of keys after the query are
+     * finite but have no meaning.
      *
      * @param byPosition (B, N, T, W), contiguous; not closed here
      * @param keyLength F

@@ -24,9 +24,9 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Rotary position embedding: rotates each pair of dimensions of queries and keys by an angle proportional to the position, so
- * that their products depend only on the distance. After Su et al., <em>RoFormer: Enhanced Transformer with Rotary Position
- * Embedding</em> (2021), with the context extensions of {@link RotaryScaling}.
+ * Rotary position embedding: rotates each pair of dimensions of queries and keys by an angle proportional to the
+ * position, so that their products depend only on the distance. After Su et al., <em>RoFormer: Enhanced Transformer
+ * with Rotary Position Embedding</em> (2021), with the context extensions of {@link RotaryScaling}.
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
@@ -41,27 +41,30 @@ import java.util.Objects;
  * B batch, N heads, T sequence length, H head size.
  *
  * <ul>
- *   <li>{@code [x]}, or queries and keys together, {@code [queries, keys]}: each (B, N, T, H), FLOAT16, FLOAT32 or FLOAT64; B,
- *       T and the data type are the same for both, N may differ. The steps have the positions s … s + T - 1, where s is the
- *       forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#START_POSITION} (default: 0).
- *   <li>{@code [x, positions]} or {@code [queries, keys, positions]}: positions is (T) or (B, T), of any integer or real type.
+ *   <li>{@code [x]}, or queries and keys together, {@code [queries, keys]}: each (B, N, T, H), FLOAT16, FLOAT32 or
+ *       FLOAT64; B, T and the data type are the same for both, N may differ. The steps have the positions s … s + T -
+ *       1, where s is the forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#START_POSITION}
+ *       (default: 0).
+ *   <li>{@code [x, positions]} or {@code [queries, keys, positions]}: positions is (T) or (B, T), of any integer or
+ *       real type.
  * </ul>
  *
- * The output is one array for each of x, or of queries and keys, of its shape, device and data type, attached to its manager,
- * and the caller's to close. The input is never written to.
+ * The output is one array for each of x, or of queries and keys, of its shape, device and data type, attached to its
+ * manager, and the caller's to close. The input is never written to.
  *
- * <p>The first r of the H dimensions are rotated and the others kept; by default all are rotated. Cosines and sines are computed
- * in double and rounded once to the data type. They are kept in a table like that of
- * {@link io.github.djlpositional.PositionalEncodingBlock}: not a parameter, never saved, created once for each device and data
- * type, and freed with the block's manager or by {@link #clear}. With a scaling that depends on the length (dynamic NTK,
- * LongRoPE), sequences longer than the original length have no table: each forward computes their rows. The length is one more
- * than the greatest position, or than its whole part if it is real.
+ * <p>The first r of the H dimensions are rotated and the others kept; by default all are rotated. Cosines and sines are
+ * computed in double and rounded once to the data type. They are kept in a table like that of
+ * {@link io.github.djlpositional.PositionalEncodingBlock}: not a parameter, never saved, created once for each device
+ * and data type, and freed with the block's manager or by {@link #clear}. With a scaling that depends on the length
+ * (dynamic NTK, LongRoPE), sequences longer than the original length have no table: each forward computes their rows.
+ * The length is one more than the greatest position, or than its whole part if it is real.
  *
- * <p>Explicit integer positions are checked as {@link Builder#optRangeChecks} says. Real positions, and all explicit positions of
- * a block that extends itself or whose scaling depends on the length, are read, which waits for a GPU.
+ * <p>Explicit integer positions are checked as {@link Builder#optRangeChecks} says. Real positions, and all explicit
+ * positions of a block that extends itself or whose scaling depends on the length, are read, which waits for a GPU.
  *
- * <p>A forward throws {@link IllegalArgumentException} for an input of another shape or data type, a sequence that is longer
- * than the table at its start position, a negative start position, and positions that are out of range or have another shape.
+ * <p>A forward throws {@link IllegalArgumentException} for an input of another shape or data type, a sequence that is
+ * longer than the table at its start position, a negative start position, and positions that are out of range or have
+ * another shape.
  */
 public final class RotaryEmbeddingBlock extends ConfiguredBlock implements RelativeEncoding {
 
@@ -80,10 +83,8 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             Check.positive("headSize", headSize);
             Check.that(
                     frequencies == null || (base == null && scaling == null),
-                    "frequencies were given together with base %s and scaling %s: expected one or the other; give the frequencies"
-                            + " only",
-                    base,
-                    scaling);
+                    "frequencies were given together with base " + base + " and scaling " + scaling
+                            + ": expected one or the other; give the frequencies only");
             if (frequencies == null) {
                 base = Objects.requireNonNullElse(base, 10_000.0);
                 scaling = Objects.requireNonNullElse(scaling, RotaryScaling.none());
@@ -93,16 +94,12 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             rotarySize = Objects.requireNonNullElse(rotarySize, size);
             Check.that(
                     rotarySize >= 2 && rotarySize % 2 == 0 && rotarySize <= headSize,
-                    "rotarySize %d with headSize %d: expected an even number from 2 to the head size; set another rotary size"
-                            + " or head size",
-                    rotarySize,
-                    headSize);
+                    "rotarySize " + rotarySize + " with headSize " + headSize
+                            + ": expected an even number from 2 to the head size; set another rotary size or head size");
             Check.that(
                     rotarySize == size,
-                    "rotarySize %d with %d frequencies: expected one frequency for each pair; give as many, or leave the rotary"
-                            + " size out",
-                    rotarySize,
-                    size / 2);
+                    "rotarySize " + rotarySize + " with " + (size / 2)
+                            + " frequencies: expected one frequency for each pair; give as many, or leave the rotary size out");
             layout = Objects.requireNonNullElse(layout, PairLayout.INTERLEAVED);
             maxSequenceLength = Objects.requireNonNullElse(maxSequenceLength, 5000);
             Check.positive("maxSequenceLength", maxSequenceLength);
@@ -145,11 +142,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         addTable(table.table());
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -165,29 +158,17 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         return new RotaryEmbeddingBlock(Records.read(Settings.class, arguments));
     }
 
-    /**
-     * Returns the size of a head.
-     *
-     * @return H
-     */
+    /** {@return the size of a head, H} */
     public int getHeadSize() {
         return settings.headSize;
     }
 
-    /**
-     * Returns the number of dimensions of a head that are rotated.
-     *
-     * @return r
-     */
+    /** {@return the number of dimensions of a head that are rotated, r} */
     public int getRotarySize() {
         return settings.rotarySize;
     }
 
-    /**
-     * Returns how the frequencies are changed for longer contexts.
-     *
-     * @return the scaling
-     */
+    /** {@return how the frequencies are changed for longer contexts} */
     public RotaryScaling getScaling() {
         return settings.scaling == null ? RotaryScaling.none() : settings.scaling;
     }
@@ -196,10 +177,8 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     public void requireFits(int headCount, int attentionHeadSize) {
         Check.that(
                 settings.headSize == attentionHeadSize,
-                "%s: expected the attention's head size %d, its embedding size divided by its head count; use"
-                        + " setHeadSize(%2$d)",
-                this,
-                attentionHeadSize);
+                () -> this + ": expected the attention's head size " + attentionHeadSize
+                        + ", its embedding size divided by its head count; use setHeadSize(" + attentionHeadSize + ")");
     }
 
     @Override
@@ -244,9 +223,8 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         }
         Check.that(
                 count == 1 || count == 2,
-                "%d arrays to rotate were given: expected [x] or [queries, keys], and positions or none; pass one or two arrays"
-                        + " (B, N, T, H)",
-                count);
+                count + " arrays to rotate were given: expected [x] or [queries, keys], and positions or none; pass one"
+                        + " or two arrays (B, N, T, H)");
         return count;
     }
 
@@ -260,14 +238,10 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                             && input.getShape().get(2) == first.getShape().get(2)
                             && input.getDataType() == first.getDataType()
                             && input.getDevice().equals(first.getDevice()),
-                    "queries %s %s on %s and keys %s %s on %s: expected the same batch size, sequence length, data type and"
-                            + " device; rotate them one by one if their positions differ",
-                    first.getShape(),
-                    first.getDataType(),
-                    first.getDevice(),
-                    input.getShape(),
-                    input.getDataType(),
-                    input.getDevice());
+                    () -> "queries " + first.getShape() + " " + first.getDataType() + " on " + first.getDevice()
+                            + " and keys " + input.getShape() + " " + input.getDataType() + " on " + input.getDevice()
+                            + ": expected the same batch size, sequence length, data type and device; rotate them one by one"
+                            + " if their positions differ");
         }
     }
 
@@ -338,9 +312,10 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
      *
      * @param manager the manager that the table lives with from now on
      * @param dataType FLOAT16, FLOAT32 or FLOAT64
-     * @param inputShapes one or two of (B, N, T, H), and the shape of the positions if they are given; a size may be -1 for
-     *     unknown
-     * @throws IllegalArgumentException if the data type is another, or a shape does not fit; the block is then as it was
+     * @param inputShapes one or two of (B, N, T, H), and the shape of the positions if they are given; a size may be -1
+     *     for unknown
+     * @throws IllegalArgumentException if the data type is another, or a shape does not fit; the block is then as it
+     *     was
      */
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
@@ -350,7 +325,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     /** Builds a {@link RotaryEmbeddingBlock}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -361,20 +336,18 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder setHeadSize(int headSize) {
-            options.set("headSize", headSize);
-            return this;
+            return options.set("headSize", headSize);
         }
 
         /**
-         * Sets r, the number of a head's dimensions that are rotated, counted from the first (default: H). The frequencies are
-         * those of r: GPT-J rotates 64 of 256, GPT-NeoX and Pythia a quarter.
+         * Sets r, the number of a head's dimensions that are rotated, counted from the first (default: H). The
+         * frequencies are those of r: GPT-J rotates 64 of 256, GPT-NeoX and Pythia a quarter.
          *
          * @param rotarySize even, from 2 to H
          * @return this builder
          */
         public Builder optRotarySize(int rotarySize) {
-            options.set("rotarySize", rotarySize);
-            return this;
+            return options.set("rotarySize", rotarySize);
         }
 
         /**
@@ -384,49 +357,45 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder optBase(double base) {
-            options.set("base", base);
-            return this;
+            return options.set("base", base);
         }
 
         /**
-         * Sets the frequencies themselves. A pair with frequency 0 is not rotated. Not together with {@link #optBase} or
-         * {@link #optScaling}.
+         * Sets the frequencies themselves. A pair with frequency 0 is not rotated. Not together with {@link #optBase}
+         * or {@link #optScaling}.
          *
          * @param frequencies r / 2 frequencies
          * @return this builder
          * @throws NullPointerException if they are null
          */
         public Builder optFrequencies(Frequencies frequencies) {
-            options.set("frequencies", frequencies);
-            return this;
+            return options.set("frequencies", frequencies);
         }
 
         /**
-         * Sets where the two dimensions of a pair are (default: {@link PairLayout#INTERLEAVED}, as in RoFormer and GPT-J). Weights
-         * that were trained with {@link PairLayout#CONCATENATED}, such as Hugging Face's Llama, Mistral and Qwen, need that layout; with
-         * the other one they give wrong outputs, not errors.
+         * Sets where the two dimensions of a pair are (default: {@link PairLayout#INTERLEAVED}, as in RoFormer and
+         * GPT-J). Weights that were trained with {@link PairLayout#CONCATENATED}, such as Hugging Face's Llama, Mistral
+         * and Qwen, need that layout; with the other one they give wrong outputs, not errors.
          *
          * @param layout the layout
          * @return this builder
          * @throws NullPointerException if it is null
          */
         public Builder optLayout(PairLayout layout) {
-            options.set("layout", layout);
-            return this;
+            return options.set("layout", layout);
         }
 
         /**
-         * Sets how the frequencies are changed for longer contexts (default: {@link RotaryScaling#none}). A model file that was saved
-         * without a scaling may be loaded with any, which is how a context is extended. One that was saved with a scaling needs the
-         * same.
+         * Sets how the frequencies are changed for longer contexts (default: {@link RotaryScaling#none}). A model file
+         * that was saved without a scaling may be loaded with any, which is how a context is extended. One that was
+         * saved with a scaling needs the same.
          *
          * @param scaling the scaling
          * @return this builder
          * @throws NullPointerException if it is null
          */
         public Builder optScaling(RotaryScaling scaling) {
-            options.set("scaling", scaling);
-            return this;
+            return options.set("scaling", scaling);
         }
 
         /**
@@ -436,8 +405,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder optMaxSequenceLength(int maxSequenceLength) {
-            options.set("maxSequenceLength", maxSequenceLength);
-            return this;
+            return options.set("maxSequenceLength", maxSequenceLength);
         }
 
         /**
@@ -448,8 +416,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder optAutoExtend(int limit) {
-            options.set("autoExtend", limit);
-            return this;
+            return options.set("autoExtend", limit);
         }
 
         /**
@@ -460,16 +427,16 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder optRangeChecks(boolean rangeChecks) {
-            options.set("rangeChecks", rangeChecks);
-            return this;
+            return options.set("rangeChecks", rangeChecks);
         }
 
         /**
          * Builds the block. Its table is created when it is initialized, or at its first forward.
          *
          * @return the block
-         * @throws IllegalArgumentException if a setting is out of range, the rotary size is odd or greater than the head size,
-         *     frequencies are given together with a base or a scaling, or the scaling does not fit the rotary size
+         * @throws IllegalArgumentException if a setting is out of range, the rotary size is odd or greater than the
+         *     head size, frequencies are given together with a base or a scaling, or the scaling does not fit the
+         *     rotary size
          */
         public RotaryEmbeddingBlock build() {
             return new RotaryEmbeddingBlock(options.build());

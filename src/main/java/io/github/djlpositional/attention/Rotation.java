@@ -11,8 +11,8 @@ import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.PairLayout;
 
 /**
- * Rotates pairs of dimensions by given cosines and sines: x · C + x' · S on the rotated ones, where x' has the two dimensions of
- * each pair exchanged; see {@link io.github.djlpositional.math.RotaryTable} for C and S.
+ * Rotates pairs of dimensions by given cosines and sines: x · C + x' · S on the rotated ones, where x' has the two
+ * dimensions of each pair exchanged; see {@link io.github.djlpositional.math.RotaryTable} for C and S.
  *
  * @param headSize H
  * @param rotarySize r, the number of rotated dimensions
@@ -42,7 +42,9 @@ record Rotation(int headSize, int rotarySize, PairLayout layout) {
         }
     }
 
-    /** The cosines of all rotated dimensions, the sines of the first and of the second dimensions, and where those are. */
+    /**
+     * The cosines of all rotated dimensions, the sines of the first and of the second dimensions, and where those are.
+     */
     private final class Angles {
         final NDArray cosines;
         final NDArray sines;

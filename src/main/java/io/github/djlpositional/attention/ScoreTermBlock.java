@@ -21,8 +21,8 @@ import io.github.djlpositional.math.FloatFormat;
  * A relative encoding that adds a term to the scores. Its forward returns that term, unscaled:
  *
  * <ul>
- *   <li>{@code [queries]}: for queries at positions s … s + T - 1 and keys at positions 0 … s + T - 1, where s is the forward
- *       parameter {@link Positions#START} (default: 0).
+ *   <li>{@code [queries]}: for queries at positions s … s + T - 1 and keys at positions 0 … s + T - 1, where s is the
+ *       forward parameter {@link Positions#START} (default: 0).
  *   <li>{@code [queries, keys]}: for keys at positions 0 … F - 1.
  * </ul>
  */
@@ -52,9 +52,8 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         long keys = shapes.length == 1 ? start + length : lengthOf(shapes[1]);
         Check.that(
                 length > 0 && keys > 0,
-                "%d queries and %d keys: expected 1 or more of both; skip the call if there are none",
-                length,
-                keys);
+                () -> length + " queries and " + keys
+                        + " keys: expected 1 or more of both; skip the call if there are none");
         Shape output = outputShape(shapes[0], length, keys);
         if (output.size() == 0) {
             // an empty batch: MXNet cannot slice an empty array
@@ -76,8 +75,8 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
     protected final void requireShapes(Shape... inputShapes) {
         Check.that(
                 inputShapes.length == 1 || inputShapes.length == 2,
-                "%d inputs were given: expected [queries] or [queries, keys]; pass one or two arrays",
-                inputShapes.length);
+                () -> inputShapes.length
+                        + " inputs were given: expected [queries] or [queries, keys]; pass one or two arrays");
         requireQueries(inputShapes[0]);
         if (inputShapes.length == 2) {
             requireSequence("keys", inputShapes[1]);
@@ -88,12 +87,14 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
     static void requireSequence(String what, Shape shape) {
         Check.that(
                 shape.dimension() >= 2,
-                "%s of shape %s: expected (…, length, D), rank 2 or more; add the missing dimensions with expandDims",
-                what,
-                shape);
+                () -> what + " of shape " + shape
+                        + ": expected (…, length, D), rank 2 or more; add the missing dimensions with expandDims");
     }
 
-    /** Checks that a shape is (B, N, T, H) with the given sizes; -1 stands for any size, and for one that is not known yet. */
+    /**
+     * Checks that a shape is (B, N, T, H) with the given sizes; -1 stands for any size, and for one that is not known
+     * yet.
+     */
     static void requireHeads(Shape shape, String what, long heads, long headSize) {
         if (shape.dimension() != 4 || differs(shape.get(1), heads) || differs(shape.get(3), headSize)) {
             throw new IllegalArgumentException(what + " of shape " + shape + ": expected (B, "
@@ -111,7 +112,8 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
     }
 
     /**
-     * Adds a table by relative position, which is the key's position less the query's. It grows with the longest sequence.
+     * Adds a table by relative position, which is the key's position less the query's. It grows with the longest
+     * sequence.
      *
      * @param row the shape of a row
      * @param rows computes the rows of consecutive relative positions
@@ -121,10 +123,8 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
     }
 
     /**
-     * Returns the rows of all relative positions of a call, as {@link RelativeShift} orders them.
-     *
-     * @return (1, W, …), a view of the table, on the device of the queries and the manager of the table; not the caller's to
-     *     close
+     * {@return the rows of all relative positions of a call, as {@link RelativeShift} orders them: (1, W, …), a view of
+     * the table, on the device of the queries and the manager of the table; not the caller's to close}
      */
     static NDArray rows(
             Temporaries temporaries, ConstantTable table, AttentionCall call, NDArray queries, DataType type) {
@@ -144,8 +144,9 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
     }
 
     /**
-     * Returns what is added to the score of a masked key: enough to make its weight 0, and finite, so that a query without any
-     * visible key does not become NaN. In FLOAT32 it is DJL's value; in FLOAT16 the sum of two is still finite.
+     * Returns what is added to the score of a masked key: enough to make its weight 0, and finite, so that a query
+     * without any visible key does not become NaN. In FLOAT32 it is DJL's value; in FLOAT16 the sum of two is still
+     * finite.
      */
     static double maskedScore(FloatFormat format) {
         return format == FloatFormat.FLOAT16 ? -3e4 : -1e5;

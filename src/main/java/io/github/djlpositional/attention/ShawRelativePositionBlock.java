@@ -17,8 +17,8 @@ import java.util.Objects;
 
 /**
  * Learned vectors for relative positions, added to the keys and to the values, after Shaw, Uszkoreit and Vaswani,
- * <em>Self-Attention with Relative Position Representations</em> (2018). Positions farther apart than a clipping distance k
- * share the vectors of k. All heads share the vectors.
+ * <em>Self-Attention with Relative Position Representations</em> (2018). Positions farther apart than a clipping
+ * distance k share the vectors of k. All heads share the vectors.
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
@@ -28,10 +28,10 @@ import java.util.Objects;
  *         .build();
  * }</pre>
  *
- * <p>With a<sup>K</sup> and a<sup>V</sup> the vectors and c(d) = max(-k, min(k, d)), a score is
- * q<sub>i</sub> · (k<sub>j</sub> + a<sup>K</sup><sub>c(j - i)</sub>) (equation 4 of the paper), and a result is
- * Σ<sub>j</sub> p<sub>ij</sub> · (v<sub>j</sub> + a<sup>V</sup><sub>c(j - i)</sub>) (equation 3). Queries are multiplied by the
- * 2k + 1 vectors, not by one vector for each pair of positions, and weights are summed by relative position before they are
+ * <p>With a<sup>K</sup> and a<sup>V</sup> the vectors and c(d) = max(-k, min(k, d)), a score is q<sub>i</sub> ·
+ * (k<sub>j</sub> + a<sup>K</sup><sub>c(j - i)</sub>) (equation 4 of the paper), and a result is Σ<sub>j</sub>
+ * p<sub>ij</sub> · (v<sub>j</sub> + a<sup>V</sup><sub>c(j - i)</sub>) (equation 3). Queries are multiplied by the 2k +
+ * 1 vectors, not by one vector for each pair of positions, and weights are summed by relative position before they are
  * multiplied by vectors. No array of the shape (T, F, H) is created.
  *
  * <h2>Inputs and output</h2>
@@ -39,16 +39,17 @@ import java.util.Objects;
  * B batch, T queries, F keys, N heads, H head size, D embedding size.
  *
  * <ul>
- *   <li>{@code [queries]}: (B, N, T, H), of the data type of the vectors. The queries have the positions s … s + T - 1 and the
- *       keys 0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or a Long (default: 0).
+ *   <li>{@code [queries]}: (B, N, T, H), of the data type of the vectors. The queries have the positions s … s + T - 1
+ *       and the keys 0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or a Long
+ *       (default: 0).
  *   <li>{@code [queries, keys]}: keys is (…, F, D); they have the positions 0 … F - 1.
  * </ul>
  *
  * The output is the term of the keys, q<sub>i</sub> · a<sup>K</sup><sub>c(j - i)</sub>, unscaled: (B, N, T, F), on the
  * device of the queries, attached to their manager, and the caller's to close.
  *
- * <p>A forward throws {@link IllegalArgumentException} for queries of another shape or data type, and for a negative start
- * position.
+ * <p>A forward throws {@link IllegalArgumentException} for queries of another shape or data type, and for a negative
+ * start position.
  */
 public final class ShawRelativePositionBlock extends ScoreTermBlock {
 
@@ -81,11 +82,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
                 name, new Shape(2L * settings.maxDistance + 1, settings.headSize), new NormalInitializer(deviation));
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -102,19 +99,16 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     }
 
     /**
-     * Returns the vectors that are added to the keys. The first is for keys that are k or more before the query.
-     *
-     * @return the parameter a<sup>K</sup>, (2k + 1, H), in the model's data type; a parameter of this block
+     * {@return the vectors that are added to the keys: the parameter a<sup>K</sup>, (2k + 1, H), in the model's data
+     * type; a parameter of this block} The first is for keys that are k or more before the query.
      */
     public Parameter getKeyVectors() {
         return keyVectors;
     }
 
     /**
-     * Returns the vectors that are added to the values.
-     *
-     * @return the parameter a<sup>V</sup>, (2k + 1, H), in the model's data type; a parameter of this block; null if the block
-     *     was built with {@code optValues(false)}
+     * {@return the vectors that are added to the values: the parameter a<sup>V</sup>, (2k + 1, H), in the model's data
+     * type; a parameter of this block; null if the block was built with {@code optValues(false)}}
      */
     public Parameter getValueVectors() {
         return valueVectors;
@@ -124,10 +118,9 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     public void requireFits(int headCount, int headSize) {
         Check.that(
                 headSize == settings.headSize,
-                "%s does not fit an attention with heads of size %d (its embedding size by its head count): expected the same"
-                        + " headSize; build it with setHeadSize(%2$d)",
-                this,
-                headSize);
+                () -> this + " does not fit an attention with heads of size " + headSize
+                        + " (its embedding size by its head count): expected the same headSize; build it with setHeadSize("
+                        + headSize + ")");
     }
 
     @Override
@@ -141,9 +134,9 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     }
 
     /**
-     * The vectors for consecutive relative positions: those of first … last, of which the first also stands for {@code front}
-     * more positions before it, and the last for {@code end} more positions after it. If all positions are clipped to the same
-     * end, first and last are equal.
+     * The vectors for consecutive relative positions: those of first … last, of which the first also stands for
+     * {@code front} more positions before it, and the last for {@code end} more positions after it. If all positions
+     * are clipped to the same end, first and last are equal.
      */
     private record Clipped(int first, int last, int front, int end) {
 
@@ -204,8 +197,8 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     /**
      * {@inheritDoc}
      *
-     * @return Σ<sub>j</sub> p<sub>ij</sub> · a<sup>V</sup><sub>c(j - i)</sub>, (B, N, T, H); null if the block was built with
-     *     {@code optValues(false)}
+     * @return Σ<sub>j</sub> p<sub>ij</sub> · a<sup>V</sup><sub>c(j - i)</sub>, (B, N, T, H); null if the block was
+     *     built with {@code optValues(false)}
      */
     @Override
     public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
@@ -249,7 +242,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     /** Builds a {@link ShawRelativePositionBlock}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -260,8 +253,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder setHeadSize(int headSize) {
-            options.set("headSize", headSize);
-            return this;
+            return options.set("headSize", headSize);
         }
 
         /**
@@ -271,20 +263,18 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder optMaxDistance(int maxDistance) {
-            options.set("maxDistance", maxDistance);
-            return this;
+            return options.set("maxDistance", maxDistance);
         }
 
         /**
-         * Sets whether the values have vectors too (default: true). According to table 3 of the paper, the vectors of the keys
-         * suffice for translation.
+         * Sets whether the values have vectors too (default: true). According to table 3 of the paper, the vectors of
+         * the keys suffice for translation.
          *
          * @param values false if only the keys have vectors
          * @return this builder
          */
         public Builder optValues(boolean values) {
-            options.set("values", values);
-            return this;
+            return options.set("values", values);
         }
 
         /**

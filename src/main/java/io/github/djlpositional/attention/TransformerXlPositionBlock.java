@@ -18,8 +18,8 @@ import java.util.Map;
 
 /**
  * The relative positional encoding of Dai et al., <em>Transformer-XL: Attentive Language Models beyond a Fixed-Length
- * Context</em> (2019), section 3.3: sinusoids of the distance between query and key, projected by a learned matrix, and two
- * learned biases that are added to the query.
+ * Context</em> (2019), section 3.3: sinusoids of the distance between query and key, projected by a learned matrix, and
+ * two learned biases that are added to the query.
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
@@ -29,30 +29,17 @@ import java.util.Map;
  *         .build();
  * }</pre>
  *
- * <p>A score is (q<sub>i</sub> + u) · k<sub>j</sub> + (q<sub>i</sub> + v) · W R<sub>i - j</sub>, with R the sinusoids, W the
- * projection, u the content bias and v the position bias. W R is computed once for each distance; the relative shift of the
- * paper's appendix B moves its products to the keys. In inference, a {@link KeyValueCache} holds what the paper keeps of the
- * previous segment; the recurrence of the paper in training is not implemented.
+ * <p>A score is (q<sub>i</sub> + u) · k<sub>j</sub> + (q<sub>i</sub> + v) · W R<sub>i - j</sub>, with R the sinusoids,
+ * W the projection, u the content bias and v the position bias. W R is computed once for each distance; the relative
+ * shift of the paper's appendix B moves its products to the keys. In inference, a {@link KeyValueCache} holds what the
+ * paper keeps of the previous segment; the recurrence of the paper in training is not implemented.
  *
- * <h2>Inputs and output</h2>
- *
- * B batch, T queries, F keys, N heads, H head size, D = N · H embedding size, E size of the sinusoids, which is D unless
+ * <p>Inputs, output and errors are those of {@link ShawRelativePositionBlock}, with D = N · H. The output is the term
+ * of the positions, (q<sub>i</sub> + v) · W R<sub>i - j</sub>. E is the size of the sinusoids, which is D unless
  * {@code optEncoding} sets another.
  *
- * <ul>
- *   <li>{@code [queries]}: (B, N, T, H), of the data type of the biases. The queries have the positions s … s + T - 1 and the
- *       keys 0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or a Long (default: 0).
- *   <li>{@code [queries, keys]}: keys is (…, F, D); they have the positions 0 … F - 1.
- * </ul>
- *
- * The output is the term of the positions, (q<sub>i</sub> + v) · W R<sub>i - j</sub>, unscaled: (B, N, T, F), on the device of
- * the queries, attached to their manager, and the caller's to close.
- *
- * <p>There is no greatest position: the table of sinusoids grows with the longest sequence. The table is not a parameter, and
- * has the lifetime of that of {@link io.github.djlpositional.PositionalEncodingBlock}.
- *
- * <p>A forward throws {@link IllegalArgumentException} for queries of another shape or data type, and for a negative start
- * position.
+ * <p>There is no greatest position: the table of sinusoids grows with the longest sequence. The table is not a
+ * parameter, and has the lifetime of that of {@link io.github.djlpositional.PositionalEncodingBlock}.
  */
 public final class TransformerXlPositionBlock extends ScoreTermBlock {
 
@@ -65,9 +52,8 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
             Check.positive("headCount", headCount);
             Check.that(
                     embeddingSize % headCount == 0,
-                    "embeddingSize %d with headCount %d: expected a multiple of headCount; change one of them",
-                    embeddingSize,
-                    headCount);
+                    () -> "embeddingSize " + embeddingSize + " with headCount " + headCount
+                            + ": expected a multiple of headCount; change one of them");
             if (encoding == null) {
                 encoding = SinusoidalEncoding.builder()
                         .setEmbeddingSize(embeddingSize)
@@ -111,11 +97,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         settings.encoding.write(distances, format, out);
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
@@ -131,40 +113,30 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         return new TransformerXlPositionBlock(Records.read(Settings.class, arguments));
     }
 
-    /**
-     * Returns the sinusoids of a distance.
-     *
-     * @return R, of size E; immutable
-     */
+    /** {@return the sinusoids of a distance: R, of size E; immutable} */
     public SinusoidalEncoding getEncoding() {
         return settings.encoding;
     }
 
     /**
-     * Returns the content bias, which is added to each query before it is multiplied by the keys.
-     *
-     * @return the parameter u, {@code r_w_bias} in the published code, (N, H), in the model's data type; a parameter of this
-     *     block
+     * {@return the content bias, which is added to each query before it is multiplied by the keys: the parameter u,
+     * {@code r_w_bias} in the published code, (N, H), in the model's data type; a parameter of this block}
      */
     public Parameter getContentBias() {
         return contentBias;
     }
 
     /**
-     * Returns the position bias, which is added to each query before it is multiplied by the projected sinusoids.
-     *
-     * @return the parameter v, {@code r_r_bias} in the published code, (N, H), in the model's data type; a parameter of this
-     *     block
+     * {@return the position bias, which is added to each query before it is multiplied by the projected sinusoids: the
+     * parameter v, {@code r_r_bias} in the published code, (N, H), in the model's data type; a parameter of this block}
      */
     public Parameter getPositionBias() {
         return positionBias;
     }
 
     /**
-     * Returns the projection of the sinusoids.
-     *
-     * @return the parameter W, {@code r_net.weight} in the published code, (N · H, E), in the model's data type; a parameter of
-     *     this block
+     * {@return the projection of the sinusoids: the parameter W, {@code r_net.weight} in the published code, (N · H,
+     * E), in the model's data type; a parameter of this block}
      */
     public Parameter getProjection() {
         return projection;
@@ -174,11 +146,9 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     public void requireFits(int headCount, int headSize) {
         Check.that(
                 headCount == settings.headCount && headSize == settings.headSize(),
-                "%s does not fit an attention of embeddingSize %d and headCount %d: expected the same sizes; build it with"
-                        + " setEmbeddingSize(%2$d) and setHeadCount(%3$d)",
-                this,
-                headCount * headSize,
-                headCount);
+                () -> this + " does not fit an attention of embeddingSize " + (headCount * headSize) + " and headCount "
+                        + headCount + ": expected the same sizes; build it with setEmbeddingSize("
+                        + (headCount * headSize) + ") and setHeadCount(" + headCount + ")");
     }
 
     @Override
@@ -227,8 +197,8 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     /**
      * {@inheritDoc}
      *
-     * @return W R of every distance between any of the queries and any key, (1, N, H, columns): the last column is that of the
-     *     relative position F - 1
+     * @return W R of every distance between any of the queries and any key, (1, N, H, columns): the last column is that
+     *     of the relative position F - 1
      */
     @Override
     public NDArray sharedTerm(AttentionCall call, NDArray queries) {
@@ -262,7 +232,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     /** Builds a {@link TransformerXlPositionBlock}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -273,8 +243,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
-            options.set("embeddingSize", embeddingSize);
-            return this;
+            return options.set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -284,29 +253,27 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder setHeadCount(int headCount) {
-            options.set("headCount", headCount);
-            return this;
+            return options.set("headCount", headCount);
         }
 
         /**
-         * Sets the sinusoids of a distance (default: those of the published code, which are the frequencies of the original
-         * transformer, all sines, then all cosines).
+         * Sets the sinusoids of a distance (default: those of the published code, which are the frequencies of the
+         * original transformer, all sines, then all cosines).
          *
          * @param encoding an encoding of any size, E
          * @return this builder
          * @throws NullPointerException if it is null
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
-            options.set("encoding", encoding);
-            return this;
+            return options.set("encoding", encoding);
         }
 
         /**
          * Builds the block.
          *
          * @return the block
-         * @throws IllegalArgumentException if a setting is out of range, or the embedding size is not a multiple of the head
-         *     count
+         * @throws IllegalArgumentException if a setting is out of range, or the embedding size is not a multiple of the
+         *     head count
          */
         public TransformerXlPositionBlock build() {
             return new TransformerXlPositionBlock(options.build());

@@ -11,22 +11,26 @@ public final class Arithmetic {
 
     private Arithmetic() {}
 
-    /** Returns whether an array belongs to PyTorch. The library has no dependency on an engine, so it is compared by name. */
+    /**
+     * Returns whether an array belongs to PyTorch. The library has no dependency on an engine, so it is compared by
+     * name.
+     */
     static boolean isPyTorch(NDArray array) {
         return "PyTorch".equals(array.getManager().getEngine().getEngineName());
     }
 
     /**
-     * Returns whether an array that only this library holds may be written to. MXNet fails on an operation in place while gradients
-     * are recorded, and does not say whether they are.
+     * Returns whether an array that only this library holds may be written to. MXNet fails on an operation in place
+     * while gradients are recorded, and does not say whether they are.
      */
     public static boolean isInPlaceSafe(NDArray array) {
         return isPyTorch(array);
     }
 
     /**
-     * Multiplies an array by a number, into a new array. {@code array.mul(number)} of DJL keeps the number in memory of Java;
-     * PyTorch reads it again for the gradient, possibly after it was garbage collected. Here the number is in memory of PyTorch.
+     * Multiplies an array by a number, into a new array. {@code array.mul(number)} of DJL keeps the number in memory of
+     * Java; PyTorch reads it again for the gradient, possibly after it was garbage collected. Here the number is in
+     * memory of PyTorch.
      */
     public static NDArray multiply(NDArray array, double factor) {
         if (!isPyTorch(array)) {

@@ -30,8 +30,8 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * A block with a record of settings. Its description, its arguments and its section of a model file are derived from the
- * record; a model file with other settings is refused.
+ * A block with a record of settings. Its description, its arguments and its section of a model file are derived from
+ * the record; a model file with other settings is refused.
  */
 public abstract class ConfiguredBlock extends AbstractBlock implements HasArguments {
 
@@ -53,8 +53,8 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     }
 
     /**
-     * Adds a parameter with an initializer of its own. It has the type OTHER, so that a trainer's initializer for weights does not
-     * replace that.
+     * Adds a parameter with an initializer of its own. It has the type OTHER, so that a trainer's initializer for
+     * weights does not replace that.
      */
     protected final Parameter addParameter(String name, Shape shape, Initializer initializer) {
         return addParameter(Parameter.builder()
@@ -66,8 +66,8 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     }
 
     /**
-     * Adds a child whose parameters, of known shapes, are in this block's section of a model file: a block of DJL, whose own format
-     * may change.
+     * Adds a child whose parameters, of known shapes, are in this block's section of a model file: a block of DJL,
+     * whose own format may change.
      */
     protected final <B extends Block> B addPart(String name, B part) {
         parts.add(part);
@@ -75,8 +75,8 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     }
 
     /**
-     * Adds a child that is a setting of this block: a block of this library, or a user's. The section of this block has its class
-     * name, and the arguments of this block have its arguments.
+     * Adds a child that is a setting of this block: a block of this library, or a user's. The section of this block has
+     * its class name, and the arguments of this block have its arguments.
      */
     protected final <B extends Block> B addConfiguredChild(String name, B child) {
         configuredChildren.put(name, child);
@@ -84,7 +84,8 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     }
 
     /**
-     * Adds a table. It lives with the manager that the block was initialized or loaded with last, and is freed by {@link #clear}.
+     * Adds a table. It lives with the manager that the block was initialized or loaded with last, and is freed by
+     * {@link #clear}.
      */
     protected final synchronized ConstantTable addTable(ConstantTable table) {
         tables.add(table);
@@ -184,11 +185,12 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     }
 
     /**
-     * {@inheritDoc} No array is created that does not have the shape of one of the block's parameters and a data type of
-     * embeddings. A user's block within this one reads its own section.
+     * {@inheritDoc} No array is created that does not have the shape of one of the block's parameters and a data type
+     * of embeddings. A user's block within this one reads its own section.
      *
-     * @throws MalformedModelException if the file was saved with other settings or by another version, or is damaged. A block
-     *     that was not initialized before is not initialized afterwards; one that was may have some of the file's parameters.
+     * @throws MalformedModelException if the file was saved with other settings or by another version, or is damaged. A
+     *     block that was not initialized before is not initialized afterwards; one that was may have some of the file's
+     *     parameters.
      */
     @Override
     public final void loadParameters(NDManager manager, DataInputStream is)
@@ -233,7 +235,9 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         owner = manager;
     }
 
-    /** Frees what a load or an initialization creates from now on. Children that were initialized before may be shared. */
+    /**
+     * Frees what a load or an initialization creates from now on. Children that were initialized before may be shared.
+     */
     private Runnable undo() {
         List<Parameter> parameters = getParameters().values().stream()
                 .filter(parameter -> !parameter.isInitialized())
@@ -247,14 +251,14 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     }
 
     /**
-     * {@inheritDoc} Parameters that were freed with their manager are created again. If this fails, the block is as it was
-     * before.
+     * {@inheritDoc} Parameters that were freed with their manager are created again. If this fails, the block is as it
+     * was before.
      *
      * @param manager the manager that parameters and tables are created with; the tables live with it from now on
      * @param dataType FLOAT16, FLOAT32 or FLOAT64
      * @param inputShapes the shapes of the inputs; -1 stands for an unknown size
-     * @throws IllegalArgumentException if the data type is another, the block cannot have inputs of these shapes, or the machine
-     *     has no memory for a table
+     * @throws IllegalArgumentException if the data type is another, the block cannot have inputs of these shapes, or
+     *     the machine has no memory for a table
      * @throws UnsupportedOperationException if the engine cannot create a parameter in the data type: MXNet in FLOAT16
      */
     @Override
@@ -298,7 +302,10 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
                 e);
     }
 
-    /** Frees the parameters and tables of this block and the blocks within it. Tables are created again when they are needed. */
+    /**
+     * Frees the parameters and tables of this block and the blocks within it. Tables are created again when they are
+     * needed.
+     */
     @Override
     public void clear() {
         super.clear();

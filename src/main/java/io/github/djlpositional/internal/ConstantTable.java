@@ -16,14 +16,14 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A table of fixed rows, one for each position: created once for each engine, device and data type that it is used with, and
- * replaced by a longer one where a longer one is needed.
+ * A table of fixed rows, one for each position: created once for each engine, device and data type that it is used
+ * with, and replaced by a longer one where a longer one is needed.
  *
- * <p>The arrays are not {@link ai.djl.nn.Parameter}s: {@code freezeParameters(false)} makes every parameter trainable, and
- * parameters are saved. They are attached to a child of the manager that the block was initialized or loaded with, so closing
- * the model frees them. Where there is no such manager, or it is closed, they are attached to a manager of their own, which
- * is closed by {@link #close} or after the table was garbage collected. A table that was replaced by a longer one lives as
- * long: lengths at least double, so all replaced tables together are no larger than the latest.
+ * <p>The arrays are not {@link ai.djl.nn.Parameter}s: {@code freezeParameters(false)} makes every parameter trainable,
+ * and parameters are saved. They are attached to a child of the manager that the block was initialized or loaded with,
+ * so closing the model frees them. Where there is no such manager, or it is closed, they are attached to a manager of
+ * their own, which is closed by {@link #close} or after the table was garbage collected. A table that was replaced by a
+ * longer one lives as long: lengths at least double, so all replaced tables together are no larger than the latest.
  *
  * <p>Any number of threads may use a table at once. {@link #close} and {@link #moveTo} must not run beside them.
  */
@@ -108,15 +108,16 @@ public final class ConstantTable implements AutoCloseable {
     }
 
     /**
-     * Returns the whole table, (n, …) or (2n - 1, …) with n at least {@code least}, for use with another array. It belongs to
-     * this object. If the machine has no memory for it, it stays as it was.
+     * Returns the whole table, (n, …) or (2n - 1, …) with n at least {@code least}, for use with another array. It
+     * belongs to this object. If the machine has no memory for it, it stays as it was.
      */
     public NDArray table(int least, NDArray like, DataType type) {
         return copy(like.getManager().getEngine(), like.getDevice(), type, least).array;
     }
 
     /**
-     * Returns the whole table on the owner's device as (1, n, …), which belongs to this object; null if there is no owner.
+     * Returns the whole table on the owner's device as (1, n, …), which belongs to this object; null if there is no
+     * owner.
      */
     public NDArray batched(DataType type) {
         NDManager manager = owner();
@@ -126,8 +127,8 @@ public final class ConstantTable implements AutoCloseable {
     }
 
     /**
-     * Returns the rows of consecutive positions, (1, count, …), for use with another array. They are kept here or closed by
-     * temporaries.
+     * Returns the rows of consecutive positions, (1, count, …), for use with another array. They are kept here or
+     * closed by temporaries.
      */
     public NDArray rows(Temporaries temporaries, int first, int count, NDArray like, DataType type) {
         int least = isSymmetric ? Math.max(1 - first, first + count) : first + count;
@@ -218,7 +219,10 @@ public final class ConstantTable implements AutoCloseable {
             return batched;
         }
 
-        /** Rows by their index in the array, with a leading axis of size 1: an engine need not broadcast over a batch of 1. */
+        /**
+         * Rows by their index in the array, with a leading axis of size 1: an engine need not broadcast over a batch of
+         * 1.
+         */
         NDArray rows(Temporaries temporaries, int first, int count) {
             if (count == 1) {
                 NDArray[] run = runs.get(first / RUN);

@@ -26,16 +26,14 @@ public final class DataTypes {
     }
 
     /**
-     * Checks the data type of an embedding. It is called before an array is created: creating a BFLOAT16 array on PyTorch aborts
-     * the JVM. {@code what} has the data type; it is described only if the check fails.
+     * Checks the data type of an embedding. It is called before an array is created: creating a BFLOAT16 array on
+     * PyTorch aborts the JVM. {@code what} has the data type; it is described only if the check fails.
      */
     public static void requireEmbedding(DataType type, Object what) {
         Check.that(
                 isEmbedding(type),
-                "%s has data type %s: expected float16, float32 or float64; convert it with toType, or set the model's data"
-                        + " type",
-                what,
-                type);
+                () -> what + " has data type " + type
+                        + ": expected float16, float32 or float64; convert it with toType, or set the model's data type");
     }
 
     /** Checks the data type of an array. */
@@ -46,8 +44,8 @@ public final class DataTypes {
     }
 
     /**
-     * Checks that an input has the data type of a parameter. Otherwise MXNet would fail, and PyTorch would silently return the
-     * wider type.
+     * Checks that an input has the data type of a parameter. Otherwise MXNet would fail, and PyTorch would silently
+     * return the wider type.
      */
     public static void requireSame(NDArray input, NDArray parameter, String what) {
         if (input.getDataType() != parameter.getDataType()) {

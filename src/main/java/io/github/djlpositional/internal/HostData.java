@@ -16,7 +16,10 @@ import java.util.function.Function;
 /** Copies numbers between Java and an engine. */
 public final class HostData {
 
-    /** An array that Java cannot write to directly is copied in pieces of about this size, so that it is never held twice. */
+    /**
+     * An array that Java cannot write to directly is copied in pieces of about this size, so that it is never held
+     * twice.
+     */
     private static final int PIECE_BYTES = 8 << 20;
 
     /** The bytes of a buffer that every engine accepts. */
@@ -32,8 +35,9 @@ public final class HostData {
     }
 
     /**
-     * Creates an array, of rank 1 or more, from computed rows, in memory of the engine. Throws {@link IllegalArgumentException}
-     * if the machine has no memory for it, and {@link EngineException} if the engine has none.
+     * Creates an array, of rank 1 or more, from computed rows, in memory of the engine. Throws
+     * {@link IllegalArgumentException} if the machine has no memory for it, and {@link EngineException} if the engine
+     * has none.
      */
     public static NDArray computed(NDManager manager, Device device, Shape shape, DataType type, Rows rows) {
         FloatFormat format = DataTypes.formatOf(type);
@@ -41,10 +45,8 @@ public final class HostData {
         long bytes = Math.max(1, shape.slice(1).size()) * format.bytes();
         Check.that(
                 bytes <= LARGEST_BUFFER,
-                "a table of shape %s has rows of %d bytes: expected at most %d; encode it in parts",
-                shape,
-                bytes,
-                LARGEST_BUFFER);
+                () -> "a table of shape " + shape + " has rows of " + bytes + " bytes: expected at most "
+                        + LARGEST_BUFFER + "; encode it in parts");
         int rowBytes = (int) bytes;
         MachineMemory.requireRoomFor(shape, type, device);
         NDArray array = allocated(manager, device, shape, type);
@@ -86,8 +88,8 @@ public final class HostData {
             rows.write(first, count, format, buffer.clear());
             try (Temporaries temporaries = new Temporaries()) {
                 Shape shape = new Shape(count).addAll(array.getShape().slice(1));
-                NDArray piece = temporaries.add(
-                        manager.create(buffer.limit(count * rowBytes), shape, array.getDataType()));
+                NDArray piece =
+                        temporaries.add(manager.create(buffer.limit(count * rowBytes), shape, array.getDataType()));
                 NDArray there = temporaries.addUnless(piece, piece.toDevice(array.getDevice(), false));
                 array.set(NDIndex.sliceAxis(0, first, (long) first + count), there);
                 // an engine that runs asynchronously would otherwise keep all pieces until it has copied them
@@ -121,17 +123,14 @@ public final class HostData {
         long bytes = shape.size() * type.getNumOfBytes();
         Check.that(
                 bytes <= Integer.MAX_VALUE,
-                "an array of shape %s in %s has %d bytes: expected at most %d; use a smaller one",
-                shape,
-                type,
-                bytes,
-                Integer.MAX_VALUE);
+                () -> "an array of shape " + shape + " in " + type + " has " + bytes + " bytes: expected at most "
+                        + Integer.MAX_VALUE + "; use a smaller one");
         return manager.allocateDirect((int) bytes);
     }
 
     /**
-     * Creates an array in memory of the engine from a direct buffer. An array that {@code manager.create(buffer, …)} returns
-     * shares the buffer on PyTorch, so that a view of it may outlive its memory.
+     * Creates an array in memory of the engine from a direct buffer. An array that {@code manager.create(buffer, …)}
+     * returns shares the buffer on PyTorch, so that a view of it may outlive its memory.
      */
     public static NDArray toArray(NDManager manager, Device device, ByteBuffer buffer, Shape shape, DataType type) {
         try (NDArray shared = manager.create(buffer, shape, type)) {
@@ -148,14 +147,17 @@ public final class HostData {
         }
     }
 
-    /** Returns whether a device shares memory with Java and runs synchronously. {@code Device.isGpu} is false for Apple's GPU. */
+    /**
+     * Returns whether a device shares memory with Java and runs synchronously. {@code Device.isGpu} is false for
+     * Apple's GPU.
+     */
     public static boolean isHost(Device device) {
         return Device.Type.CPU.equals(device.getDeviceType());
     }
 
     /**
-     * Reads the values of an array. DJL's PyTorch engine copies a view that is not contiguous and attaches the copy to the
-     * array's manager: here that is one that is closed afterwards.
+     * Reads the values of an array. DJL's PyTorch engine copies a view that is not contiguous and attaches the copy to
+     * the array's manager: here that is one that is closed afterwards.
      */
     static <T> T read(NDArray array, Function<NDArray, T> reader) {
         if (array.size() <= 1) {

@@ -16,16 +16,17 @@ public final class Indices {
     private Indices() {}
 
     /**
-     * Returns whether indices are checked before they are used: true on every device, false on none, null only on a CPU, since
-     * reading them would wait for a GPU.
+     * Returns whether indices are checked before they are used: true on every device, false on none, null only on a
+     * CPU, since reading them would wait for a GPU.
      */
     public static boolean areChecked(Boolean rangeChecks, NDArray indices) {
         return rangeChecks == null ? HostData.isHost(indices.getDevice()) : rangeChecks;
     }
 
     /**
-     * Checks that all indices are from 0 to limit - 1, and returns the greatest, -1 if there is none. The engines do not: MXNet
-     * silently reads another row, and PyTorch fails with a message that does not name the index. This waits for the device.
+     * Checks that all indices are from 0 to limit - 1, and returns the greatest, -1 if there is none. The engines do
+     * not: MXNet silently reads another row, and PyTorch fails with a message that does not name the index. This waits
+     * for the device.
      */
     public static int requireBelow(NDArray indices, int limit, String what, String remedy) {
         if (indices.size() > FEW && isWide(indices.getDataType())) {
@@ -60,9 +61,8 @@ public final class Indices {
     public static void requireInteger(NDArray ids) {
         Check.that(
                 ids.getDataType().isInteger(),
-                "token ids %s have data type %s: expected an integer type; convert them with toType(DataType.INT64, false)",
-                ids.getShape(),
-                ids.getDataType());
+                () -> "token ids " + ids.getShape() + " have data type " + ids.getDataType()
+                        + ": expected an integer type; convert them with toType(DataType.INT64, false)");
     }
 
     /** Converts indices to INT64, unless they are INT32, which both engines can look up with too. */

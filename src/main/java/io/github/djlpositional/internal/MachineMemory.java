@@ -11,8 +11,8 @@ import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 
 /**
- * The memory that is available for a table on the CPU. Linux promises memory that it does not have, and kills the process when
- * the table is written; so a table that does not fit is refused before it is allocated.
+ * The memory that is available for a table on the CPU. Linux promises memory that it does not have, and kills the
+ * process when the table is written; so a table that does not fit is refused before it is allocated.
  */
 public final class MachineMemory {
 
@@ -39,12 +39,9 @@ public final class MachineMemory {
             long found = available.getAsLong();
             Check.that(
                     needed <= found,
-                    "a table of shape %s in %s needs %d bytes of memory: expected at most the %d that are available; check"
-                            + " positions and sizes for mistakes, use smaller ones, or free memory",
-                    shape,
-                    type,
-                    needed,
-                    found);
+                    () -> "a table of shape " + shape + " in " + type + " needs " + needed
+                            + " bytes of memory: expected at most the " + found
+                            + " that are available; check positions and sizes for mistakes, use smaller ones, or free memory");
         }
     }
 

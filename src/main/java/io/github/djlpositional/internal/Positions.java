@@ -11,8 +11,8 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * The position of each step of a sequence, and the rows of a table that belong to them: consecutive positions from a start,
- * explicit integer positions, or explicit real ones.
+ * The position of each step of a sequence, and the rows of a table that belong to them: consecutive positions from a
+ * start, explicit integer positions, or explicit real ones.
  */
 public final class Positions {
 
@@ -26,7 +26,8 @@ public final class Positions {
     public interface Source {
 
         /**
-         * Returns the rows of consecutive positions, (1, count, W), for use with x. Temporaries closes them, unless they are kept.
+         * Returns the rows of consecutive positions, (1, count, W), for use with x. Temporaries closes them, unless
+         * they are kept.
          */
         NDArray consecutive(Temporaries temporaries, int first, int count, NDArray x);
 
@@ -70,7 +71,8 @@ public final class Positions {
      *
      * @param input (…, T, …); the caller's
      * @param axis the axis of T, from 0
-     * @param explicit (T), or (B, T) for an input (B, …, T, W), (T, B) for an input (T, B, W); null for consecutive ones
+     * @param explicit (T), or (B, T) for an input (B, …, T, W), (T, B) for an input (T, B, W); null for consecutive
+     *     ones
      * @param params the parameters of the forward; may be null
      * @param limit one more than the greatest position
      * @param rangeChecks see {@link Indices#areChecked}
@@ -125,12 +127,8 @@ public final class Positions {
         for (int i = 0; i < values.length; i++) {
             Check.that(
                     values[i] >= 0 && values[i] < limit,
-                    "position %s at index %d of %s: expected 0 or more and less than %d; %s",
-                    values[i],
-                    i,
-                    positions.getShape(),
-                    limit,
-                    remedy(limit));
+                    "position " + values[i] + " at index " + i + " of " + positions.getShape()
+                            + ": expected 0 or more and less than " + limit + "; " + remedy(limit));
         }
         return values;
     }
@@ -165,12 +163,12 @@ public final class Positions {
         }
         Check.that(
                 start instanceof Integer || start instanceof Long,
-                "%s is the %s %s: expected an Integer or a Long; give the number of the first position",
-                START,
-                start.getClass().getSimpleName(),
-                start);
+                () -> START + " is the " + start.getClass().getSimpleName() + " " + start
+                        + ": expected an Integer or a Long; give the number of the first position");
         long first = ((Number) start).longValue();
-        Check.that(first >= 0 && first <= limit, "%s %d: expected 0 to %d; %s", START, first, limit, remedy(limit));
+        Check.that(
+                first >= 0 && first <= limit,
+                () -> START + " " + first + ": expected 0 to " + limit + "; " + remedy(limit));
         requireLength(length, first, limit);
         return (int) first;
     }
@@ -179,9 +177,8 @@ public final class Positions {
         Object start = params == null ? null : params.get(START);
         Check.that(
                 start == null,
-                "both positions and %s=%s were given: expected one of them; give the positions of all steps, or the start",
-                START,
-                start);
+                () -> "both positions and " + START + "=" + start
+                        + " were given: expected one of them; give the positions of all steps, or the start");
     }
 
     /** Checks that a sequence ends below the limit. */
@@ -206,7 +203,8 @@ public final class Positions {
     }
 
     /**
-     * Returns the rows of the positions, of which there is at least one, in a shape that broadcasts over the input (…, T, W).
+     * Returns the rows of the positions, of which there is at least one, in a shape that broadcasts over the input (…,
+     * T, W).
      */
     public NDArray rows(Temporaries temporaries, Source source) {
         Shape shape = input.getShape();

@@ -5,8 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The intermediate arrays of one forward, closed at its end. An {@code NDScope} would also close what a user's block keeps for
- * its next forward.
+ * The intermediate arrays of one forward, closed at its end. An {@code NDScope} would also close what a user's block
+ * keeps for its next forward.
  */
 public final class Temporaries implements AutoCloseable {
 

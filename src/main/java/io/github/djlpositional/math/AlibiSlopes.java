@@ -3,20 +3,23 @@ package io.github.djlpositional.math;
 import io.github.djlpositional.arguments.Check;
 
 /**
- * The slope of each attention head in ALiBi, by which the score of a key decreases with each step of its distance from the
- * query.
+ * The slope of each attention head in ALiBi, by which the score of a key decreases with each step of its distance from
+ * the query.
  *
  * <p>After Press, Smith and Lewis, <em>Train Short, Test Long: Attention with Linear Biases Enables Input Length
- * Extrapolation</em> (2022), section 3, and the authors' published code. If the number of heads N is a power of two, the slope
- * of head h = 1 … N is 2<sup>-8h/N</sup>. Otherwise, with m the largest power of two below N, the first m slopes are those of
- * m heads, and the others are every second slope of 2m heads, starting with the first: 2<sup>-4/m</sup>, 2<sup>-12/m</sup>, …
+ * Extrapolation</em> (2022), section 3, and the authors' published code. If the number of heads N is a power of two,
+ * the slope of head h = 1 … N is 2<sup>-8h/N</sup>. Otherwise, with m the largest power of two below N, the first m
+ * slopes are those of m heads, and the others are every second slope of 2m heads, starting with the first:
+ * 2<sup>-4/m</sup>, 2<sup>-12/m</sup>, …
  *
- * <p>Immutable. Each slope is stored as a sum of two doubles, so that a bias at any distance is rounded only once. Two objects
- * are equal if they have the same number of heads.
+ * <p>Immutable. Each slope is stored as a sum of two doubles, so that a bias at any distance is rounded only once. Two
+ * objects are equal if they have the same number of heads.
  */
 public final class AlibiSlopes {
 
-    /** More than the heads of any model; a larger number, from a file perhaps, is rejected before memory is allocated. */
+    /**
+     * More than the heads of any model; a larger number, from a file perhaps, is rejected before memory is allocated.
+     */
     private static final int MAX_HEADS = 1 << 16;
 
     private static final DoubleDouble LN_2 = DoubleDouble.of(2).log();
@@ -52,11 +55,7 @@ public final class AlibiSlopes {
                 : LN_2.times(exponent).exp();
     }
 
-    /**
-     * Returns the number of heads.
-     *
-     * @return N
-     */
+    /** {@return the number of heads, N} */
     public int heads() {
         return slopes.length;
     }

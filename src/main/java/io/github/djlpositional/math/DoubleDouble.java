@@ -1,10 +1,11 @@
 package io.github.djlpositional.math;
 
 /**
- * An unevaluated sum of two doubles, {@code high + low} with {@code |low| <= ulp(high) / 2}: about 106 significant bits.
+ * An unevaluated sum of two doubles, {@code high + low} with {@code |low| <= ulp(high) / 2}: about 106 significant
+ * bits.
  *
- * <p>Frequencies need more precision than one double. At position 10<sup>7</sup> the rounding of the frequency would change a
- * sine near its zero crossing by hundreds of float ulps.
+ * <p>Frequencies need more precision than one double. At position 10<sup>7</sup> the rounding of the frequency would
+ * change a sine near its zero crossing by hundreds of float ulps.
  *
  * <p>The sums and products are the classical error-free transformations: Dekker, <em>A floating-point technique for
  * extending the available precision</em>, Numerische Mathematik 18 (1971), and Hida, Li and Bailey, <em>Library for
@@ -75,7 +76,10 @@ record DoubleDouble(double high, double low) {
         return lessOne.plus(of(1)).scaled((int) powerOfTwo);
     }
 
-    /** The natural logarithm of a positive number: one Newton step from that of the double, which doubles the number of digits. */
+    /**
+     * The natural logarithm of a positive number: one Newton step from that of the double, which doubles the number of
+     * digits.
+     */
     DoubleDouble log() {
         DoubleDouble estimate = of(StrictMath.log(high));
         DoubleDouble ratio = times(estimate.negated().exp());

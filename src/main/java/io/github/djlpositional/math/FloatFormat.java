@@ -25,11 +25,7 @@ public enum FloatFormat {
         this.bytes = bytes;
     }
 
-    /**
-     * Returns the size of one stored number.
-     *
-     * @return 2, 4 or 8 bytes
-     */
+    /** {@return the size of a stored number, 2, 4 or 8 bytes} */
     public int bytes() {
         return bytes;
     }

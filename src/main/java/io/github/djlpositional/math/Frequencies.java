@@ -13,9 +13,9 @@ import java.util.stream.DoubleStream;
 /**
  * The angular frequency of each sine-cosine pair, in radians per position. Immutable.
  *
- * <p>Each frequency is stored as a sum of two doubles, and the angle {@code position × frequency} is computed likewise, so
- * that its sine and cosine are accurate at large positions. One double is not enough: near a zero crossing at position
- * 10<sup>7</sup>, the rounding of the frequency causes an error of hundreds of float ulps.
+ * <p>Each frequency is stored as a sum of two doubles, and the angle {@code position × frequency} is computed likewise,
+ * so that its sine and cosine are accurate at large positions. One double is not enough: near a zero crossing at
+ * position 10<sup>7</sup>, the rounding of the frequency causes an error of hundreds of float ulps.
  *
  * <p>For |frequency| up to 1, sine and cosine are within two double ulps of the true value at every |position| up to
  * 2<sup>26</sup>, or within 2<sup>-76</sup> of it where it is smaller than 2<sup>-24</sup>, near a zero crossing. Up to
@@ -33,7 +33,9 @@ public final class Frequencies implements HasArguments {
 
     private static final double GREATEST = 1e270;
 
-    /** More than the pairs of any model; a larger count, from a file perhaps, is rejected before memory is allocated. */
+    /**
+     * More than the pairs of any model; a larger count, from a file perhaps, is rejected before memory is allocated.
+     */
     private static final int MAX_COUNT = 1 << 20;
 
     /** More than any convention has; each factor takes one pass over all frequencies. */
@@ -83,9 +85,8 @@ public final class Frequencies implements HasArguments {
             for (int pair = 0; pair < values.size(); pair++) {
                 Check.that(
                         Double.isFinite(values.get(pair)),
-                        "frequency %s of pair %d: expected a finite number; set it in radians per position",
-                        values.get(pair),
-                        pair);
+                        "frequency " + values.get(pair) + " of pair " + pair
+                                + ": expected a finite number; set it in radians per position");
             }
         }
 
@@ -103,9 +104,8 @@ public final class Frequencies implements HasArguments {
                     "scaled frequencies within scaled frequencies: expected one list of factors; join the lists");
             Check.that(
                     Check.given("factors", factors).size() <= MAX_FACTORS,
-                    "%d factors: expected at most %d; multiply them and scale by their product",
-                    factors.size(),
-                    MAX_FACTORS);
+                    () -> factors.size() + " factors: expected at most " + MAX_FACTORS
+                            + "; multiply them and scale by their product");
         }
 
         @Override
@@ -143,8 +143,8 @@ public final class Frequencies implements HasArguments {
      * @param base the ratio of two frequencies that are one period apart; positive and finite, usually 10,000
      * @param period the number of steps over which the frequency falls by a factor of {@code base}; positive and finite
      * @return the frequencies, the fastest first if {@code base > 1}
-     * @throws IllegalArgumentException if an argument is outside its range, or the last frequency is outside e<sup>-600</sup> to
-     *     e<sup>600</sup>
+     * @throws IllegalArgumentException if an argument is outside its range, or the last frequency is outside
+     *     e<sup>-600</sup> to e<sup>600</sup>
      */
     public static Frequencies geometric(int count, double base, double period) {
         return new Geometric(count, base, period).create();
@@ -156,18 +156,18 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
-     * Returns the frequencies of tensor2tensor's {@code get_timing_signal_1d}:
-     * {@code minTimescale · exp(-k · ln(maxTimescale / minTimescale) / max(count - 1, 1))} for k = 0 … count - 1.
+     * Returns the frequencies of tensor2tensor's {@code get_timing_signal_1d}: {@code minTimescale · exp(-k ·
+     * ln(maxTimescale / minTimescale) / max(count - 1, 1))} for k = 0 … count - 1.
      *
-     * <p>The published code multiplies by the minimum timescale, although its docstring describes a division. Models were
-     * trained with the code, so this follows the code. With {@code minTimescale = 1} both are the same.
+     * <p>The published code multiplies by the minimum timescale, although its docstring describes a division. Models
+     * were trained with the code, so this follows the code. With {@code minTimescale = 1} both are the same.
      *
      * @param count the number of frequencies, from 0 to 1,048,576
      * @param minTimescale the first frequency; positive and finite, usually 1
      * @param maxTimescale positive and finite, usually 10,000
      * @return the frequencies
-     * @throws IllegalArgumentException if an argument is outside its range, the timescales are too far apart, or a frequency is
-     *     outside 10<sup>-270</sup> to 10<sup>270</sup>
+     * @throws IllegalArgumentException if an argument is outside its range, the timescales are too far apart, or a
+     *     frequency is outside 10<sup>-270</sup> to 10<sup>270</sup>
      */
     public static Frequencies timescales(int count, double minTimescale, double maxTimescale) {
         return new Timescales(count, minTimescale, maxTimescale).create();
@@ -190,14 +190,13 @@ public final class Frequencies implements HasArguments {
      *
      * @param factor finite and not zero
      * @return new frequencies, with the same accuracy
-     * @throws IllegalArgumentException if the factor is zero, infinite or NaN; if it makes a frequency other than 0 one outside
-     *     10<sup>-270</sup> to 10<sup>270</sup>; or if these frequencies have been scaled 16 times
+     * @throws IllegalArgumentException if the factor is zero, infinite or NaN; if it makes a frequency other than 0 one
+     *     outside 10<sup>-270</sup> to 10<sup>270</sup>; or if these frequencies have been scaled 16 times
      */
     public Frequencies scaledBy(double factor) {
         Check.that(
                 factor != 0 && Double.isFinite(factor),
-                "frequency factor %s: expected a finite number other than 0; use 1 for no scaling",
-                factor);
+                () -> "frequency factor " + factor + ": expected a finite number other than 0; use 1 for no scaling");
         boolean isScaled = origin instanceof Scaled;
         List<Double> factors = new ArrayList<>(isScaled ? ((Scaled) origin).factors() : List.of());
         factors.add(factor);
@@ -217,12 +216,8 @@ public final class Frequencies implements HasArguments {
         double size = Math.abs(frequency.high());
         Check.that(
                 size > LEAST && size < GREATEST,
-                "frequency %s of pair %d of %s: expected a size of %s to %s; use a base, timescales or factors nearer to 1",
-                frequency.high(),
-                pair,
-                origin,
-                LEAST,
-                GREATEST);
+                () -> "frequency " + frequency.high() + " of pair " + pair + " of " + origin + ": expected a size of "
+                        + LEAST + " to " + GREATEST + "; use a base, timescales or factors nearer to 1");
         return frequency;
     }
 
@@ -232,11 +227,8 @@ public final class Frequencies implements HasArguments {
             // beyond 600 the exponential, or its low part, is not a normal double; NaN if the ratio overflowed
             Check.that(
                     Math.abs(exponent.high()) <= 600,
-                    "frequency e^%s of pair %d of %s: expected e^-600 to e^600; use a base or timescales nearer to 1,"
-                            + " or fewer pairs",
-                    exponent.high(),
-                    pair,
-                    origin);
+                    () -> "frequency e^" + exponent.high() + " of pair " + pair + " of " + origin
+                            + ": expected e^-600 to e^600; use a base or timescales nearer to 1, or fewer pairs");
             return exponent.exp().times(DoubleDouble.of(first));
         });
     }
@@ -245,9 +237,9 @@ public final class Frequencies implements HasArguments {
      * Creates frequencies from the map that {@link #getArguments} returns.
      *
      * @param arguments {@code kind} and the arguments of that kind: {@code geometric} (count, base, period),
-     *     {@code timescales} (count, minTimescale, maxTimescale), {@code given} (values, a list), {@code rotary} (rotarySize,
-     *     base, length, and scaling, a map for {@link RotaryScaling#fromArguments}), or {@code scaled} (frequencies, a map of
-     *     another kind, and factors, a list of up to 16 numbers)
+     *     {@code timescales} (count, minTimescale, maxTimescale), {@code given} (values, a list), {@code rotary}
+     *     (rotarySize, base, length, and scaling, a map for {@link RotaryScaling#fromArguments}), or {@code scaled}
+     *     (frequencies, a map of another kind, and factors, a list of up to 16 numbers)
      * @return the frequencies
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
@@ -265,11 +257,7 @@ public final class Frequencies implements HasArguments {
         return new DoubleDouble(high[pair], low[pair]);
     }
 
-    /**
-     * Returns the number of pairs.
-     *
-     * @return the number of frequencies
-     */
+    /** {@return the number of pairs} */
     public int size() {
         return high.length;
     }
@@ -324,8 +312,8 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
-     * The sines of all pairs at a position, then their cosines: {@link #half} of each, with one more ulp of error, at a quarter
-     * of the cost. Unlike {@code StrictMath}, {@code Math} may use processor instructions.
+     * The sines of all pairs at a position, then their cosines: {@link #half} of each, with one more ulp of error, at a
+     * quarter of the cost. Unlike {@code StrictMath}, {@code Math} may use processor instructions.
      */
     double[] halves(double position) {
         double[] halves = new double[2 * size()];
@@ -360,7 +348,9 @@ public final class Frequencies implements HasArguments {
         return Arrays.hashCode(high);
     }
 
-    /** Returns how these frequencies were created, for example {@code geometric(count=32, base=10000.0, period=32.0)}. */
+    /**
+     * Returns how these frequencies were created, for example {@code geometric(count=32, base=10000.0, period=32.0)}.
+     */
     @Override
     public String toString() {
         return Records.describe((Record) origin);

@@ -10,11 +10,11 @@ import java.util.Objects;
 import java.util.stream.IntStream;
 
 /**
- * The function from a place in a grid of two or three dimensions to its sinusoidal encoding. Each axis of the grid has its
- * own channels, which encode the coordinate on that axis.
+ * The function from a place in a grid of two or three dimensions to its sinusoidal encoding. Each axis of the grid has
+ * its own channels, which encode the coordinate on that axis.
  *
- * <p>Immutable and safe to share. Values are those of the axes' {@link SinusoidalEncoding}. Two encodings are equal if all their
- * values are.
+ * <p>Immutable and safe to share. Values are those of the axes' {@link SinusoidalEncoding}. Two encodings are equal if
+ * all their values are.
  */
 public final class GridEncoding implements HasArguments {
 
@@ -26,7 +26,10 @@ public final class GridEncoding implements HasArguments {
 
         int channels();
 
-        /** The encoding of each axis. Channels beyond those of all axes are zero; dimensions beyond the channels are dropped. */
+        /**
+         * The encoding of each axis. Channels beyond those of all axes are zero; dimensions beyond the channels are
+         * dropped.
+         */
         SinusoidalEncoding encoding();
 
         /** Whether the channels of the last axis, the columns, come first. */
@@ -89,7 +92,7 @@ public final class GridEncoding implements HasArguments {
     }
 
     private static void checkAxes(int axes) {
-        Check.that(axes == 2 || axes == 3, "%d axes: expected 2 or 3; for one axis use SinusoidalEncoding", axes);
+        Check.that(axes == 2 || axes == 3, () -> axes + " axes: expected 2 or 3; for one axis use SinusoidalEncoding");
     }
 
     private static void checkChannels(int channels, int least) {
@@ -99,8 +102,8 @@ public final class GridEncoding implements HasArguments {
     private static void checkMultipleOfFour(int channels) {
         Check.that(
                 channels % 4 == 0,
-                "channel count %d: expected a multiple of 4; both axes need as many sines as cosines",
-                channels);
+                () -> "channel count " + channels
+                        + ": expected a multiple of 4; both axes need as many sines as cosines");
     }
 
     private final Convention convention;
@@ -116,8 +119,8 @@ public final class GridEncoding implements HasArguments {
     }
 
     /**
-     * Returns the encoding of tensor2tensor's {@code add_timing_signal_nd}. Each of n axes has ⌊C / 2n⌋ frequencies, all
-     * sines, then all cosines. The first axis comes first; the remaining channels are zero.
+     * Returns the encoding of tensor2tensor's {@code add_timing_signal_nd}. Each of n axes has ⌊C / 2n⌋ frequencies,
+     * all sines, then all cosines. The first axis comes first; the remaining channels are zero.
      *
      * @param axes the number of the grid's axes, 2 or 3
      * @param channels C, from 2 · axes to 2,097,152
@@ -131,9 +134,9 @@ public final class GridEncoding implements HasArguments {
     }
 
     /**
-     * Returns the encoding of multidim-positional-encoding's {@code PositionalEncoding2D} and {@code PositionalEncoding3D}.
-     * Each of n axes has the encoding of <em>Attention Is All You Need</em> of size 2 · ⌈C / 2n⌉. The first axis comes first;
-     * dimensions beyond C are dropped.
+     * Returns the encoding of multidim-positional-encoding's {@code PositionalEncoding2D} and
+     * {@code PositionalEncoding3D}. Each of n axes has the encoding of <em>Attention Is All You Need</em> of size 2 ·
+     * ⌈C / 2n⌉. The first axis comes first; dimensions beyond C are dropped.
      *
      * @param axes the number of the grid's axes, 2 or 3
      * @param channels C, from 1 to 2,097,152
@@ -145,9 +148,9 @@ public final class GridEncoding implements HasArguments {
     }
 
     /**
-     * Returns the two-dimensional sine-cosine encoding of MAE, as computed by its {@code get_2d_sincos_pos_embed} (He et al.,
-     * <em>Masked Autoencoders Are Scalable Vision Learners</em>, 2022). The first half of the channels encodes the column, the
-     * second half the row; each has all sines, then all cosines.
+     * Returns the two-dimensional sine-cosine encoding of MAE, as computed by its {@code get_2d_sincos_pos_embed} (He
+     * et al., <em>Masked Autoencoders Are Scalable Vision Learners</em>, 2022). The first half of the channels encodes
+     * the column, the second half the row; each has all sines, then all cosines.
      *
      * @param channels C, from 4 to 2,097,152, divisible by 4
      * @return the encoding
@@ -158,9 +161,9 @@ public final class GridEncoding implements HasArguments {
     }
 
     /**
-     * Returns the two-dimensional sine-cosine encoding of Simple ViT, {@code posemb_sincos_2d} in big_vision and vit-pytorch
-     * (Beyer et al., <em>Better plain ViT baselines for ImageNet-1k</em>, 2022). It differs from {@link #visionTransformer} in
-     * its C / 4 frequencies, which go from 1 to 1 / 10,000.
+     * Returns the two-dimensional sine-cosine encoding of Simple ViT, {@code posemb_sincos_2d} in big_vision and
+     * vit-pytorch (Beyer et al., <em>Better plain ViT baselines for ImageNet-1k</em>, 2022). It differs from
+     * {@link #visionTransformer} in its C / 4 frequencies, which go from 1 to 1 / 10,000.
      *
      * @param channels C, from 8 to 2,097,152, divisible by 4
      * @return the encoding
@@ -187,20 +190,12 @@ public final class GridEncoding implements HasArguments {
         return (Record) convention;
     }
 
-    /**
-     * Returns the number of the grid's axes.
-     *
-     * @return 2 or 3
-     */
+    /** {@return the number of the grid's axes, 2 or 3} */
     public int getAxes() {
         return axes;
     }
 
-    /**
-     * Returns the number of dimensions of an encoded place.
-     *
-     * @return C
-     */
+    /** {@return the number of dimensions of an encoded place, C} */
     public int getEmbeddingSize() {
         return channels;
     }
@@ -217,27 +212,24 @@ public final class GridEncoding implements HasArguments {
      * @param channel 0 … C - 1
      * @param place the coordinate on each axis
      * @return the value, in [-1, 1]
-     * @throws IllegalArgumentException if the channel is out of range, there is not one coordinate for each axis, or the
-     *     coordinate on the channel's axis is not finite
+     * @throws IllegalArgumentException if the channel is out of range, there is not one coordinate for each axis, or
+     *     the coordinate on the channel's axis is not finite
      */
     public double value(int channel, double... place) {
         Check.that(
                 channel >= 0 && channel < channels,
-                "channel %d: expected 0 to %d; use a channel of this encoding",
-                channel,
-                channels - 1);
+                () -> "channel " + channel + ": expected 0 to " + (channels - 1) + "; use a channel of this encoding");
         Check.that(
                 place.length == axes,
-                "%d coordinates for a grid of %d axes: expected %2$d; pass one coordinate for each axis",
-                place.length,
-                axes);
+                () -> place.length + " coordinates for a grid of " + axes + " axes: expected " + axes
+                        + "; pass one coordinate for each axis");
         int axis = axisOf(channel);
         return axis == axes ? 0 : encoding.value(place[axis], channel % encoding.getEmbeddingSize());
     }
 
     /**
-     * Writes the encodings of a whole grid, or of a range of its first axis. Each value is rounded to the nearest number of the
-     * format.
+     * Writes the encodings of a whole grid, or of a range of its first axis. Each value is rounded to the nearest
+     * number of the format.
      *
      * @param sizes the grid's size on each axis
      * @param channelsFirst true for the shape (C, sizes…), false for (sizes…, C)
@@ -245,18 +237,16 @@ public final class GridEncoding implements HasArguments {
      * @param count the length of the range
      * @param format the format that values are rounded to
      * @param out the destination, row-major from the start of the buffer; its position does not change
-     * @throws IllegalArgumentException if there is not one positive size for each axis, the range is not within the first axis,
-     *     or the buffer is too small
+     * @throws IllegalArgumentException if there is not one positive size for each axis, the range is not within the
+     *     first axis, or the buffer is too small
      */
     public void write(int[] sizes, boolean channelsFirst, int first, int count, FloatFormat format, ByteBuffer out) {
         checkSizes(sizes);
         int end = channelsFirst ? channels : sizes[0];
         Check.that(
                 first >= 0 && count >= 0 && first <= end - count,
-                "%d rows from row %d: expected a range within 0 to %d; use a range of the first axis",
-                count,
-                first,
-                end);
+                () -> count + " rows from row " + first + ": expected a range within 0 to " + end
+                        + "; use a range of the first axis");
         int cells = Arrays.stream(sizes).reduce(1, Math::multiplyExact);
         int rowLength = channelsFirst ? cells : cells / sizes[0] * channels;
         TableBounds.checkRoom(count, rowLength, format, out);
@@ -282,10 +272,8 @@ public final class GridEncoding implements HasArguments {
         }
         Check.that(
                 sizes.length == axes && values >= 1 && values <= Integer.MAX_VALUE,
-                "grid sizes %s: expected %d positive sizes with at most %d values in all; pass one size for each axis",
-                Arrays.toString(sizes),
-                axes,
-                Integer.MAX_VALUE);
+                () -> "grid sizes " + Arrays.toString(sizes) + ": expected " + axes + " positive sizes with at most "
+                        + Integer.MAX_VALUE + " values in all; pass one size for each axis");
     }
 
     /** The encodings of the coordinates 0 to size - 1 on any axis. */

@@ -3,14 +3,14 @@ package io.github.djlpositional.math;
 /**
  * The positions of the two halves of each pair in a vector.
  *
- * <p>A pair belongs to one frequency. It is a sine and a cosine in a sinusoidal encoding, and two coordinates that are rotated
- * together in a rotary embedding.
+ * <p>A pair belongs to one frequency. It is a sine and a cosine in a sinusoidal encoding, and two coordinates that are
+ * rotated together in a rotary embedding.
  */
 public enum PairLayout {
     /**
-     * Side by side: {@code a0 b0 a1 b1 …}, as in <em>Attention Is All You Need</em>. In rotary embeddings: RoFormer, GPT-J, Meta's
-     * own Llama weights, and of Hugging Face's models RoFormer, GPT-J, Cohere, GLM ({@code glm}, {@code glm4}; not
-     * {@code glm4_moe}), DeepSeek and Llama 4.
+     * Side by side: {@code a0 b0 a1 b1 …}, as in <em>Attention Is All You Need</em>. In rotary embeddings: RoFormer,
+     * GPT-J, Meta's own Llama weights, and of Hugging Face's models RoFormer, GPT-J, Cohere, GLM ({@code glm},
+     * {@code glm4}; not {@code glm4_moe}), DeepSeek and Llama 4.
      */
     INTERLEAVED {
         @Override
@@ -25,8 +25,8 @@ public enum PairLayout {
     },
 
     /**
-     * All first halves, then all second halves: {@code a0 a1 … b0 b1 …}, as in tensor2tensor and fairseq. In rotary embeddings:
-     * GPT-NeoX, and Hugging Face's Llama, Mistral and Qwen.
+     * All first halves, then all second halves: {@code a0 a1 … b0 b1 …}, as in tensor2tensor and fairseq. In rotary
+     * embeddings: GPT-NeoX, and Hugging Face's Llama, Mistral and Qwen.
      */
     CONCATENATED {
         @Override

@@ -5,17 +5,17 @@ import io.github.djlpositional.arguments.Records;
 import java.math.BigInteger;
 
 /**
- * The buckets of relative positions in T5. Each small distance has its own bucket; larger distances share buckets, which widen
- * with the distance.
+ * The buckets of relative positions in T5. Each small distance has its own bucket; larger distances share buckets,
+ * which widen with the distance.
  *
- * <p>After Raffel et al., <em>Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer</em> (2020),
- * section 2.1, and the published code. With n buckets for a direction, the first ⌊n/2⌋ = e have one
- * distance each. A distance d of e or more is in bucket e + ⌊(n - e) · ln(d / e) / ln(maxDistance / e)⌋, at most n - 1. With two
- * directions, each has half of the buckets, and keys after the query the second half. With one direction, all keys after the
- * query are in bucket 0.
+ * <p>After Raffel et al., <em>Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer</em>
+ * (2020), section 2.1, and the published code. With n buckets for a direction, the first ⌊n/2⌋ = e have one distance
+ * each. A distance d of e or more is in bucket e + ⌊(n - e) · ln(d / e) / ln(maxDistance / e)⌋, at most n - 1. With two
+ * directions, each has half of the buckets, and keys after the query the second half. With one direction, all keys
+ * after the query are in bucket 0.
  *
- * <p>Immutable. If the logarithm is close to a whole number, the bucket is determined by integer arithmetic, not by rounding. Two
- * objects are equal if all their arguments are.
+ * <p>Immutable. If the logarithm is close to a whole number, the bucket is determined by integer arithmetic, not by
+ * rounding. Two objects are equal if all their arguments are.
  */
 public final class RelativeBuckets {
 
@@ -23,9 +23,9 @@ public final class RelativeBuckets {
     private static final int MAX_BUCKETS = 4096;
 
     /**
-     * A bound on the relative error of a boundary in double. Boundaries that are closer than this to a whole number are computed
-     * with integers. The relative errors of the quotient, the exponent and the power are below 2^-52 each; a logarithm of up to
-     * 21.5 multiplies that of the exponent by 22. The sum is below 1e-14.
+     * A bound on the relative error of a boundary in double. Boundaries that are closer than this to a whole number are
+     * computed with integers. The relative errors of the quotient, the exponent and the power are below 2^-52 each; a
+     * logarithm of up to 21.5 multiplies that of the exponent by 22. The sum is below 1e-14.
      */
     private static final double BOUNDARY_ERROR = 1e-12;
 
@@ -36,16 +36,12 @@ public final class RelativeBuckets {
             Check.between("bucket count", buckets, least, MAX_BUCKETS);
             Check.that(
                     !bidirectional || buckets % 2 == 0,
-                    "bucket count %d for two directions: expected an even number; use %d, or 32 as in T5",
-                    buckets,
-                    buckets + 1);
+                    () -> "bucket count " + buckets + " for two directions: expected an even number; use "
+                            + (buckets + 1) + ", or 32 as in T5");
             Check.that(
                     maxDistance > buckets / least,
-                    "maximum distance %d with %d buckets: expected more than %d; use a larger one, such as T5's 128,"
-                            + " or fewer buckets",
-                    maxDistance,
-                    buckets,
-                    buckets / least);
+                    () -> "maximum distance " + maxDistance + " with " + buckets + " buckets: expected more than "
+                            + (buckets / least) + "; use a larger one, such as T5's 128, or fewer buckets");
         }
     }
 
@@ -90,8 +86,8 @@ public final class RelativeBuckets {
      *
      * @param bidirectional true to distinguish keys before and after the query, as in an encoder; false for a decoder
      * @param buckets their number, from 2 to 4096, or for two directions even and from 4; 32 in T5
-     * @param maxDistance the distance from which on all distances share the last bucket; more than the number of distances that
-     *     have their own bucket; 128 in T5
+     * @param maxDistance the distance from which on all distances share the last bucket; more than the number of
+     *     distances that have their own bucket; 128 in T5
      * @return the buckets
      * @throws IllegalArgumentException if an argument is outside its range
      */
@@ -99,11 +95,7 @@ public final class RelativeBuckets {
         return new RelativeBuckets(new Settings(bidirectional, buckets, maxDistance));
     }
 
-    /**
-     * Returns the number of buckets of all directions.
-     *
-     * @return the number of buckets
-     */
+    /** {@return the number of buckets of all directions} */
     public int size() {
         return settings.buckets;
     }

@@ -14,24 +14,23 @@ import java.util.stream.DoubleStream;
 /**
  * Scales the frequencies of a rotary embedding, so that a model can process longer contexts than it was trained with.
  *
- * <p>The rotary size r is the number of dimensions that are rotated; θ<sub>k</sub> = base<sup>-2k/r</sup> is the unscaled
- * frequency of pair k, L the original context length, and s the scaling factor. Frequencies are computed with at least 100
- * bits. Immutable. Two scalings are equal if they are of the same kind and all their arguments are equal.
+ * <p>The rotary size r is the number of dimensions that are rotated; θ<sub>k</sub> = base<sup>-2k/r</sup> is the
+ * unscaled frequency of pair k, L the original context length, and s the scaling factor. Frequencies are computed with
+ * at least 100 bits. Immutable. Two scalings are equal if they are of the same kind and all their arguments are equal.
  */
 public sealed interface RotaryScaling extends HasArguments permits None, Linear, DynamicNtk, Yarn, Llama3, LongRope {
 
     /**
-     * Returns the scaling that does not change the frequencies, as in Su et al., <em>RoFormer</em> (2021).
-     *
-     * @return θ<sub>k</sub>
+     * {@return the scaling that does not change the frequencies, as in Su et al., <em>RoFormer</em> (2021):
+     * θ<sub>k</sub>}
      */
     static RotaryScaling none() {
         return new None();
     }
 
     /**
-     * Returns linear position interpolation: Chen et al., <em>Extending Context Window of Large Language Models via Positional
-     * Interpolation</em> (2023).
+     * Returns linear position interpolation: Chen et al., <em>Extending Context Window of Large Language Models via
+     * Positional Interpolation</em> (2023).
      *
      * @param factor s, finite and at least 1
      * @return θ<sub>k</sub> / s
@@ -42,8 +41,8 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
     }
 
     /**
-     * Returns dynamic NTK-aware scaling. If the current length l exceeds the original length, the base becomes
-     * base · (s · l / L - (s - 1))<sup>r / (r - 2)</sup>. By bloc97 and emozilla (2023); described in Peng et al.,
+     * Returns dynamic NTK-aware scaling. If the current length l exceeds the original length, the base becomes base ·
+     * (s · l / L - (s - 1))<sup>r / (r - 2)</sup>. By bloc97 and emozilla (2023); described in Peng et al.,
      * <em>YaRN</em> (2023), section 3.3. The formula is that of the published code.
      *
      * @param factor s, finite and at least 1
@@ -56,8 +55,8 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
     }
 
     /**
-     * Returns YaRN with the settings of the paper: {@link #yarn(double, int, double, double, boolean, double)} with β of 32
-     * and 1, bounds rounded to whole pairs, and the attention factor 0.1 · ln s + 1.
+     * Returns YaRN with the settings of the paper: {@link #yarn(double, int, double, double, boolean, double)} with β
+     * of 32 and 1, bounds rounded to whole pairs, and the attention factor 0.1 · ln s + 1.
      *
      * @param factor s, finite and at least 1
      * @param originalLength L, at least 1
@@ -69,9 +68,9 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
     }
 
     /**
-     * Returns YaRN: Peng et al., <em>YaRN: Efficient Context Window Extension of Large Language Models</em> (2023), section 3.
-     * Pairs that make more than betaFast turns over the original length keep their frequency. The frequency of pairs that make
-     * fewer than betaSlow turns is divided by s. Between them, the two are mixed linearly in k.
+     * Returns YaRN: Peng et al., <em>YaRN: Efficient Context Window Extension of Large Language Models</em> (2023),
+     * section 3. Pairs that make more than betaFast turns over the original length keep their frequency. The frequency
+     * of pairs that make fewer than betaSlow turns is divided by s. Between them, the two are mixed linearly in k.
      *
      * @param factor s, finite and at least 1
      * @param originalLength L, at least 1
@@ -94,8 +93,8 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
 
     /**
      * Returns the scaling of Llama 3.1 (Meta, 2024). Pairs with a wavelength below L / highFrequencyFactor keep their
-     * frequency. The frequency of pairs with a wavelength above L / lowFrequencyFactor is divided by s. Between them, the two
-     * are mixed linearly in the number of turns over L.
+     * frequency. The frequency of pairs with a wavelength above L / lowFrequencyFactor is divided by s. Between them,
+     * the two are mixed linearly in the number of turns over L.
      *
      * @param factor s, finite and at least 1; 8 in Llama 3.1
      * @param lowFrequencyFactor positive; 1 in Llama 3.1
@@ -110,8 +109,8 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
     }
 
     /**
-     * Returns LongRoPE: Ding et al., <em>LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens</em> (2024). The factors
-     * are the result of a search for each model; Phi-3 and its successors publish theirs.
+     * Returns LongRoPE: Ding et al., <em>LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens</em> (2024).
+     * The factors are the result of a search for each model; Phi-3 and its successors publish theirs.
      *
      * @param shortFactors the divisor of each pair's frequency up to the original length; positive, one for each pair
      * @param longFactors the divisor of each pair's frequency beyond it; positive, one for each pair
@@ -119,7 +118,8 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
      * @param maxLength the extended context length, at least the original length; it determines the attention factor,
      *     √(1 + ln(maxLength / L) / ln L)
      * @return the scaling; {@link #dependsOnLength} is true
-     * @throws IllegalArgumentException if an argument is outside its range, or the numbers of short and long factors differ
+     * @throws IllegalArgumentException if an argument is outside its range, or the numbers of short and long factors
+     *     differ
      */
     static RotaryScaling longRope(double[] shortFactors, double[] longFactors, int originalLength, int maxLength) {
         return new LongRope(
@@ -132,10 +132,10 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
     /**
      * Creates a scaling from the map that {@link #getArguments} returns.
      *
-     * @param arguments {@code kind}, which is {@code none}, {@code linear}, {@code dynamicNtk}, {@code yarn}, {@code llama3} or
-     *     {@code longRope}, and the arguments of that factory by name. The attention factor of yarn is named
-     *     {@code attentionScale}; it, {@code betaFast}, {@code betaSlow} and {@code truncate} are optional and default to the
-     *     values of the paper.
+     * @param arguments {@code kind}, which is {@code none}, {@code linear}, {@code dynamicNtk}, {@code yarn},
+     *     {@code llama3} or {@code longRope}, and the arguments of that factory by name. The attention factor of yarn
+     *     is named {@code attentionScale}; it, {@code betaFast}, {@code betaSlow} and {@code truncate} are optional and
+     *     default to the values of the paper.
      * @return the scaling
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
@@ -160,29 +160,24 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
     Frequencies frequencies(int rotarySize, double base, long length);
 
     /**
-     * Returns whether the frequencies change when a sequence becomes longer than the original length. Keys that were rotated
-     * before must then be rotated again.
-     *
-     * @return true for dynamic NTK and LongRoPE
+     * {@return whether the frequencies change when a sequence becomes longer than the original length: true for dynamic
+     * NTK and LongRoPE} Keys that were rotated before must then be rotated again.
      */
     default boolean dependsOnLength() {
         return this instanceof DynamicNtk || this instanceof LongRope;
     }
 
     /**
-     * Returns the length beyond which the frequencies depend on the length.
-     *
-     * @return L for dynamic NTK and LongRoPE; {@link Integer#MAX_VALUE} for the others, whose frequencies are the same at every
-     *     length
+     * {@return the length beyond which the frequencies depend on the length: L for dynamic NTK and LongRoPE;
+     * {@link Integer#MAX_VALUE} for the others, whose frequencies are the same at every length}
      */
     default int lengthThreshold() {
         return Integer.MAX_VALUE;
     }
 
     /**
-     * Returns the factor of cosines and sines. Attention scores are multiplied by its square.
-     *
-     * @return 1 except for YaRN and LongRoPE
+     * {@return the factor of cosines and sines: 1 except for YaRN and LongRoPE} Attention scores are multiplied by its
+     * square.
      */
     default double attentionFactor() {
         return 1;

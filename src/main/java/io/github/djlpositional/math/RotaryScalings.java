@@ -45,8 +45,8 @@ final class RotaryScalings {
             Rotary rotary = new Rotary(rotarySize, base, length, this);
             Check.that(
                     rotarySize > 2,
-                    "rotary size %d with dynamic NTK scaling: expected 4 or more; use a larger size or linear scaling",
-                    rotarySize);
+                    () -> "rotary size " + rotarySize
+                            + " with dynamic NTK scaling: expected 4 or more; use a larger size or linear scaling");
             if (length <= originalLength) {
                 return rotary.unscaled();
             }
@@ -155,9 +155,8 @@ final class RotaryScalings {
             Check.given("longFactors", longFactors).forEach(LongRope::checkDivisor);
             Check.that(
                     shortFactors.size() == longFactors.size(),
-                    "%d short and %d long factors: expected the same number of both; give one of each for each pair",
-                    shortFactors.size(),
-                    longFactors.size());
+                    () -> shortFactors.size() + " short and " + longFactors.size()
+                            + " long factors: expected the same number of both; give one of each for each pair");
             Check.between("originalLength", originalLength, 2, Integer.MAX_VALUE);
             Check.between("maxLength", maxLength, originalLength, Integer.MAX_VALUE);
         }
@@ -171,10 +170,8 @@ final class RotaryScalings {
             Rotary rotary = new Rotary(rotarySize, base, length, this);
             Check.that(
                     rotarySize == 2 * shortFactors.size(),
-                    "%d LongRoPE factors for rotary size %d: expected %d; give one short and one long factor for each pair",
-                    shortFactors.size(),
-                    rotarySize,
-                    rotarySize / 2);
+                    () -> shortFactors.size() + " LongRoPE factors for rotary size " + rotarySize + ": expected "
+                            + (rotarySize / 2) + "; give one short and one long factor for each pair");
             List<Double> factors = length > originalLength ? longFactors : shortFactors;
             return rotary.scaled((pair, frequency) -> frequency.dividedBy(DoubleDouble.of(factors.get(pair))));
         }
@@ -201,13 +198,13 @@ final class RotaryScalings {
         Rotary {
             Check.that(
                     rotarySize >= 2 && rotarySize % 2 == 0,
-                    "rotary size %d: expected an even number of 2 or more; set it to the number of dimensions to rotate",
-                    rotarySize);
+                    () -> "rotary size " + rotarySize
+                            + ": expected an even number of 2 or more; set it to the number of dimensions to rotate");
             Check.that(
                     base > 1 && Double.isFinite(base),
-                    "base %s: expected a finite number above 1; set it to the base of the model, 10000 in RoFormer",
-                    base);
-            Check.that(length >= 0, "length %d: expected 0 or more; set it to the number of positions", length);
+                    () -> "base " + base
+                            + ": expected a finite number above 1; set it to the base of the model, 10000 in RoFormer");
+            Check.that(length >= 0, "length " + length + ": expected 0 or more; set it to the number of positions");
             Check.given("scaling", scaling);
             length = scaling.dependsOnLength() ? Math.max(length, scaling.lengthThreshold()) : 0;
         }
@@ -236,19 +233,15 @@ final class RotaryScalings {
     private static void checkFactor(double factor) {
         Check.that(
                 factor >= 1 && Double.isFinite(factor),
-                "scaling factor %s: expected a finite number of 1 or more; set it to the new length over the original one",
-                factor);
+                () -> "scaling factor " + factor
+                        + ": expected a finite number of 1 or more; set it to the new length over the original one");
     }
 
     private static void checkIncreasing(String low, double lower, String high, double upper, String usual) {
         Check.that(
                 lower > 0 && upper > lower && Double.isFinite(upper),
-                "%s %s and %s %s: expected 0 < %1$s < %3$s, finite; set them to the model's numbers, %s",
-                low,
-                lower,
-                high,
-                upper,
-                usual);
+                () -> low + " " + lower + " and " + high + " " + upper + ": expected 0 < " + low + " < " + high
+                        + ", finite; set them to the model's numbers, " + usual);
     }
 
     private static double floor(DoubleDouble value) {

@@ -8,10 +8,10 @@ import java.util.stream.IntStream;
 /**
  * The table that rotary embeddings multiply with: a cosine and a signed sine for each position and dimension.
  *
- * <p>Su et al., <em>RoFormer: Enhanced Transformer with Rotary Position Embedding</em> (2021), equation 34: with the two
- * halves (a, b) of a pair and the angle φ = position · frequency, the rotated pair is
- * (a · cos φ - b · sin φ, b · cos φ + a · sin φ). Hence a row x becomes x · C + x' · S, where x' is x with the halves of each pair
- * exchanged, C has cos φ for both halves, and S has -sin φ for the first half and sin φ for the second.
+ * <p>Su et al., <em>RoFormer: Enhanced Transformer with Rotary Position Embedding</em> (2021), equation 34: with the
+ * two halves (a, b) of a pair and the angle φ = position · frequency, the rotated pair is (a · cos φ - b · sin φ, b ·
+ * cos φ + a · sin φ). Hence a row x becomes x · C + x' · S, where x' is x with the halves of each pair exchanged, C has
+ * cos φ for both halves, and S has -sin φ for the first half and sin φ for the second.
  *
  * <p>Immutable. Every value is computed in double and rounded once.
  */
@@ -37,22 +37,20 @@ public final class RotaryTable {
         this.factor = factor;
     }
 
-    /**
-     * Returns the number of dimensions that are rotated.
-     *
-     * @return r
-     */
+    /** {@return the number of dimensions that are rotated, r} */
     public int size() {
         return 2 * frequencies.size();
     }
 
     /**
-     * Writes the rows of consecutive positions. Each value is computed in double and rounded to the nearest number of the format.
+     * Writes the rows of consecutive positions. Each value is computed in double and rounded to the nearest number of
+     * the format.
      *
      * @param start the first position
      * @param length the number of positions, at least 0
      * @param format the format that values are rounded to
-     * @param out the destination, row-major (length, 2, r) from the start of the buffer, C, then S; its position does not change
+     * @param out the destination, row-major (length, 2, r) from the start of the buffer, C, then S; its position does
+     *     not change
      * @throws IllegalArgumentException if the length is negative or the buffer is too small
      */
     public void write(int start, int length, FloatFormat format, ByteBuffer out) {
@@ -65,11 +63,13 @@ public final class RotaryTable {
     }
 
     /**
-     * Writes the rows of any positions. Each value is computed in double and rounded to the nearest number of the format.
+     * Writes the rows of any positions. Each value is computed in double and rounded to the nearest number of the
+     * format.
      *
      * @param positions n finite numbers, integers or not
      * @param format the format that values are rounded to
-     * @param out the destination, row-major (n, 2, r) from the start of the buffer, C, then S; its position does not change
+     * @param out the destination, row-major (n, 2, r) from the start of the buffer, C, then S; its position does not
+     *     change
      * @throws IllegalArgumentException if a position is not finite or the buffer is too small
      */
     public void write(double[] positions, FloatFormat format, ByteBuffer out) {

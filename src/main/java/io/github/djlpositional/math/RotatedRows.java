@@ -7,21 +7,22 @@ import java.util.stream.IntStream;
  * Rounded sines and cosines of many consecutive positions, most of them computed by rotation.
  *
  * <p>Only every n-th position (an anchor) and the n offsets from it are computed from the definition. The others follow
- * from the angle sum sin(a + b) = sin a · cos b + cos a · sin b at a fraction of the cost: for n² positions, 2n are computed
- * and the others are rotated.
+ * from the angle sum sin(a + b) = sin a · cos b + cos a · sin b at a fraction of the cost: for n² positions, 2n are
+ * computed and the others are rotated.
  *
  * <p>The error of a rotated value is bounded. Both ends of the error interval are rounded. If the results differ, the
- * value is computed from the definition (Ziv's rounding test: Ziv, <em>Fast evaluation of elementary mathematical functions
- * with correctly rounded last bit</em>, ACM TOMS 17, 1991). The result is therefore the same, bit for bit, as if every value
- * were computed from the definition.
+ * value is computed from the definition (Ziv's rounding test: Ziv, <em>Fast evaluation of elementary mathematical
+ * functions with correctly rounded last bit</em>, ACM TOMS 17, 1991). The result is therefore the same, bit for bit, as
+ * if every value were computed from the definition.
  */
 final class RotatedRows {
 
     /**
-     * Error of a rotated value. The four factors of a sum like sin a · cos b + cos a · sin b are accurate to 2^-51 each: one
-     * ulp for {@code Math.sin} and {@code Math.cos}, by their specification, plus the error of their correction. Since
-     * |sin| + |cos| is at most √2 on both sides, they contribute 2√2 · 2^-51 < 2^-49.4, the two products and the sum 2^-52:
-     * below 2^-49. Doubled as a safety margin, which also covers the rounding of the anchor's product with a factor.
+     * Error of a rotated value. The four factors of a sum like sin a · cos b + cos a · sin b are accurate to 2^-51
+     * each: one ulp for {@code Math.sin} and {@code Math.cos}, by their specification, plus the error of their
+     * correction. Since |sin| + |cos| is at most √2 on both sides, they contribute 2√2 · 2^-51 < 2^-49.4, the two
+     * products and the sum 2^-52: below 2^-49. Doubled as a safety margin, which also covers the rounding of the
+     * anchor's product with a factor.
      */
     private static final double ERROR = 0x1p-48;
 
@@ -33,8 +34,8 @@ final class RotatedRows {
          * Receives a row.
          *
          * @param row the row, counted from 0 at the first position
-         * @param values the sines of all pairs, then their cosines, then a zero; each rounds to the nearest number of the
-         *     format; reused for the next row
+         * @param values the sines of all pairs, then their cosines, then a zero; each rounds to the nearest number of
+         *     the format; reused for the next row
          */
         void accept(int row, double[] values);
     }

@@ -12,15 +12,16 @@ import java.util.Objects;
 import java.util.stream.IntStream;
 
 /**
- * The function from a position to its sinusoidal encoding: a vector of sines and cosines of the position, where each pair of a
- * sine and a cosine has its own frequency.
+ * The function from a position to its sinusoidal encoding: a vector of sines and cosines of the position, where each
+ * pair of a sine and a cosine has its own frequency.
  *
- * <p>Published conventions differ in the {@link Frequencies}, the {@link PairLayout}, whether sine or cosine comes first, and
- * how they handle an odd size ({@link OddSize}). Immutable and safe to share. Two encodings are equal if all their values are.
+ * <p>Published conventions differ in the {@link Frequencies}, the {@link PairLayout}, whether sine or cosine comes
+ * first, and how they handle an odd size ({@link OddSize}). Immutable and safe to share. Two encodings are equal if all
+ * their values are.
  *
  * <p>All values are computed in double and rounded once. {@link #value} has the accuracy of {@link Frequencies}.
- * {@link #table} contains the floats nearest to these values; with frequencies up to 1 they are at most 0.501 float ulps from
- * the true values at every position up to 2<sup>24</sup>.
+ * {@link #table} contains the floats nearest to these values; with frequencies up to 1 they are at most 0.501 float
+ * ulps from the true values at every position up to 2<sup>24</sup>.
  *
  * <pre>{@code
  * SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(512);
@@ -70,9 +71,8 @@ public final class SinusoidalEncoding implements HasArguments {
             oddSize = oddSize == null ? OddSize.KEPT_IN_EXPONENT : oddSize;
             Check.that(
                     base == null || frequencies == null,
-                    "base %s and frequencies %s: expected only one of them; set either optBase or optFrequencies",
-                    base,
-                    frequencies);
+                    "base " + base + " and frequencies " + frequencies
+                            + ": expected only one of them; set either optBase or optFrequencies");
             int pairs = oddSize.pairs(embeddingSize);
             if (frequencies == null) {
                 double period = Math.max(1, oddSize.exponentSize(embeddingSize)) / 2.0;
@@ -82,10 +82,8 @@ public final class SinusoidalEncoding implements HasArguments {
             }
             Check.that(
                     frequencies.size() == pairs,
-                    "%d frequencies for embedding size %d: expected %d; set one frequency for each pair",
-                    frequencies.size(),
-                    embeddingSize,
-                    pairs);
+                    frequencies.size() + " frequencies for embedding size " + embeddingSize + ": expected " + pairs
+                            + "; set one frequency for each pair");
         }
     }
 
@@ -93,7 +91,10 @@ public final class SinusoidalEncoding implements HasArguments {
     private final int embeddingSize;
     private final Frequencies frequencies;
 
-    /** The half in each dimension: a pair's sine (0 … pairs - 1), its cosine (pairs … 2 · pairs - 1), or a zero (2 · pairs). */
+    /**
+     * The half in each dimension: a pair's sine (0 … pairs - 1), its cosine (pairs … 2 · pairs - 1), or a zero (2 ·
+     * pairs).
+     */
     private final int[] halfAt;
 
     private SinusoidalEncoding(Settings settings) {
@@ -113,8 +114,8 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Returns the encoding of Vaswani et al., <em>Attention Is All You Need</em> (2017), section 3.5:
-     * PE(t, 2k) = sin(t / 10000<sup>2k/d</sup>), PE(t, 2k + 1) = cos(t / 10000<sup>2k/d</sup>).
+     * Returns the encoding of Vaswani et al., <em>Attention Is All You Need</em> (2017), section 3.5: PE(t, 2k) = sin(t
+     * / 10000<sup>2k/d</sup>), PE(t, 2k + 1) = cos(t / 10000<sup>2k/d</sup>).
      *
      * <p>An odd d is used in the exponent, and the last dimension is a sine, as in KerasHub.
      *
@@ -132,8 +133,8 @@ public final class SinusoidalEncoding implements HasArguments {
      * @param embeddingSize d, from 1 to 2,097,152
      * @param base positive and finite
      * @return the encoding
-     * @throws IllegalArgumentException if the size is outside its range, the base is not positive or not finite, or a frequency
-     *     is outside e<sup>-600</sup> to e<sup>600</sup>
+     * @throws IllegalArgumentException if the size is outside its range, the base is not positive or not finite, or a
+     *     frequency is outside e<sup>-600</sup> to e<sup>600</sup>
      */
     public static SinusoidalEncoding vaswani(int embeddingSize, double base) {
         return builder().setEmbeddingSize(embeddingSize).optBase(base).build();
@@ -160,9 +161,9 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Returns the encoding of fairseq's {@code SinusoidalPositionalEmbedding}: {@link #tensor2tensor} with the timescales 1
-     * and 10,000. fairseq counts positions from the padding index + 1, so its first token has position 2 if that index is 1;
-     * see {@code optPositionsFromPadding} of {@code InputEmbeddingBlock}.
+     * Returns the encoding of fairseq's {@code SinusoidalPositionalEmbedding}: {@link #tensor2tensor} with the
+     * timescales 1 and 10,000. fairseq counts positions from the padding index + 1, so its first token has position 2
+     * if that index is 1; see {@code optPositionsFromPadding} of {@code InputEmbeddingBlock}.
      *
      * @param embeddingSize d, from 1 to 2,097,152
      * @return the encoding
@@ -173,9 +174,9 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Returns the encoding of <em>Attention Is All You Need</em> with an odd size rounded up: it is computed for d + 1, and the
-     * last dimension is dropped, as in Géron's Keras layer (<em>Hands-On Machine Learning</em>, second edition, chapter 16) and
-     * multidim-positional-encoding.
+     * Returns the encoding of <em>Attention Is All You Need</em> with an odd size rounded up: it is computed for d + 1,
+     * and the last dimension is dropped, as in Géron's Keras layer (<em>Hands-On Machine Learning</em>, second edition,
+     * chapter 16) and multidim-positional-encoding.
      *
      * @param embeddingSize d, from 1 to 2,097,152
      * @return the encoding
@@ -195,8 +196,8 @@ public final class SinusoidalEncoding implements HasArguments {
      * @param embeddingSize d, from 2 to 2,097,152, even
      * @param base positive and finite, usually 10,000
      * @return the encoding
-     * @throws IllegalArgumentException if the size is odd or outside its range, the base is not a positive finite number, or a
-     *     frequency is outside e<sup>-600</sup> to e<sup>600</sup>
+     * @throws IllegalArgumentException if the size is odd or outside its range, the base is not a positive finite
+     *     number, or a frequency is outside e<sup>-600</sup> to e<sup>600</sup>
      */
     public static SinusoidalEncoding bert4keras(int embeddingSize, double base) {
         checkEven(embeddingSize, "bert4keras");
@@ -205,7 +206,8 @@ public final class SinusoidalEncoding implements HasArguments {
 
     /**
      * Returns the encoding of x-transformers' {@code ScaledSinusoidalEmbedding}, without its scale: the frequencies of
-     * {@link #vaswani(int)}, all sines, then all cosines. The scale is learned; a block adds it with {@code optLearnedScale}.
+     * {@link #vaswani(int)}, all sines, then all cosines. The scale is learned; a block adds it with
+     * {@code optLearnedScale}.
      *
      * @param embeddingSize d, from 2 to 2,097,152, even
      * @return the encoding
@@ -232,29 +234,27 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Returns the encoding of time steps in diffusion models, as computed by {@code get_timestep_embedding} in DDPM and Hugging
-     * Face's diffusers. With n = ⌊d/2⌋, the frequencies are scale · 10000<sup>-k/(n - frequencyShift)</sup>. All sines come
-     * before all cosines or after them, and a zero is appended if d is odd. DDPM has sines first with a shift of 1. In
-     * diffusers, U-Nets default to cosines first with a shift of 0, as in improved-diffusion and Stable Diffusion, and DiT to
-     * cosines first with a shift of 1.
+     * Returns the encoding of time steps in diffusion models, as computed by {@code get_timestep_embedding} in DDPM and
+     * Hugging Face's diffusers. With n = ⌊d/2⌋, the frequencies are scale · 10000<sup>-k/(n - frequencyShift)</sup>.
+     * All sines come before all cosines or after them, and a zero is appended if d is odd. DDPM has sines first with a
+     * shift of 1. In diffusers, U-Nets default to cosines first with a shift of 0, as in improved-diffusion and Stable
+     * Diffusion, and DiT to cosines first with a shift of 1.
      *
      * @param embeddingSize d, at least 2 · frequencyShift + 2 and at most 2,097,152
      * @param frequencyShift below ⌊d/2⌋, usually 0 or 1
      * @param scale the factor of a time step, usually 1
      * @param cosineFirst true for the cosines before the sines
      * @return the encoding
-     * @throws IllegalArgumentException if the size is outside its range, the shift is ⌊d/2⌋ or more, or the scale is zero,
-     *     infinite or NaN, or makes a frequency too large or too small
+     * @throws IllegalArgumentException if the size is outside its range, the shift is ⌊d/2⌋ or more, or the scale is
+     *     zero, infinite or NaN, or makes a frequency too large or too small
      */
     public static SinusoidalEncoding diffusion(
             int embeddingSize, double frequencyShift, double scale, boolean cosineFirst) {
         int pairs = checkSize(embeddingSize) / 2;
         Check.that(
                 frequencyShift < pairs,
-                "frequency shift %s for embedding size %d: expected less than its %d pairs; use 0 or 1, or a larger size",
-                frequencyShift,
-                embeddingSize,
-                pairs);
+                () -> "frequency shift " + frequencyShift + " for embedding size " + embeddingSize
+                        + ": expected less than its " + pairs + " pairs; use 0 or 1, or a larger size");
         Frequencies frequencies = Frequencies.geometric(pairs, DEFAULT_BASE, pairs - frequencyShift);
         return builder()
                 .setEmbeddingSize(embeddingSize)
@@ -273,25 +273,16 @@ public final class SinusoidalEncoding implements HasArguments {
     private static void checkEven(int embeddingSize, String convention) {
         Check.that(
                 embeddingSize % 2 == 0,
-                "embedding size %d for %s: expected an even size; set an even size, or use another convention",
-                embeddingSize,
-                convention);
+                () -> "embedding size " + embeddingSize + " for " + convention
+                        + ": expected an even size; set an even size, or use another convention");
     }
 
-    /**
-     * Returns a builder. Its defaults are those of {@link #vaswani(int)}.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} Its defaults are those of {@link #vaswani(int)}. */
     public static Builder builder() {
         return new Builder();
     }
 
-    /**
-     * Returns the number of dimensions of an encoded position.
-     *
-     * @return the embedding size d
-     */
+    /** {@return the number of dimensions of an encoded position, d} */
     public int getEmbeddingSize() {
         return embeddingSize;
     }
@@ -324,9 +315,8 @@ public final class SinusoidalEncoding implements HasArguments {
     private int halfAt(int dimension) {
         Check.that(
                 dimension >= 0 && dimension < embeddingSize,
-                "dimension %d: expected 0 to %d; use a dimension of this encoding",
-                dimension,
-                embeddingSize - 1);
+                () -> "dimension " + dimension + ": expected 0 to " + (embeddingSize - 1)
+                        + "; use a dimension of this encoding");
         return halfAt[dimension];
     }
 
@@ -350,7 +340,8 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Writes the encodings of consecutive positions. Each {@link #value} is rounded to the nearest number of the format.
+     * Writes the encodings of consecutive positions. Each {@link #value} is rounded to the nearest number of the
+     * format.
      *
      * @param start the first position
      * @param length the number of positions, at least 0
@@ -408,14 +399,14 @@ public final class SinusoidalEncoding implements HasArguments {
     /**
      * Returns T(k), the linear map that moves every position's encoding by k: T(k) · PE(t) = PE(t + k) for all t.
      *
-     * <p>T(k) rotates each pair by its frequency times k. Vaswani et al., section 3.5, chose sinusoids for this property. T(k) is
-     * orthogonal, and T(a) · T(b) = T(a + b). A zero-padded dimension does not change.
+     * <p>T(k) rotates each pair by its frequency times k. Vaswani et al., section 3.5, chose sinusoids for this
+     * property. T(k) is orthogonal, and T(a) · T(b) = T(a + b). A zero-padded dimension does not change.
      *
      * @param offset k, any finite number
      * @return a new matrix (d, d), row-major, each value with the accuracy of {@link Frequencies}
      * @throws IllegalArgumentException if the offset is not finite
-     * @throws UnsupportedOperationException if the size is odd and the encoding ends with half a pair: no linear
-     *     map shifts a sine without its cosine
+     * @throws UnsupportedOperationException if the size is odd and the encoding ends with half a pair: no linear map
+     *     shifts a sine without its cosine
      */
     public double[][] shift(double offset) {
         TableBounds.checkFinite(offset);
@@ -442,8 +433,9 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Returns the dot product of two positions' encodings that are k apart, PE(t) · PE(t + k). It is the same for all t: the
-     * sum of cos(k · frequency) over all pairs. It is symmetric in k; its maximum, at k = 0, is the number of pairs.
+     * Returns the dot product of two positions' encodings that are k apart, PE(t) · PE(t + k). It is the same for all
+     * t: the sum of cos(k · frequency) over all pairs. It is symmetric in k; its maximum, at k = 0, is the number of
+     * pairs.
      *
      * @param offset k, any finite number
      * @return the dot product, in [-pairs, pairs]
@@ -473,8 +465,8 @@ public final class SinusoidalEncoding implements HasArguments {
      * Creates an encoding from the map that {@link #getArguments} returns.
      *
      * @param arguments {@code embeddingSize}; optionally {@code base} or {@code frequencies}, a map for
-     *     {@link Frequencies#fromArguments}; and optionally {@code layout}, {@code cosineFirst} and {@code oddSize}, as in the
-     *     builder
+     *     {@link Frequencies#fromArguments}; and optionally {@code layout}, {@code cosineFirst} and {@code oddSize}, as
+     *     in the builder
      * @return the encoding
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
@@ -499,7 +491,10 @@ public final class SinusoidalEncoding implements HasArguments {
         return Objects.hash(frequencies, Arrays.hashCode(halfAt));
     }
 
-    /** Returns all settings, for example {@code SinusoidalEncoding(embeddingSize=64, frequencies=…, layout=INTERLEAVED, …)}. */
+    /**
+     * Returns all settings, for example {@code SinusoidalEncoding(embeddingSize=64, frequencies=…, layout=INTERLEAVED,
+     * …)}.
+     */
     @Override
     public String toString() {
         return Records.describe(settings);
@@ -508,7 +503,7 @@ public final class SinusoidalEncoding implements HasArguments {
     /** Builds a {@link SinusoidalEncoding}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -519,8 +514,7 @@ public final class SinusoidalEncoding implements HasArguments {
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
-            options.set("embeddingSize", embeddingSize);
-            return this;
+            return options.set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -530,8 +524,7 @@ public final class SinusoidalEncoding implements HasArguments {
          * @return this builder
          */
         public Builder optBase(double base) {
-            options.set("base", base);
-            return this;
+            return options.set("base", base);
         }
 
         /**
@@ -543,8 +536,7 @@ public final class SinusoidalEncoding implements HasArguments {
          * @throws NullPointerException if it is null
          */
         public Builder optFrequencies(Frequencies frequencies) {
-            options.set("frequencies", frequencies);
-            return this;
+            return options.set("frequencies", frequencies);
         }
 
         /**
@@ -555,8 +547,7 @@ public final class SinusoidalEncoding implements HasArguments {
          * @throws NullPointerException if it is null
          */
         public Builder optLayout(PairLayout layout) {
-            options.set("layout", layout);
-            return this;
+            return options.set("layout", layout);
         }
 
         /**
@@ -566,8 +557,7 @@ public final class SinusoidalEncoding implements HasArguments {
          * @return this builder
          */
         public Builder optCosineFirst(boolean cosineFirst) {
-            options.set("cosineFirst", cosineFirst);
-            return this;
+            return options.set("cosineFirst", cosineFirst);
         }
 
         /**
@@ -578,17 +568,16 @@ public final class SinusoidalEncoding implements HasArguments {
          * @throws NullPointerException if it is null
          */
         public Builder optOddSize(OddSize oddSize) {
-            options.set("oddSize", oddSize);
-            return this;
+            return options.set("oddSize", oddSize);
         }
 
         /**
          * Builds the encoding.
          *
          * @return the encoding
-         * @throws IllegalArgumentException if the size is missing or outside its range, the base is not positive and finite or
-         *     results in a frequency outside e<sup>-600</sup> to e<sup>600</sup>, both base and frequencies are set, or there is
-         *     not one frequency for each pair
+         * @throws IllegalArgumentException if the size is missing or outside its range, the base is not positive and
+         *     finite or results in a frequency outside e<sup>-600</sup> to e<sup>600</sup>, both base and frequencies
+         *     are set, or there is not one frequency for each pair
          */
         public SinusoidalEncoding build() {
             return new SinusoidalEncoding(options.build());

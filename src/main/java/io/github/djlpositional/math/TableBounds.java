@@ -11,19 +11,20 @@ final class TableBounds {
     static void checkFinite(double... positions) {
         for (double position : positions) {
             Check.that(
-                    Double.isFinite(position), "position %s: expected a finite number; correct the position", position);
+                    Double.isFinite(position),
+                    () -> "position " + position + ": expected a finite number; correct the position");
         }
     }
 
-    /** Checks that an array or buffer can hold rows of so many values and so many bytes for each; 1 byte for an array. */
+    /**
+     * Checks that an array or buffer can hold rows of so many values and so many bytes for each; 1 byte for an array.
+     */
     static void checkLength(int length, int width, int bytes) {
         Check.between("length", length, 0, Integer.MAX_VALUE);
         Check.that(
                 (long) length * width * bytes <= Integer.MAX_VALUE,
-                "length %d with %d values for each position: expected at most %d positions; write them in several parts",
-                length,
-                width,
-                Integer.MAX_VALUE / bytes / Math.max(1, width));
+                () -> "length " + length + " with " + width + " values for each position: expected at most "
+                        + (Integer.MAX_VALUE / bytes / Math.max(1, width)) + " positions; write them in several parts");
     }
 
     /** Checks that a buffer has room for rows, from its start. */
@@ -32,12 +33,7 @@ final class TableBounds {
         long bytes = (long) length * width * format.bytes();
         Check.that(
                 out.limit() >= bytes,
-                "buffer of %d bytes for %d rows of %d values in %s: expected %d bytes or more; use a larger buffer,"
-                        + " or write fewer rows",
-                out.limit(),
-                length,
-                width,
-                format,
-                bytes);
+                () -> "buffer of " + out.limit() + " bytes for " + length + " rows of " + width + " values in " + format
+                        + ": expected " + bytes + " bytes or more; use a larger buffer, or write fewer rows");
     }
 }

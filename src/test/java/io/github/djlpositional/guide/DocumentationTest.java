@@ -16,12 +16,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * Compares the README and the guide with the code: every block of Java comes from a test, every link has a target, and the
- * versions are those of the build.
+ * Compares the README and the guide with the code: every block of Java comes from a test, every link has a target, and
+ * the versions are those of the build.
  *
- * <p>A block of Java follows a comment such as {@code <!-- code: ReadmeCodeTest#pairing -->} and equals the lines between
- * {@code tag::pairing[]} and {@code end::pairing[]} in that test. {@code mvn test -Dtest=DocumentationTest -Dguide.write=true}
- * copies the lines into the pages.
+ * <p>A block of Java follows a comment such as {@code <!-- code: ReadmeCodeTest#pairing -->} and equals the lines
+ * between {@code tag::pairing[]} and {@code end::pairing[]} in that test. {@code mvn test -Dtest=DocumentationTest
+ * -Dguide.write=true} copies the lines into the pages.
  */
 class DocumentationTest {
 

@@ -29,9 +29,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * PyTorch on devices that this machine need not have: every array is computed on the CPU, but says that it is on the device it
- * was made for. Operations refuse arrays of two devices, as PyTorch does, and whatever makes a real GPU wait is counted: values
- * that are read from its arrays, and arrays that are made there of Java's memory or of another device's.
+ * PyTorch on devices that this machine need not have: every array is computed on the CPU, but says that it is on the
+ * device it was made for. Operations refuse arrays of two devices, as PyTorch does, and whatever makes a real GPU wait
+ * is counted: values that are read from its arrays, and arrays that are made there of Java's memory or of another
+ * device's.
  */
 public final class SimulatedGpuEngine extends Engine {
 
