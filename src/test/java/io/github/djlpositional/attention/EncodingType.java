@@ -5,8 +5,8 @@ import io.github.djlpositional.math.RotaryScaling;
 import java.util.function.IntFunction;
 
 /**
- * Every relative encoding in the configurations that are tested, for heads of size 4. Tests set its parameters to any numbers from
- * -1 to 1, so a parameter that has to be positive must be stored as its logarithm.
+ * Every relative encoding in the configurations that are tested, for heads of size 4. Tests set its parameters to any
+ * numbers from -1 to 1, so a parameter that has to be positive must be stored as its logarithm.
  */
 @SuppressWarnings("ImmutableEnumChecker") // the functions have no state
 public enum EncodingType {

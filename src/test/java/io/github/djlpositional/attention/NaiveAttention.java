@@ -7,7 +7,8 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /**
- * Attention as the papers define it, in double, one number at a time. It reads the weights of a block and shares none of its code.
+ * Attention as the papers define it, in double, one number at a time. It reads the weights of a block and shares none
+ * of its code.
  */
 final class NaiveAttention {
 
@@ -31,7 +32,9 @@ final class NaiveAttention {
         size = block.getEmbeddingSize();
     }
 
-    /** The output, (B, T, D), for queries (B, T, D) at the positions first, first + 1, … and keys (B, F, D) at 0, 1, … */
+    /**
+     * The output, (B, T, D), for queries (B, T, D) at the positions first, first + 1, … and keys (B, F, D) at 0, 1, …
+     */
     double[] forward(int first, NDArray queries, NDArray keys, NDArray values, Visible visible) {
         return IntStream.range(0, (int) queries.getShape().get(0))
                 .boxed()

@@ -37,7 +37,9 @@ final class TestNumbers {
         return type == DataType.FLOAT64 ? doubles : doubles.toType(type, true);
     }
 
-    /** Initializes a block for inputs (B, T, D) with weights that are large enough to make attention far from uniform. */
+    /**
+     * Initializes a block for inputs (B, T, D) with weights that are large enough to make attention far from uniform.
+     */
     static <B extends Block> B filled(NDManager manager, B block, DataType type) {
         block.initialize(manager, type, new Shape(-1, -1, SIZE));
         long seed = 1;

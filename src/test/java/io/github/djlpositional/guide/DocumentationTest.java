@@ -157,8 +157,7 @@ class DocumentationTest {
         String pytorch = matches("<pytorch\\.version>([^<]+)<", build).get(0);
         String mxnet = matches("<mxnet\\.version>([^<]+)<", build).get(0);
         for (Path page : List.of(Path.of("README.md"), Path.of("docs/compatibility.md"))) {
-            Stream<String> found = ARTIFACT
-                    .matcher(Files.readString(page))
+            Stream<String> found = ARTIFACT.matcher(Files.readString(page))
                     .results()
                     .map(match -> match.group(1) + " " + match.group(2));
             assertThat(found)
