@@ -60,8 +60,9 @@ class AttentionBadInputTest {
                     """)
     void refusesSettings(String settings, String values) {
         Map<Object, Object> arguments = new HashMap<>(Map.of("embeddingSize", 8, "headCount", 2));
-        arguments.putAll(JsonUtils.GSON.fromJson(settings, Map.class));
-        refused(() -> MultiHeadAttentionBlock.fromArguments(arguments), values.split(";"));
+        Map<?, ?> given = JsonUtils.GSON.fromJson(settings, Map.class);
+        arguments.putAll(given);
+        refused(() -> MultiHeadAttentionBlock.fromArguments(arguments), values.split(";", -1));
     }
 
     @Test
@@ -85,20 +86,21 @@ class AttentionBadInputTest {
 
     /** An array of a shape such as 2x3x8, or 2x3x8:INT32, with the data type FLOAT32 by default. */
     private static NDArray array(NDManager manager, String description) {
-        String[] parts = description.split(":");
-        long[] shape =
-                Arrays.stream(parts[0].split("x")).mapToLong(Long::parseLong).toArray();
+        String[] parts = description.split(":", -1);
+        long[] shape = Arrays.stream(parts[0].split("x", -1))
+                .mapToLong(Long::parseLong)
+                .toArray();
         return manager.create(new Shape(shape), parts.length == 1 ? DataType.FLOAT32 : DataType.valueOf(parts[1]));
     }
 
     /** Checks lines of the shapes of inputs and the values in the message that rejects them. */
     private static void refusedInputs(NDManager manager, Block block, String lines) {
         for (String line : lines.lines().toList()) {
-            String[] columns = line.split(" *[|] *");
-            NDArray[] inputs = Arrays.stream(columns[0].split(" "))
+            String[] columns = line.split(" *[|] *", -1);
+            NDArray[] inputs = Arrays.stream(columns[0].split(" ", -1))
                     .map(input -> array(manager, input))
                     .toArray(NDArray[]::new);
-            refused(() -> Forward.infer(manager, block, inputs), columns[1].split(";"));
+            refused(() -> Forward.infer(manager, block, inputs), columns[1].split(";", -1));
         }
     }
 
