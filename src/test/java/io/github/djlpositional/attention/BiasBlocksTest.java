@@ -1,6 +1,11 @@
 package io.github.djlpositional.attention;
 
+import static io.github.djlpositional.attention.TestNumbers.HEADS;
+import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.copyWeights;
+import static io.github.djlpositional.attention.TestNumbers.numbers;
+import static io.github.djlpositional.attention.TestNumbers.projections;
+import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -16,9 +21,8 @@ import io.github.djlpositional.Goldens;
 import io.github.djlpositional.TestBlocks;
 import java.math.BigDecimal;
 import java.util.List;
-import java.util.Random;
 
-/** ALiBi's and T5's biases: the numbers, and their use as a mask. */
+/** The numbers of ALiBi's and T5's biases, and their use as a mask. */
 class BiasBlocksTest {
 
     @EngineTest
@@ -47,7 +51,7 @@ class BiasBlocksTest {
     }
 
     @EngineTest
-    void biasIsTheNearestNumberOfItsTypeFarOut(NDManager manager) {
+    void alibiIsRoundedToTheNearestNumberAtALargeDistance(NDManager manager) {
         // mpmath: -2^(-1/2) · 3001 = -2122.02745034…; the nearest float and the nearest half (a multiple of 2 there)
         AlibiBiasBlock block = AlibiBiasBlock.builder().setHeadCount(16).build();
         for (DataType type : new DataType[] {DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64}) {
@@ -64,7 +68,7 @@ class BiasBlocksTest {
     }
 
     @EngineTest
-    void aDecodeStepIsARowOfTheWhole(NDManager manager) {
+    void theBiasOfADecodingStepIsARowOfTheWholeBias(NDManager manager) {
         for (boolean causal : new boolean[] {false, true}) {
             AlibiBiasBlock alibi =
                     AlibiBiasBlock.builder().setHeadCount(3).optCausal(causal).build();
@@ -76,31 +80,30 @@ class BiasBlocksTest {
             for (Block block : new Block[] {alibi, t5}) {
                 NDArray whole = Forward.infer(manager, block, manager.zeros(new Shape(1, 9, 4)));
                 NDArray steps = Forward.inferFrom(manager, 6, block, manager.zeros(new Shape(1, 3, 4)));
-                assertThat(steps.getShape()).isEqualTo(new Shape(1, 3, 3, 9));
-                assertThat(steps.toFloatArray()).isEqualTo(whole.get(":, :, 6:").toFloatArray());
+                requireSame(steps, whole.get(":, :, 6:"));
                 NDArray cross = Forward.infer(
                         manager, block, manager.zeros(new Shape(1, 4, 4)), manager.zeros(new Shape(1, 9, 4)));
-                assertThat(cross.toFloatArray()).isEqualTo(whole.get(":, :, :4").toFloatArray());
+                requireSame(cross, whole.get(":, :, :4"));
                 NDArray few = Forward.infer(
                         manager, block, manager.zeros(new Shape(1, 9, 4)), manager.zeros(new Shape(1, 2, 4)));
-                assertThat(few.toFloatArray()).isEqualTo(whole.get("..., :2").toFloatArray());
+                requireSame(few, whole.get("..., :2"));
             }
         }
     }
 
     @EngineTest
-    void theCallerMayWriteToTheBias(NDManager manager) {
+    void theCallerMayModifyTheBias(NDManager manager) {
         AlibiBiasBlock block = AlibiBiasBlock.builder().setHeadCount(2).build();
         for (int length : new int[] {1, 2, 3}) {
             NDArray x = manager.zeros(new Shape(1, length, 4));
-            float[] first = Forward.inferFrom(manager, 5, block, x).toFloatArray();
+            NDArray first = Forward.inferFrom(manager, 5, block, x);
             Forward.inferFrom(manager, 5, block, x).addi(7);
-            assertThat(Forward.inferFrom(manager, 5, block, x).toFloatArray()).isEqualTo(first);
+            requireSame(Forward.inferFrom(manager, 5, block, x), first);
         }
     }
 
     @EngineTest
-    void causalAlibiMasksWhatComesAfter(NDManager manager) {
+    void causalAlibiMasksLaterKeys(NDManager manager) {
         AlibiBiasBlock block =
                 AlibiBiasBlock.builder().setHeadCount(8).optCausal(true).build();
         NDArray bias = Forward.infer(manager, block, manager.zeros(new Shape(1, 4, 4)));
@@ -133,59 +136,50 @@ class BiasBlocksTest {
     }
 
     @EngineTest
-    void serveAsTheMaskOfDjlsAttention(NDManager manager) {
-        Random random = new Random(3);
-        for (boolean isT5 : new boolean[] {false, true}) {
-            ScoreTermBlock bias = isT5
-                    ? RelativePositionBiasBlock.builder().setHeadCount(2).build()
-                    : AlibiBiasBlock.builder().setHeadCount(2).build();
-            MultiHeadAttentionBlock own = MultiHeadAttentionBlock.builder()
-                    .setEmbeddingSize(8)
-                    .setHeadCount(2)
-                    .optRelativeEncoding(bias)
-                    .build();
-            own.initialize(manager, DataType.FLOAT32, new Shape(2, 6, 8));
-            if (isT5) {
-                // biases that decide the attention
-                ((RelativePositionBiasBlock) bias).getBiases().getArray().muli(100);
-            }
-            ScaledDotProductAttentionBlock djls = ScaledDotProductAttentionBlock.builder()
-                    .setEmbeddingSize(8)
-                    .setHeadCount(2)
-                    .build();
-            djls.initialize(manager, DataType.FLOAT32, new Shape(2, 6, 8));
-            copyWeights(own.getKeyProjection(), djls.getKeyProjection());
-            copyWeights(own.getQueryProjection(), djls.getQueryProjection());
-            copyWeights(own.getValueProjection(), djls.getValueProjection());
-            copyWeights(own.getResultProjection(), djls.getResultProjection());
-            double[] values = random.doubles(2 * 6 * 8).map(x -> 4 * x - 2).toArray();
-            NDArray x = manager.create(values, new Shape(2, 6, 8)).toType(DataType.FLOAT32, false);
-            NDArray mask = Forward.infer(manager, bias, x);
-            float[] expected = Forward.infer(manager, own, x).toFloatArray();
-            assertThat(Forward.infer(manager, djls, x, mask).toFloatArray()).containsExactly(expected, within(1e-6f));
-            // and the bias matters
-            assertThat(Forward.infer(manager, djls, x).toFloatArray()).isNotEqualTo(expected);
-            // one bias for all layers of a stack: as a mask of an attention without one
-            MultiHeadAttentionBlock without = MultiHeadAttentionBlock.builder()
-                    .setEmbeddingSize(8)
-                    .setHeadCount(2)
-                    .build();
-            without.initialize(manager, DataType.FLOAT32, new Shape(2, 6, 8));
-            copyWeights(own.getKeyProjection(), without.getKeyProjection());
-            copyWeights(own.getQueryProjection(), without.getQueryProjection());
-            copyWeights(own.getValueProjection(), without.getValueProjection());
-            copyWeights(own.getResultProjection(), without.getResultProjection());
-            assertThat(Forward.infer(manager, without, x, mask).toFloatArray())
-                    .containsExactly(expected, within(1e-6f));
+    void alibiServesAsTheMaskOfAnotherAttention(NDManager manager) {
+        requireSameAsAMask(manager, AlibiBiasBlock.builder().setHeadCount(2).build());
+    }
+
+    @EngineTest
+    void t5ServesAsTheMaskOfAnotherAttention(NDManager manager) {
+        requireSameAsAMask(
+                manager, RelativePositionBiasBlock.builder().setHeadCount(2).build());
+    }
+
+    /** The mask of DJL's attention, and of one without an encoding, as for one bias for all layers. */
+    private static void requireSameAsAMask(NDManager manager, ScoreTermBlock bias) {
+        MultiHeadAttentionBlock own =
+                EncodingType.NONE.attention(HEADS).optRelativeEncoding(bias).build();
+        Shape shape = new Shape(2, 6, SIZE);
+        own.initialize(manager, DataType.FLOAT32, shape);
+        if (bias instanceof RelativePositionBiasBlock t5) {
+            // large enough to change the result
+            t5.getBiases().getArray().muli(100);
+        }
+        MultiHeadAttentionBlock without = EncodingType.NONE.attention(HEADS).build();
+        ScaledDotProductAttentionBlock djls = ScaledDotProductAttentionBlock.builder()
+                .setEmbeddingSize(SIZE)
+                .setHeadCount(HEADS)
+                .build();
+        without.initialize(manager, DataType.FLOAT32, shape);
+        djls.initialize(manager, DataType.FLOAT32, shape);
+        copyWeights(projections(own), projections(without));
+        copyWeights(projections(own), projections(djls));
+        NDArray x = numbers(manager, 3, DataType.FLOAT32, 2, 6, SIZE);
+        NDArray mask = Forward.infer(manager, bias, x);
+        float[] expected = Forward.infer(manager, own, x).toFloatArray();
+        for (Block other : List.of(djls, without)) {
+            assertThat(Forward.infer(manager, other, x, mask).toFloatArray()).containsExactly(expected, within(1e-6f));
+            assertThat(Forward.infer(manager, other, x).toFloatArray()).isNotEqualTo(expected);
         }
     }
 
     @EngineTest
     void anEmptyBatchHasAnEmptyTerm(NDManager manager) {
-        for (TestBlocks kind : List.of(TestBlocks.SHAW, TestBlocks.TRANSFORMER_XL)) {
-            Block block = kind.block();
-            block.initialize(manager, DataType.FLOAT32, kind.input());
-            NDArray none = manager.create(Shape.update(kind.input(), 0, 0), DataType.FLOAT32);
+        for (TestBlocks type : List.of(TestBlocks.SHAW, TestBlocks.TRANSFORMER_XL)) {
+            Block block = type.block();
+            block.initialize(manager, DataType.FLOAT32, type.input());
+            NDArray none = manager.create(Shape.update(type.input(), 0, 0), DataType.FLOAT32);
             assertThat(Forward.infer(manager, block, none).getShape()).isEqualTo(new Shape(0, 2, 3, 3));
         }
     }
