@@ -252,7 +252,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     /** Builds a {@link GridPositionalEncodingBlock}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -264,8 +264,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
          * @throws NullPointerException if it is null
          */
         public Builder setEncoding(GridEncoding encoding) {
-            options.set("encoding", encoding);
-            return this;
+            return options.set("encoding", encoding);
         }
 
         /**
@@ -275,8 +274,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optChannelsFirst(boolean channelsFirst) {
-            options.set("channelsFirst", channelsFirst);
-            return this;
+            return options.set("channelsFirst", channelsFirst);
         }
 
         /**
@@ -286,8 +284,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optAddToInput(boolean addToInput) {
-            options.set("addToInput", addToInput);
-            return this;
+            return options.set("addToInput", addToInput);
         }
 
         /**
@@ -297,8 +294,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optDropoutRate(float dropoutRate) {
-            options.set("dropoutRate", dropoutRate);
-            return this;
+            return options.set("dropoutRate", dropoutRate);
         }
 
         /**

@@ -164,7 +164,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         Class<?> type = InputEmbeddingBlock.class;
         Settings settings = Records.read(Settings.class, arguments, "maxSequenceLength", "positionalEncoding");
         Integer length = Records.value(type, arguments, "maxSequenceLength", Integer.class);
-        Block positions = Records.child(type, arguments, "positionalEncoding", ENCODINGS);
+        Map<?, ?> given = Records.value(type, arguments, "positionalEncoding", Map.class);
+        Block positions = given == null ? null : Records.ofType("positionalEncoding", given, ENCODINGS);
         return new InputEmbeddingBlock(settings, positions(settings, length, positions), null);
     }
 
@@ -411,7 +412,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     /** Builds an {@link InputEmbeddingBlock}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
         private Integer maxSequenceLength;
         private Block positionalEncoding;
         private Block tokenEmbedding;
@@ -425,8 +426,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder setVocabularySize(int vocabularySize) {
-            options.set("vocabularySize", vocabularySize);
-            return this;
+            return options.set("vocabularySize", vocabularySize);
         }
 
         /**
@@ -436,8 +436,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
-            options.set("embeddingSize", embeddingSize);
-            return this;
+            return options.set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -487,8 +486,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optScaleEmbedding(boolean scaleEmbedding) {
-            options.set("scaleEmbedding", scaleEmbedding);
-            return this;
+            return options.set("scaleEmbedding", scaleEmbedding);
         }
 
         /**
@@ -498,8 +496,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optPaddingIndex(int paddingIndex) {
-            options.set("paddingIndex", paddingIndex);
-            return this;
+            return options.set("paddingIndex", paddingIndex);
         }
 
         /**
@@ -513,8 +510,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optPositionsFromPadding(int firstPosition) {
-            options.set("positionsFromPadding", firstPosition);
-            return this;
+            return options.set("positionsFromPadding", firstPosition);
         }
 
         /**
@@ -526,8 +522,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optSparseGradients(boolean sparseGradients) {
-            options.set("sparseGradients", sparseGradients);
-            return this;
+            return options.set("sparseGradients", sparseGradients);
         }
 
         /**
@@ -538,8 +533,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optRangeChecks(boolean rangeChecks) {
-            options.set("rangeChecks", rangeChecks);
-            return this;
+            return options.set("rangeChecks", rangeChecks);
         }
 
         /**
@@ -549,8 +543,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optDropoutRate(float dropoutRate) {
-            options.set("dropoutRate", dropoutRate);
-            return this;
+            return options.set("dropoutRate", dropoutRate);
         }
 
         /**

@@ -170,7 +170,7 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
          * @return this builder
          */
         public Builder optMaxSequenceLength(int maxSequenceLength) {
-            return with("maxSequenceLength", maxSequenceLength);
+            return options.set("maxSequenceLength", maxSequenceLength);
         }
 
         /**
@@ -181,7 +181,7 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
          * @throws NullPointerException if it is null
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
-            return with("encoding", encoding);
+            return options.set("encoding", encoding);
         }
 
         /**

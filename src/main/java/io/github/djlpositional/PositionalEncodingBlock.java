@@ -274,7 +274,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
          * @return this builder
          */
         public Builder optMaxSequenceLength(int maxSequenceLength) {
-            return with("maxSequenceLength", maxSequenceLength);
+            return options.set("maxSequenceLength", maxSequenceLength);
         }
 
         /**
@@ -286,7 +286,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
          * @return this builder
          */
         public Builder optAutoExtend(int limit) {
-            return with("autoExtend", limit);
+            return options.set("autoExtend", limit);
         }
 
         /**
@@ -298,7 +298,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
          * @return this builder
          */
         public Builder optLearnedScale(float initialScale) {
-            return with("learnedScale", initialScale);
+            return options.set("learnedScale", initialScale);
         }
 
         /**
@@ -309,7 +309,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
          * @throws NullPointerException if it is null
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
-            return with("encoding", encoding);
+            return options.set("encoding", encoding);
         }
 
         /**

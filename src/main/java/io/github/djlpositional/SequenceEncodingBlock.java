@@ -219,16 +219,11 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
      */
     abstract static class BaseBuilder<R extends Record, T extends BaseBuilder<R, T>> {
 
-        final Options<R> options;
-
-        BaseBuilder(Class<R> settings) {
-            options = new Options<>(settings);
-        }
+        final Options<R, T> options;
 
         @SuppressWarnings("unchecked") // T is the class of this object
-        final T with(String name, Object value) {
-            options.set(name, value);
-            return (T) this;
+        BaseBuilder(Class<R> settings) {
+            options = new Options<>(settings, (T) this);
         }
 
         /**
@@ -238,7 +233,7 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public T setEmbeddingSize(int embeddingSize) {
-            return with("embeddingSize", embeddingSize);
+            return options.set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -250,7 +245,7 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public T optSequenceAxis(int sequenceAxis) {
-            return with("sequenceAxis", sequenceAxis);
+            return options.set("sequenceAxis", sequenceAxis);
         }
 
         /**
@@ -260,7 +255,7 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public T optAddToInput(boolean addToInput) {
-            return with("addToInput", addToInput);
+            return options.set("addToInput", addToInput);
         }
 
         /**
@@ -273,7 +268,7 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public T optRangeChecks(boolean rangeChecks) {
-            return with("rangeChecks", rangeChecks);
+            return options.set("rangeChecks", rangeChecks);
         }
 
         /**
@@ -284,7 +279,7 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public T optDropoutRate(float dropoutRate) {
-            return with("dropoutRate", dropoutRate);
+            return options.set("dropoutRate", dropoutRate);
         }
     }
 }

@@ -10,19 +10,23 @@ import java.util.Objects;
  * record's constructor.
  *
  * @param <R> the record
+ * @param <B> the builder
  */
-public final class Options<R extends Record> {
+public final class Options<R extends Record, B> {
 
     private final Class<R> type;
+    private final B builder;
     private final Map<String, Object> values = new LinkedHashMap<>();
 
     /**
      * Starts without any option.
      *
      * @param type the record
+     * @param builder the builder, which {@link #set} returns
      */
-    public Options(Class<R> type) {
+    public Options(Class<R> type, B builder) {
         this.type = type;
+        this.builder = builder;
     }
 
     /**
@@ -30,10 +34,12 @@ public final class Options<R extends Record> {
      *
      * @param name the name of a component
      * @param value its value
+     * @return the builder
      * @throws NullPointerException if the value is null
      */
-    public void set(String name, Object value) {
+    public B set(String name, Object value) {
         values.put(name, Objects.requireNonNull(value, name));
+        return builder;
     }
 
     /**

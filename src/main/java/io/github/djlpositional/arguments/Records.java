@@ -67,7 +67,7 @@ public final class Records {
      *
      * @param type a record class, or a sealed interface of records
      * @param values the values by component name
-     * @param others further keys that the map may have, which the caller reads with {@link #value} or {@link #child}
+     * @param others further keys that the map may have, which the caller reads with {@link #value}
      * @param <R> the type
      * @return the record
      * @throws IllegalArgumentException if a key or a value is not valid
@@ -137,24 +137,6 @@ public final class Records {
             throw invalid(owner, key, null, "a value");
         }
         return value == null ? null : converted(owner, key, value, type);
-    }
-
-    /**
-     * Creates an object from a map within a map.
-     *
-     * @param owner the class that the outer map describes, for messages
-     * @param values the outer map
-     * @param key the key of the inner map, which has a name of a type under {@value #TYPE}, and the arguments of that
-     *     type
-     * @param types the functions that create an object from its arguments, by the name of its type
-     * @param <T> the type of the object
-     * @return the object, or null if the outer map does not have the key
-     * @throws IllegalArgumentException if the type is missing or unknown, or an argument is not valid
-     */
-    public static <T> T child(
-            Class<?> owner, Map<?, ?> values, String key, Map<String, Function<Map<?, ?>, ? extends T>> types) {
-        Map<?, ?> inner = value(owner, values, key, Map.class);
-        return inner == null ? null : ofType(key + " of " + nameOf(owner), inner, types);
     }
 
     /**

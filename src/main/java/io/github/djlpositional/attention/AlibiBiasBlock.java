@@ -107,7 +107,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
     /** Builds an {@link AlibiBiasBlock}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -118,8 +118,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder setHeadCount(int headCount) {
-            options.set("headCount", headCount);
-            return this;
+            return options.set("headCount", headCount);
         }
 
         /**
@@ -130,8 +129,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder optCausal(boolean causal) {
-            options.set("causal", causal);
-            return this;
+            return options.set("causal", causal);
         }
 
         /**

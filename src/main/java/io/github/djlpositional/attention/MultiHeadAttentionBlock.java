@@ -269,7 +269,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     /** Builds a {@link MultiHeadAttentionBlock}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
         private RelativeEncoding relative;
 
         private Builder() {}
@@ -281,8 +281,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
-            options.set("embeddingSize", embeddingSize);
-            return this;
+            return options.set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -292,8 +291,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder setHeadCount(int headCount) {
-            options.set("headCount", headCount);
-            return this;
+            return options.set("headCount", headCount);
         }
 
         /**
@@ -316,8 +314,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optCausal(boolean causal) {
-            options.set("causal", causal);
-            return this;
+            return options.set("causal", causal);
         }
 
         /**
@@ -327,8 +324,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optScale(double scale) {
-            options.set("scale", scale);
-            return this;
+            return options.set("scale", scale);
         }
 
         /**
@@ -338,8 +334,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optBias(boolean bias) {
-            options.set("bias", bias);
-            return this;
+            return options.set("bias", bias);
         }
 
         /**
@@ -349,8 +344,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optDropoutRate(float dropoutRate) {
-            options.set("dropoutRate", dropoutRate);
-            return this;
+            return options.set("dropoutRate", dropoutRate);
         }
 
         /**

@@ -29,24 +29,11 @@ import java.util.Objects;
  *         .build();
  * }</pre>
  *
- * <h2>Inputs and output</h2>
+ * <p>Inputs, output and errors are those of {@link AlibiBiasBlock}, except that x must have the data type of the
+ * biases.
  *
- * T queries, F keys, N heads, D embedding size.
- *
- * <ul>
- *   <li>{@code [x]}: x is (…, T, D), of the data type of the biases. The queries have the positions s … s + T - 1 and
- *       the keys 0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or a Long (default:
- *       0).
- *   <li>{@code [x, keys]}: keys is (…, F, D); they have the positions 0 … F - 1.
- * </ul>
- *
- * The output is the bias, (1, N, T, F), on the device of x, attached to the manager of x, and the caller's to close. It
- * also serves as the four-dimensional mask of DJL's {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}. T5
- * has one such block for all layers of a stack: run it once, and pass its output to the attention of every layer as the
- * mask. If there is padding, add -100,000 (FLOAT16: -30,000) to the output there.
- *
- * <p>A forward throws {@link IllegalArgumentException} for an x of rank below 2 or of another data type, and for a
- * negative start position.
+ * <p>T5 has one such block for all layers of a stack: run it once, and pass its output to the attention of every layer
+ * as the mask. If there is padding, add -100,000 (FLOAT16: -30,000) to the output there.
  */
 public final class RelativePositionBiasBlock extends RelativeBiasBlock {
 
@@ -113,7 +100,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
     /** Builds a {@link RelativePositionBiasBlock}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -124,8 +111,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder setHeadCount(int headCount) {
-            options.set("headCount", headCount);
-            return this;
+            return options.set("headCount", headCount);
         }
 
         /**
@@ -136,8 +122,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder optBidirectional(boolean bidirectional) {
-            options.set("bidirectional", bidirectional);
-            return this;
+            return options.set("bidirectional", bidirectional);
         }
 
         /**
@@ -147,8 +132,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder optBuckets(int buckets) {
-            options.set("buckets", buckets);
-            return this;
+            return options.set("buckets", buckets);
         }
 
         /**
@@ -158,8 +142,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder optMaxDistance(int maxDistance) {
-            options.set("maxDistance", maxDistance);
-            return this;
+            return options.set("maxDistance", maxDistance);
         }
 
         /**

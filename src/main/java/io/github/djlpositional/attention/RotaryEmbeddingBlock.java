@@ -321,7 +321,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     /** Builds a {@link RotaryEmbeddingBlock}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -332,8 +332,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder setHeadSize(int headSize) {
-            options.set("headSize", headSize);
-            return this;
+            return options.set("headSize", headSize);
         }
 
         /**
@@ -344,8 +343,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder optRotarySize(int rotarySize) {
-            options.set("rotarySize", rotarySize);
-            return this;
+            return options.set("rotarySize", rotarySize);
         }
 
         /**
@@ -355,8 +353,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder optBase(double base) {
-            options.set("base", base);
-            return this;
+            return options.set("base", base);
         }
 
         /**
@@ -368,8 +365,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @throws NullPointerException if they are null
          */
         public Builder optFrequencies(Frequencies frequencies) {
-            options.set("frequencies", frequencies);
-            return this;
+            return options.set("frequencies", frequencies);
         }
 
         /**
@@ -382,8 +378,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @throws NullPointerException if it is null
          */
         public Builder optLayout(PairLayout layout) {
-            options.set("layout", layout);
-            return this;
+            return options.set("layout", layout);
         }
 
         /**
@@ -396,8 +391,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @throws NullPointerException if it is null
          */
         public Builder optScaling(RotaryScaling scaling) {
-            options.set("scaling", scaling);
-            return this;
+            return options.set("scaling", scaling);
         }
 
         /**
@@ -407,8 +401,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder optMaxSequenceLength(int maxSequenceLength) {
-            options.set("maxSequenceLength", maxSequenceLength);
-            return this;
+            return options.set("maxSequenceLength", maxSequenceLength);
         }
 
         /**
@@ -419,8 +412,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder optAutoExtend(int limit) {
-            options.set("autoExtend", limit);
-            return this;
+            return options.set("autoExtend", limit);
         }
 
         /**
@@ -431,8 +423,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder optRangeChecks(boolean rangeChecks) {
-            options.set("rangeChecks", rangeChecks);
-            return this;
+            return options.set("rangeChecks", rangeChecks);
         }
 
         /**

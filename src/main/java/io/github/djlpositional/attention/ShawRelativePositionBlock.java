@@ -242,7 +242,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     /** Builds a {@link ShawRelativePositionBlock}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -253,8 +253,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder setHeadSize(int headSize) {
-            options.set("headSize", headSize);
-            return this;
+            return options.set("headSize", headSize);
         }
 
         /**
@@ -264,8 +263,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder optMaxDistance(int maxDistance) {
-            options.set("maxDistance", maxDistance);
-            return this;
+            return options.set("maxDistance", maxDistance);
         }
 
         /**
@@ -276,8 +274,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder optValues(boolean values) {
-            options.set("values", values);
-            return this;
+            return options.set("values", values);
         }
 
         /**

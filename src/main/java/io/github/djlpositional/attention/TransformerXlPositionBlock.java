@@ -34,26 +34,12 @@ import java.util.Map;
  * shift of the paper's appendix B moves its products to the keys. In inference, a {@link KeyValueCache} holds what the
  * paper keeps of the previous segment; the recurrence of the paper in training is not implemented.
  *
- * <h2>Inputs and output</h2>
- *
- * B batch, T queries, F keys, N heads, H head size, D = N · H embedding size, E size of the sinusoids, which is D
- * unless {@code optEncoding} sets another.
- *
- * <ul>
- *   <li>{@code [queries]}: (B, N, T, H), of the data type of the biases. The queries have the positions s … s + T - 1
- *       and the keys 0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or a Long
- *       (default: 0).
- *   <li>{@code [queries, keys]}: keys is (…, F, D); they have the positions 0 … F - 1.
- * </ul>
- *
- * The output is the term of the positions, (q<sub>i</sub> + v) · W R<sub>i - j</sub>, unscaled: (B, N, T, F), on the
- * device of the queries, attached to their manager, and the caller's to close.
+ * <p>Inputs, output and errors are those of {@link ShawRelativePositionBlock}, with D = N · H. The output is the term
+ * of the positions, (q<sub>i</sub> + v) · W R<sub>i - j</sub>. E is the size of the sinusoids, which is D unless
+ * {@code optEncoding} sets another.
  *
  * <p>There is no greatest position: the table of sinusoids grows with the longest sequence. The table is not a
  * parameter, and has the lifetime of that of {@link io.github.djlpositional.PositionalEncodingBlock}.
- *
- * <p>A forward throws {@link IllegalArgumentException} for queries of another shape or data type, and for a negative
- * start position.
  */
 public final class TransformerXlPositionBlock extends ScoreTermBlock {
 
@@ -246,7 +232,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     /** Builds a {@link TransformerXlPositionBlock}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -257,8 +243,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
-            options.set("embeddingSize", embeddingSize);
-            return this;
+            return options.set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -268,8 +253,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder setHeadCount(int headCount) {
-            options.set("headCount", headCount);
-            return this;
+            return options.set("headCount", headCount);
         }
 
         /**
@@ -281,8 +265,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
          * @throws NullPointerException if it is null
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
-            options.set("encoding", encoding);
-            return this;
+            return options.set("encoding", encoding);
         }
 
         /**

@@ -129,11 +129,7 @@ public final class ModelFile {
     /** Reads what {@link #write(DataOutputStream, Shape...)} has written, and returns the shapes of the inputs. */
     Shape[] read(DataInputStream in) throws IOException, MalformedModelException {
         byte version = in.readByte();
-        if (version != VERSION) {
-            throw new MalformedModelException("the model file has version " + version + " of " + block
-                    + ": expected version " + VERSION
-                    + "; load the file that belongs to this block, or use the version of the library that saved it");
-        }
+        require(version == VERSION, "version " + version, "version " + VERSION);
         byte[] json = new byte[count(in, json().length + SETTINGS_MARGIN, "bytes of settings")];
         in.readFully(json);
         requireSame(parsed(json));
@@ -144,12 +140,16 @@ public final class ModelFile {
         return shapes;
     }
 
+    private void require(boolean holds, String given, String expected) throws MalformedModelException {
+        if (!holds) {
+            throw new MalformedModelException("the model file has " + given + " for " + block + ": expected " + expected
+                    + "; it is damaged, or belongs to another block or another version of the library: load another");
+        }
+    }
+
     private int count(DataInputStream in, int most, String what) throws IOException, MalformedModelException {
         int count = in.readInt();
-        if (count < 0 || count > most) {
-            throw new MalformedModelException("the model file states " + count + " " + what + " for " + block
-                    + ": expected at most " + most + "; the file is damaged or belongs to another model, load another");
-        }
+        require(count >= 0 && count <= most, count + " " + what, "at most " + most);
         return count;
     }
 
@@ -157,46 +157,32 @@ public final class ModelFile {
         long[] sizes = new long[count(in, MAX_DIMENSIONS, "dimensions")];
         for (int axis = 0; axis < sizes.length; axis++) {
             sizes[axis] = in.readLong();
-            if (sizes[axis] < -1) {
-                throw new MalformedModelException("the model file states an axis of size " + sizes[axis] + " for "
-                        + block + ": expected 0 or more, or -1 for unknown; the file is damaged, load another");
-            }
+            require(sizes[axis] >= -1, "an axis of size " + sizes[axis], "0 or more, or -1 for unknown");
         }
         return new Shape(sizes);
     }
 
-    private static Map<String, Object> parsed(byte... json) throws IOException, MalformedModelException {
+    private Map<String, Object> parsed(byte... json) throws IOException, MalformedModelException {
         String text = StandardCharsets.UTF_8
                 .newDecoder()
                 .decode(ByteBuffer.wrap(json))
                 .toString();
         try (JsonReader reader = new JsonReader(new StringReader(text))) {
             Map<String, Object> settings = object(reader, 1);
-            if (reader.peek() != JsonToken.END_DOCUMENT) {
-                throw new MalformedModelException(
-                        "the settings in the model file are followed by other text: expected one"
-                                + " JSON object; the file is damaged, load another");
-            }
+            require(reader.peek() == JsonToken.END_DOCUMENT, "text behind its settings", "one JSON object");
             return settings;
-        } catch (IOException | IllegalStateException e) {
-            throw new MalformedModelException(
-                    "the settings in the model file are not JSON (" + e.getMessage()
-                            + "): expected one object; the file is damaged, load another",
-                    e);
+        } catch (IOException | IllegalStateException | NumberFormatException e) {
+            throw damaged(e);
         }
     }
 
-    private static Map<String, Object> object(JsonReader reader, int depth)
-            throws IOException, MalformedModelException {
+    private Map<String, Object> object(JsonReader reader, int depth) throws IOException, MalformedModelException {
         requireDepth(depth);
         Map<String, Object> values = new LinkedHashMap<>();
         reader.beginObject();
         while (reader.hasNext()) {
             String name = reader.nextName();
-            if (values.containsKey(name)) {
-                throw new MalformedModelException("the settings in the model file have the key '" + shortened(name)
-                        + "' twice: expected once; the file is damaged, load another");
-            }
+            require(!values.containsKey(name), "the key '" + shortened(name) + "' twice", "each key once");
             values.put(name, value(reader, depth + 1));
         }
         reader.endObject();
@@ -204,7 +190,7 @@ public final class ModelFile {
     }
 
     /** A map, a list, a string, a boolean, null, or a number as the BigDecimal of its text. */
-    private static Object value(JsonReader reader, int depth) throws IOException, MalformedModelException {
+    private Object value(JsonReader reader, int depth) throws IOException, MalformedModelException {
         return switch (reader.peek()) {
             case BEGIN_OBJECT -> object(reader, depth);
             case BEGIN_ARRAY -> list(reader, depth);
@@ -218,7 +204,7 @@ public final class ModelFile {
         };
     }
 
-    private static List<Object> list(JsonReader reader, int depth) throws IOException, MalformedModelException {
+    private List<Object> list(JsonReader reader, int depth) throws IOException, MalformedModelException {
         requireDepth(depth);
         List<Object> elements = new ArrayList<>();
         reader.beginArray();
@@ -229,11 +215,8 @@ public final class ModelFile {
         return elements;
     }
 
-    private static void requireDepth(int depth) throws MalformedModelException {
-        if (depth > MAX_DEPTH) {
-            throw new MalformedModelException("the settings in the model file are nested " + depth
-                    + " deep: expected at most " + MAX_DEPTH + "; the file is damaged, load another");
-        }
+    private void requireDepth(int depth) throws MalformedModelException {
+        require(depth <= MAX_DEPTH, "settings that are nested " + depth + " deep", "at most " + MAX_DEPTH);
     }
 
     private void requireSame(Map<String, Object> file) throws MalformedModelException {
@@ -353,11 +336,10 @@ public final class ModelFile {
                 .findFirst()
                 .orElse(null);
         Shape expected = parameter.getShape();
-        if (!name.equals(parameter.getName()) || !shape.equals(expected) || dataType == null) {
-            throw new MalformedModelException("the model file has the parameter " + shortened(name) + " " + shape + " "
-                    + shortened(type) + ": expected " + parameter.getName() + " " + expected
-                    + " FLOAT16, FLOAT32 or FLOAT64 of " + block + "; load the file that belongs to the block");
-        }
+        require(
+                name.equals(parameter.getName()) && shape.equals(expected) && dataType != null,
+                "the parameter " + shortened(name) + " " + shape + " " + shortened(type),
+                parameter.getName() + " " + expected + " FLOAT16, FLOAT32 or FLOAT64");
         ByteBuffer values = HostData.bufferFor(manager, shape, dataType);
         byte[] piece = new byte[BUFFER_BYTES];
         while (values.hasRemaining()) {

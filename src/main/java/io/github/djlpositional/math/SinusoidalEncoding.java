@@ -503,7 +503,7 @@ public final class SinusoidalEncoding implements HasArguments {
     /** Builds a {@link SinusoidalEncoding}. */
     public static final class Builder {
 
-        private final Options<Settings> options = new Options<>(Settings.class);
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -514,8 +514,7 @@ public final class SinusoidalEncoding implements HasArguments {
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
-            options.set("embeddingSize", embeddingSize);
-            return this;
+            return options.set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -525,8 +524,7 @@ public final class SinusoidalEncoding implements HasArguments {
          * @return this builder
          */
         public Builder optBase(double base) {
-            options.set("base", base);
-            return this;
+            return options.set("base", base);
         }
 
         /**
@@ -538,8 +536,7 @@ public final class SinusoidalEncoding implements HasArguments {
          * @throws NullPointerException if it is null
          */
         public Builder optFrequencies(Frequencies frequencies) {
-            options.set("frequencies", frequencies);
-            return this;
+            return options.set("frequencies", frequencies);
         }
 
         /**
@@ -550,8 +547,7 @@ public final class SinusoidalEncoding implements HasArguments {
          * @throws NullPointerException if it is null
          */
         public Builder optLayout(PairLayout layout) {
-            options.set("layout", layout);
-            return this;
+            return options.set("layout", layout);
         }
 
         /**
@@ -561,8 +557,7 @@ public final class SinusoidalEncoding implements HasArguments {
          * @return this builder
          */
         public Builder optCosineFirst(boolean cosineFirst) {
-            options.set("cosineFirst", cosineFirst);
-            return this;
+            return options.set("cosineFirst", cosineFirst);
         }
 
         /**
@@ -573,8 +568,7 @@ public final class SinusoidalEncoding implements HasArguments {
          * @throws NullPointerException if it is null
          */
         public Builder optOddSize(OddSize oddSize) {
-            options.set("oddSize", oddSize);
-            return this;
+            return options.set("oddSize", oddSize);
         }
 
         /**

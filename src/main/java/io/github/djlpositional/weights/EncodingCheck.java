@@ -15,20 +15,17 @@ record EncodingCheck(StoredTensor tensor, SinusoidalEncoding encoding) {
     void requireTable() {
         Check.that(
                 tensor.type() != null,
-                "%s has type %s: expected F16, BF16, F32 or F64; give the name of a sinusoidal table",
-                tensor,
-                InvalidFileException.quoted(tensor.typeName()));
+                () -> tensor + " has type " + InvalidFileException.quoted(tensor.typeName())
+                        + ": expected F16, BF16, F32 or F64; give the name of a sinusoidal table");
         Shape shape = tensor.shape();
         int width = encoding.getEmbeddingSize();
         int rank = shape.dimension();
         boolean isTable = rank == 2 || (rank == 3 && (shape.get(0) == 1 || shape.get(1) == 1));
-        String expected = String.format("(n, %d), (1, n, %1$d) or (n, 1, %1$d) for %s", width, encoding);
         Check.that(
                 isTable && shape.get(rank - 1) == width && shape.size() > 0,
-                "%s has shape %s: expected %s; give the name of a sinusoidal table, or an encoding of its size",
-                tensor,
-                shape,
-                expected);
+                () -> tensor + " has shape " + shape + ": expected (n, " + width + "), (1, n, " + width + ") or (n, 1, "
+                        + width + ") for " + encoding
+                        + "; give the name of a sinusoidal table, or an encoding of its size");
     }
 
     /** Checks that the tensor has the encoding's values from position 0. */
