@@ -292,12 +292,12 @@ class RecordsTest {
 
     @Test
     void buildsARecordFromOptions() {
-        Options<Required> options = new Options<>(Required.class);
+        Options<Required, String> options = new Options<>(Required.class, "builder");
         assertThatIllegalArgumentException()
                 .isThrownBy(options::build)
                 .withMessageContainingAll("count", "missing", "setCount");
         assertThatNullPointerException().isThrownBy(() -> options.set("twice", null));
-        options.set("count", 4);
+        assertThat(options.set("count", 4)).isEqualTo("builder");
         assertThat(options.build()).isEqualTo(new Required(4, 8));
         assertThat(options.build(Map.of("twice", 1))).isEqualTo(new Required(4, 1));
         options.set("twice", 9);
