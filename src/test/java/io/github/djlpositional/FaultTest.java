@@ -94,9 +94,7 @@ class FaultTest {
             Block block = kind.block();
             byte[] file = orphan(engine, kind, block);
             if (block.getParameters().isEmpty()) {
-                assertThat(values(manager, kind, block))
-                        .as("%s", kind)
-                        .isEqualTo(valuesOfFile(manager, kind, file));
+                assertThat(values(manager, kind, block)).as("%s", kind).isEqualTo(valuesOfFile(manager, kind, file));
             }
         }
     }

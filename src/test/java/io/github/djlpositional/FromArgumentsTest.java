@@ -124,9 +124,8 @@ class FromArgumentsTest {
     private static Set<String> expectedBy(TestBlocks kind) {
         Throwable error =
                 catchThrowable(() -> Reflected.fromArguments(kind.block().getClass(), with(kind, "unknown", 1)));
-        return Set.of(error.getMessage()
-                .replaceFirst(".*expected \\[(.*)].*", "$1")
-                .split(", ", -1));
+        return Set.of(
+                error.getMessage().replaceFirst(".*expected \\[(.*)].*", "$1").split(", ", -1));
     }
 
     @ParameterizedTest
@@ -218,7 +217,14 @@ class FromArgumentsTest {
         Map<String, ?> cubic = Map.of("kind", "cubic");
         rejected(() -> RotaryScaling.fromArguments(cubic))
                 .hasMessageContainingAll(
-                        "'kind' of RotaryScaling", "cubic", "none", "linear", "dynamicNtk", "yarn", "llama3", "longRope");
+                        "'kind' of RotaryScaling",
+                        "cubic",
+                        "none",
+                        "linear",
+                        "dynamicNtk",
+                        "yarn",
+                        "llama3",
+                        "longRope");
         rejected(() -> Frequencies.fromArguments(cubic)).hasMessageContainingAll("'kind' of Frequencies", "cubic");
         rejected(() -> GridEncoding.fromArguments(cubic)).hasMessageContainingAll("'kind' of GridEncoding", "cubic");
     }
@@ -243,9 +249,10 @@ class FromArgumentsTest {
                 Map.of("kind", "scaled", "frequencies", given, "factors", Collections.nCopies(17, 1.0));
         rejected(() -> Frequencies.fromArguments(many)).hasMessageContainingAll("17", "16");
         Map<String, Object> one = Map.of("kind", "scaled", "frequencies", given, "factors", List.of(2.0));
-        assertThat(Frequencies.fromArguments(one)).isEqualTo(Frequencies.geometric(3, 10_000, 3).scaledBy(2));
-        rejected(() -> Frequencies.fromArguments(
-                Map.of("kind", "scaled", "frequencies", one, "factors", List.of(2.0))));
+        assertThat(Frequencies.fromArguments(one))
+                .isEqualTo(Frequencies.geometric(3, 10_000, 3).scaledBy(2));
+        rejected(
+                () -> Frequencies.fromArguments(Map.of("kind", "scaled", "frequencies", one, "factors", List.of(2.0))));
     }
 
     @Test

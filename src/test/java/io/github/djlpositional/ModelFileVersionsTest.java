@@ -17,10 +17,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
- * Model files that were saved before still load. The folder {@code model-files} has one for
- * each constant of {@link TestBlocks}, so that names, defaults and values of all settings are protected. The file of a new
- * constant is written with {@code mvn test -Dtest=ModelFileVersionsTest#write -Dmodel-files.write=v1}; existing files are
- * not changed. A new version of the format gets a new folder, {@code v2}, and a test that it still reads {@code v1}.
+ * Model files that were saved before still load. The folder {@code model-files} has one for each constant of
+ * {@link TestBlocks}, so that names, defaults and values of all settings are protected. The file of a new constant is
+ * written with {@code mvn test -Dtest=ModelFileVersionsTest#write -Dmodel-files.write=v1}; existing files are not
+ * changed. A new version of the format gets a new folder, {@code v2}, and a test that it still reads {@code v1}.
  */
 class ModelFileVersionsTest {
 
@@ -74,7 +74,8 @@ class ModelFileVersionsTest {
                 Files.createDirectories(file.getParent());
                 if (!Files.exists(file)) {
                     Block block = kind.block();
-                    block.setInitializer((owner, shape, type) -> owner.create(weights(shape), shape), parameter -> true);
+                    block.setInitializer(
+                            (owner, shape, type) -> owner.create(weights(shape), shape), parameter -> true);
                     block.initialize(manager, DataType.FLOAT32, kind.input());
                     try (DataOutputStream out = new DataOutputStream(Files.newOutputStream(file))) {
                         block.saveParameters(out);
