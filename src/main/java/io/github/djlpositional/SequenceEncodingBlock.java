@@ -125,7 +125,7 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
         NDArray explicit = inputs.size() == 2 ? inputs.get(1) : null;
         Positions positions = Positions.of(x, axisOf(x.getShape()), explicit, params, limit(), rangeChecks());
         try (Temporaries temporaries = new Temporaries()) {
-            Shape shape = outputShape(inputs.getShapes(), mode == Mode.RETURN);
+            Shape shape = mode == Mode.RETURN ? returnedShape(inputs.getShapes()) : x.getShape();
             if (shape.size() == 0) {
                 return new NDList(
                         mode == Mode.RETURN
@@ -179,12 +179,10 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
         return axis;
     }
 
-    private Shape outputShape(Shape[] inputs, boolean isReturned) {
+    /** The shape of the encodings if they are not added to the input. */
+    private Shape returnedShape(Shape... inputs) {
         Shape input = inputs[0];
         int axis = axisOf(input);
-        if (!isReturned) {
-            return input;
-        }
         if (inputs.length == 2 && inputs[1].dimension() == 2) {
             return inputs[1].add(common.embeddingSize());
         }
@@ -202,7 +200,8 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
      */
     @Override
     public final Shape[] getOutputShapes(Shape[] inputShapes) {
-        return new Shape[] {outputShape(inputShapes, !isAddedToInput())};
+        Shape returned = returnedShape(inputShapes);
+        return new Shape[] {isAddedToInput() ? inputShapes[0] : returned};
     }
 
     @Override

@@ -65,26 +65,28 @@ class ConventionsTest {
         assertThat(SinusoidalEncoding.roundedUp(6).table(0, 20)).isEqualTo(even);
     }
 
-    private static final Map<String, SinusoidalEncoding> PAGE = Map.of(
-            "vaswani(8)", SinusoidalEncoding.vaswani(8),
-            "tensor2tensor(8, 1, 10_000)", SinusoidalEncoding.tensor2tensor(8, 1, 10_000),
-            "fairseq(8)", SinusoidalEncoding.fairseq(8),
-            "roundedUp(8)", SinusoidalEncoding.roundedUp(8),
-            "bert4keras(8, 10_000)", SinusoidalEncoding.bert4keras(8, 10_000),
-            "xTransformers(8)", SinusoidalEncoding.xTransformers(8),
-            "diffusion(8)", SinusoidalEncoding.diffusion(8),
-            "diffusion(8, 0, 1, true)", SinusoidalEncoding.diffusion(8, 0, 1, true),
-            "diffusion(8, 1, 1, true)", SinusoidalEncoding.diffusion(8, 1, 1, true),
-            "builder().setEmbeddingSize(8).optCosineFirst(true).build()",
+    private static final Map<String, SinusoidalEncoding> PAGE = Map.ofEntries(
+            Map.entry("vaswani(8)", SinusoidalEncoding.vaswani(8)),
+            Map.entry("tensor2tensor(8, 1, 10_000)", SinusoidalEncoding.tensor2tensor(8, 1, 10_000)),
+            Map.entry("fairseq(8)", SinusoidalEncoding.fairseq(8)),
+            Map.entry("roundedUp(8)", SinusoidalEncoding.roundedUp(8)),
+            Map.entry("bert4keras(8, 10_000)", SinusoidalEncoding.bert4keras(8, 10_000)),
+            Map.entry("xTransformers(8)", SinusoidalEncoding.xTransformers(8)),
+            Map.entry("diffusion(8)", SinusoidalEncoding.diffusion(8)),
+            Map.entry("diffusion(8, 0, 1, true)", SinusoidalEncoding.diffusion(8, 0, 1, true)),
+            Map.entry("diffusion(8, 1, 1, true)", SinusoidalEncoding.diffusion(8, 1, 1, true)),
+            Map.entry(
+                    "builder().setEmbeddingSize(8).optCosineFirst(true).build()",
                     SinusoidalEncoding.builder()
                             .setEmbeddingSize(8)
                             .optCosineFirst(true)
-                            .build(),
-            "builder().setEmbeddingSize(8).optFrequencies(Frequencies.of(1, 0.5, 0.25, 0.125)).build()",
+                            .build()),
+            Map.entry(
+                    "builder().setEmbeddingSize(8).optFrequencies(Frequencies.of(1, 0.5, 0.25, 0.125)).build()",
                     SinusoidalEncoding.builder()
                             .setEmbeddingSize(8)
                             .optFrequencies(Frequencies.of(1, 0.5, 0.25, 0.125))
-                            .build());
+                            .build()));
 
     @Test
     void thePageListsThemWithTheirValues() throws IOException {

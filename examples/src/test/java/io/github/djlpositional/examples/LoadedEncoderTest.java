@@ -15,58 +15,61 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.translate.TranslateException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
-/** A model that is loaded once, and what its predictors answer. */
-class EncoderLoaderTest {
+/** The answers of a loaded encoder. */
+class LoadedEncoderTest {
 
     @TempDir
     private Path folder;
 
+    private Path file;
+
+    @BeforeEach
+    void nameFile() {
+        file = folder.resolve("encoder.zip");
+    }
+
     /** How far a probability may be from that of the sentence in another batch. */
     private static double ofRounding(Model model) {
-        return JudgementDifference.ofRounding(((TransformerEncoder) model.getBlock()).spec())
+        return Judgement.Difference.ofRounding(((TransformerEncoder) model.getBlock()).spec())
                 .inOrder();
     }
 
     private <O> ZooModel<String, O> load(String engine, Class<O> answers) {
-        SmallEncoder.saveTo(folder, engine);
-        return EncoderLoader.load(folder, Engine.getEngine(engine), Device.cpu(), answers);
+        SmallEncoder.saveTo(file, engine);
+        return EncoderFile.load(file, Engine.getEngine(engine), Device.cpu(), answers);
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
-    void sentencesOfAllLengthsHaveTheSameAnswersTogetherAsAlone(String engine) throws Exception {
-        List<String> sentences = MixedSentences.of(64, 16, 5);
+    @EngineTest
+    void sentencesOfAllLengthsHaveTheSameAnswersInABatchAndWithoutOthers(String engine) throws Exception {
+        List<String> sentences = Glosses.mixed(64, 16, 5);
         try (ZooModel<String, Classifications> model = load(engine, Classifications.class);
                 Predictor<String, Classifications> predictor = model.newPredictor()) {
-            List<Double> alone = new ArrayList<>();
+            List<Double> single = new ArrayList<>();
             for (String sentence : sentences) {
-                alone.add(predictor.predict(sentence).get("in order").getProbability());
+                single.add(predictor.predict(sentence).get("in order").getProbability());
             }
             List<Classifications> together = predictor.batchPredict(sentences);
             for (int i = 0; i < sentences.size(); i++) {
                 assertThat(together.get(i).get("in order").getProbability())
                         .as(sentences.get(i))
-                        .isCloseTo(alone.get(i), within(ofRounding(model)));
+                        .isCloseTo(single.get(i), within(ofRounding(model)));
             }
-            assertThat(alone).doesNotHaveDuplicates();
+            assertThat(single).doesNotHaveDuplicates();
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
-    void batchIsAsLongAsItsLongestSentence(String engine) throws Exception {
+    @EngineTest
+    void batchIsPaddedToItsLongestSentence(String engine) throws Exception {
         try (ZooModel<String, Classifications> model = load(engine, Classifications.class);
                 NDManager manager = model.getNDManager().newSubManager();
                 Predictor<String, Classifications> predictor = model.newPredictor()) {
@@ -78,9 +81,8 @@ class EncoderLoaderTest {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
-    void judgementHasTheProbabilityAndTheVectorThatItComesFrom(String engine) throws Exception {
+    @EngineTest
+    void judgementHasTheProbabilityAndTheEmbedding(String engine) throws Exception {
         String sentence = "a person who writes books";
         Judgement judgement;
         Judgement other;
@@ -92,9 +94,12 @@ class EncoderLoaderTest {
             other = both.get(1);
             tolerance = ofRounding(model);
         }
-        try (SavedEncoder saved = SavedEncoder.load(folder, Engine.getEngine(engine), Device.cpu())) {
+        try (ZooModel<String, Classifications> model =
+                        EncoderFile.load(file, Engine.getEngine(engine), Device.cpu(), Classifications.class);
+                Predictor<String, Classifications> predictor = model.newPredictor()) {
             assertThat(judgement.inOrder())
-                    .isCloseTo(saved.judge(List.of(sentence)).get(0), within(tolerance));
+                    .isCloseTo(
+                            JudgeSentences.inOrder(predictor, List.of(sentence)).get(0), within(tolerance));
         }
         assertThat(judgement.embedding()).hasSize(64).isNotEqualTo(other.embedding());
         // each token's vector leaves the last layer normalized: its mean over the dimensions is 0, and so is that of
@@ -107,37 +112,35 @@ class EncoderLoaderTest {
     }
 
     @Test
-    void modelForClassificationsGivesNoJudgements() throws Exception {
+    void modelForClassificationsRejectsJudgements() throws Exception {
         try (ZooModel<String, Classifications> model = load("PyTorch", Classifications.class)) {
-            assertThatThrownBy(() -> new WordOrderTranslatorFactory()
-                            .newInstance(String.class, Judgement.class, model, Map.of()))
-                    .hasMessage("the argument embedding is null for String to Judgement:"
-                            + " allowed is true for Judgement alone; set it in the Criteria with optArgument");
+            assertThatThrownBy(() -> new EncoderFactory().newInstance(String.class, Judgement.class, model, Map.of()))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("embedding null for String to Judgement");
         }
     }
 
     @Test
-    void otherAnswersAreRefused() {
+    void otherTypesOfAnswersAreRejected() {
         Engines.assumeAvailable("PyTorch");
-        assertThatThrownBy(() -> EncoderLoader.load(folder, Engine.getEngine("PyTorch"), Device.cpu(), Integer.class))
+        assertThatThrownBy(() -> EncoderFile.load(file, Engine.getEngine("PyTorch"), Device.cpu(), Integer.class))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("java.lang.String to java.lang.Integer:"
-                        + " allowed is String to Classifications or Judgement; ask for one of these");
+                .hasMessageContaining("java.lang.String to java.lang.Integer: expected");
     }
 
     @Test
-    void deviceThatIsNotThereIsNoFaultOfTheFolder() {
-        SmallEncoder.saveTo(folder, "PyTorch");
+    void missingDeviceIsNotReportedAsADamagedFile() {
+        SmallEncoder.saveTo(file, "PyTorch");
         assertThatThrownBy(() ->
-                        EncoderLoader.load(folder, Engine.getEngine("PyTorch"), Device.gpu(77), Classifications.class))
+                        EncoderFile.load(file, Engine.getEngine("PyTorch"), Device.gpu(77), Classifications.class))
                 .isInstanceOf(EngineException.class);
     }
 
     @Test
-    void sentenceThatIsRefusedDoesNotTakeItsBatchWithIt() throws Exception {
+    void invalidSentenceDoesNotFailItsBatch() throws Exception {
         try (ZooModel<String, Classifications> model = load("PyTorch", Classifications.class)) {
             List<CompletableFuture<Classifications>> answers = new ArrayList<>();
-            try (DynamicBatcher<String, Classifications> batcher = new DynamicBatcher<>(model, 1, 8)) {
+            try (DynamicBatcher<String, Classifications> batcher = new DynamicBatcher<>(model, 1, 8, Thread::new)) {
                 for (String sentence : List.of("a b", "...", "b a", "a", "?", "c d e")) {
                     answers.add(batcher.ask(sentence));
                 }
@@ -149,35 +152,23 @@ class EncoderLoaderTest {
             assertThatThrownBy(() -> answers.get(1).get())
                     .isInstanceOf(ExecutionException.class)
                     .hasCauseInstanceOf(TranslateException.class)
-                    .hasRootCauseMessage("the sentence '...' has no word: give one or more");
+                    .hasRootCauseMessage("sentence '...' has no words: enter at least one");
         }
     }
 
     @Test
-    void closedBatcherHasAnsweredEverythingAndTakesNoMore() throws Exception {
+    void closedBatcherHasAnsweredEverythingAndRejectsRequests() throws Exception {
         try (ZooModel<String, Classifications> model = load("PyTorch", Classifications.class)) {
             List<CompletableFuture<Classifications>> answers = new ArrayList<>();
-            DynamicBatcher<String, Classifications> batcher = new DynamicBatcher<>(model, 2, 4);
+            DynamicBatcher<String, Classifications> batcher = new DynamicBatcher<>(model, 2, 4, Thread::new);
             try (batcher) {
-                for (String sentence : MixedSentences.of(100, 16, 1)) {
+                for (String sentence : Glosses.mixed(100, 16, 1)) {
                     answers.add(batcher.ask(sentence));
                 }
             }
             assertThat(answers).allMatch(CompletableFuture::isDone);
-            assertThat(batcher.count().meanSize()).isBetween(1.0, 4.0);
-            assertThatThrownBy(() -> batcher.ask("a b")).hasMessage("the batcher is closed: ask before");
-        }
-    }
-
-    @Test
-    void folderOfSomebodyElseRunsNothingOfTheirs() throws Exception {
-        SmallEncoder.saveTo(folder, "PyTorch");
-        Files.writeString(
-                folder.resolve("serving.properties"),
-                "blockFactory=java.lang.Runtime\ntranslatorFactory=java.lang.Runtime\noption.modelName=other\n");
-        try (ZooModel<String, Classifications> model =
-                EncoderLoader.load(folder, Engine.getEngine("PyTorch"), Device.cpu(), Classifications.class)) {
-            assertThat(model.getBlock()).isInstanceOf(TransformerEncoder.class);
+            assertThat(batcher.newBatchSizes().getMean()).isBetween(1.0, 4.0);
+            assertThatThrownBy(() -> batcher.ask("a b")).hasMessageContaining("the batcher is closed");
         }
     }
 }
