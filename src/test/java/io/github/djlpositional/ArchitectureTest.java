@@ -86,7 +86,8 @@ public class ArchitectureTest {
     void internalIsSmall() {
         assertThat(LIBRARY.stream()
                         .filter(each -> each.getPackageName().equals(packageOf("internal")))
-                        .filter(each -> each.isTopLevelClass() && !each.getSimpleName().equals("package-info")))
+                        .filter(each ->
+                                each.isTopLevelClass() && !each.getSimpleName().equals("package-info")))
                 .hasSizeLessThanOrEqualTo(10);
     }
 

@@ -22,7 +22,9 @@ import java.util.List;
 import java.util.function.Supplier;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
-/** A user's block fails within a block of the library: nothing leaks, and the outer block works once the user's does. */
+/**
+ * A user's block fails within a block of the library: nothing leaks, and the outer block works once the user's does.
+ */
 class FaultUserBlockTest {
 
     private static final int SIZE = 4;
