@@ -38,7 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** GPUs, and several of them, with simulated GPUs for them; real ones are asked the same where there are any. */
+/** Blocks on one and two simulated GPUs. {@link GpuTest} has the tests for real GPUs. */
 @EnabledIf(
         value = "hasPyTorch",
         disabledReason = "the simulated GPUs compute with PyTorch, which is not on the class path")
@@ -92,7 +92,7 @@ class DevicesTest {
     }
 
     @Test
-    void tablesAreMadeOncePerDevice() {
+    void tablesAreCreatedOncePerDevice() {
         List<Shape> tables = List.of(DataParallelTraining.TABLE, DataParallelTraining.ROTARY_TABLE);
         DataParallelTraining.run(
                 engine,
@@ -116,7 +116,7 @@ class DevicesTest {
             block.initialize(manager, DataType.FLOAT32, kind.input());
             ParameterStore store = new ParameterStore(manager, false);
             NDList input = new NDList(kind.numbers(manager));
-            // the first makes the tables
+            // the first creates the tables
             block.forward(store, input, training).close();
             engine.takeWaits();
             NDArray output = block.forward(store, input, training).head();
@@ -125,14 +125,14 @@ class DevicesTest {
         }
     }
 
-    /** Token ids are read where that was asked for: a few of them all at once. */
+    /** Token ids are read, in one call, if the block was built with range checks. */
     private static int waits(TestBlocks kind) {
         return kind == TestBlocks.EMBEDDING_OF_EVERY_SETTING ? 1 : 0;
     }
 
     @Test
     void aDecodersStepDoesNotWaitForAGpu() {
-        // but for frequencies that change with the length: each length has a table of its own, which goes to the GPU
+        // except if frequencies depend on the length: each forward copies its rows to the GPU
         for (EncodingType kind : EnumSet.complementOf(EnumSet.of(EncodingType.ROTARY_DYNAMIC))) {
             try (NDManager manager = engine.newBaseManager(Device.gpu(0));
                     KeyValueCache cache = new KeyValueCache(manager)) {
@@ -175,7 +175,7 @@ class DevicesTest {
     }
 
     @Test
-    void explicitPositionsAreReadOnAGpuOnlyWhereThatWasAskedFor() {
+    void explicitPositionsAreReadOnAGpuOnlyWithRangeChecks() {
         for (Boolean checks : new Boolean[] {null, false, true}) {
             PositionalEncodingBlock.Builder positions =
                     PositionalEncodingBlock.builder().setEmbeddingSize(4);

@@ -3,10 +3,10 @@ package io.github.djlpositional;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
-/** What can happen to a file, at random. */
+/** Random damage to a file. */
 public final class FileCorruption {
 
-    /** What a count, a size or a length is when it is meant to harm: none, one too few, huge, and negative. */
+    /** Harmful counts, sizes and lengths: zero, too small, huge, and negative. */
     private static final int[] EXTREMES = {
         0, -1, 1, 2, Integer.MAX_VALUE, Integer.MIN_VALUE, 0x7fff, 0xffff, 0x10000, 0x7f00_0000, 1 << 30
     };
@@ -14,11 +14,11 @@ public final class FileCorruption {
     private FileCorruption() {}
 
     /**
-     * Damages a file in one to four places, or makes another of random bytes.
+     * Damages a file in one to four places, or replaces it by random bytes.
      *
-     * @param random what happens
-     * @param whole a file; not written to
-     * @return another
+     * @param random chooses the damage
+     * @param whole the file; not changed
+     * @return the damaged file
      */
     public static byte[] of(SplittableRandom random, byte... whole) {
         byte[] file = whole.clone();
@@ -43,7 +43,7 @@ public final class FileCorruption {
                 return joined(file, at, Math.min(file.length, at + random.nextInt(40)));
             }
             case 3 -> {
-                // a piece of it again, as where two writers met
+                // a piece is repeated or skipped, as if two writers collided
                 return joined(file, at, random.nextInt(file.length + 1));
             }
             case 4, 5 -> {
@@ -58,14 +58,14 @@ public final class FileCorruption {
         }
     }
 
-    /** Its bytes up to one place, and those from another on. */
+    /** The bytes before one index, followed by the bytes from another index. */
     private static byte[] joined(byte[] file, int to, int again) {
         byte[] joined = Arrays.copyOf(file, to + file.length - again);
         System.arraycopy(file, again, joined, to, file.length - again);
         return joined;
     }
 
-    /** Four bytes are a number that harms, in either byte order. */
+    /** Replaces four bytes by a harmful number, in either byte order. */
     private static byte[] overwritten(SplittableRandom random, int at, byte... file) {
         int extreme = EXTREMES[random.nextInt(EXTREMES.length)];
         int number = random.nextBoolean() ? extreme : Integer.reverseBytes(extreme);

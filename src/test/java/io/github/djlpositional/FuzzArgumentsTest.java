@@ -10,12 +10,12 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
-/** Configurations with values, keys and types that nobody meant, as maps and through builders. */
+/** Maps of arguments with random values, keys and types. */
 class FuzzArgumentsTest {
 
     private static final ResourceGuard BUILDING = new ResourceGuard(List.of(IllegalArgumentException.class));
 
-    /** Without those that are in range and make a table of hundreds of megabytes, which is what was asked for. */
+    /** No value is a valid size of a table of hundreds of megabytes. */
     private static final Object[] VALUES = {
         null,
         0,
@@ -96,9 +96,9 @@ class FuzzArgumentsTest {
         return value(random);
     }
 
-    /** What is made of a map says so of itself. */
+    /** A block that is created from a map returns arguments that create it again. */
     @Test
-    void everyMapMakesABlockOrIsRefused() {
+    void everyMapCreatesABlockOrIsRejected() {
 
         RandomCases.check(20_000, random -> {
             HasArguments block = (HasArguments)

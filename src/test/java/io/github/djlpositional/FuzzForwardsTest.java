@@ -16,12 +16,12 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.Stream;
 
-/** Forwards with inputs of any number, shape, data type and value, and parameters of any kind. */
+/** Forwards with random inputs and parameters. */
 class FuzzForwardsTest {
 
     private static final ResourceGuard FORWARD = new ResourceGuard(List.of(IllegalArgumentException.class));
 
-    /** What is out of range is the engine's affair where a block was built with {@code optRangeChecks(false)}. */
+    /** With {@code optRangeChecks(false)}, the engine may reject values that are out of range. */
     private static final ResourceGuard UNCHECKED =
             new ResourceGuard(List.of(IllegalArgumentException.class, EngineException.class));
 
@@ -48,7 +48,7 @@ class FuzzForwardsTest {
     private static final long TABLES = 1 << 25;
 
     @EngineTest
-    void everyInputIsAnsweredOrRefused(NDManager manager) {
+    void everyInputIsAnsweredOrRejected(NDManager manager) {
 
         RandomCases.check(3000, random -> {
             TestBlocks kind = RandomCases.one(random, List.of(TestBlocks.values()));
@@ -72,7 +72,7 @@ class FuzzForwardsTest {
     }
 
     private static boolean isChecked(Block block) {
-        // not asked of a block with a part of the user's own, whose arguments there are not
+        // an embedding with a user's block has no arguments
         return block instanceof InputEmbeddingBlock
                 || !Boolean.FALSE.equals(((HasArguments) block).getArguments().get("rangeChecks"));
     }

@@ -18,15 +18,12 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 
-/**
- * Model files of every block, cut off, flipped, spliced, or random: refused as {@code loadParameters} says, or the
- * block's.
- */
+/** Truncated, damaged and random model files of every block are rejected, or load as a valid block. */
 class FuzzModelFilesTest {
 
     private static final ResourceGuard LOADING =
             new ResourceGuard(List.of(MalformedModelException.class, IOException.class));
-    /** DJL reads each array through a buffer of its own. */
+    /** A buffer for each array. */
     private static final long DJL_BUFFER = 1 << 20;
 
     private static byte[] saved(NDManager manager, TestBlocks kind) throws IOException {
@@ -45,7 +42,7 @@ class FuzzModelFilesTest {
         return files;
     }
 
-    /** Loads a file; returns whether it was refused. What is loaded must be a block as good as any. */
+    /** Loads a file; returns whether it was rejected. A loaded block must be usable. */
     private static boolean isRefused(NDManager manager, TestBlocks kind, byte... file) {
         Block block = kind.block();
         Exception refusal = LOADING.refusal(
@@ -81,7 +78,7 @@ class FuzzModelFilesTest {
     }
 
     @EngineTest
-    void everyFileThatIsCutOffIsRefused(NDManager manager) throws IOException {
+    void everyTruncatedFileIsRejected(NDManager manager) throws IOException {
         for (Map.Entry<TestBlocks, byte[]> saved : files(manager).entrySet()) {
             byte[] file = saved.getValue();
             assertThat(isRefused(manager, saved.getKey(), file)).isFalse();
@@ -112,7 +109,7 @@ class FuzzModelFilesTest {
     }
 
     @EngineTest
-    void damageIsRefusedOrHarmless(NDManager manager) throws IOException {
+    void aDamagedFileIsRejectedOrHarmless(NDManager manager) throws IOException {
         Map<TestBlocks, byte[]> files = files(manager);
 
         RandomCases.check(3000, random -> {

@@ -19,13 +19,13 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** What {@link DevicesTest} asks of simulated GPUs, asked of real GPUs. */
+/** The tests of {@link DevicesTest} on real GPUs. */
 class GpuTest {
 
     @EngineTest
     @Gpus(1)
     void tablesAreExact(Engine engine) {
-        int length = 70_000; // more than one piece on its way to the device
+        int length = 70_000; // copied to the device in several pieces
         SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(64);
         for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT16, DataType.FLOAT64}) {
             try (NDManager manager = engine.newBaseManager(Device.gpu())) {

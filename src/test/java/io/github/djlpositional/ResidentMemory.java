@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** How much memory this process has, native memory included. */
+/** The memory of this process, including native memory. */
 public final class ResidentMemory {
 
     private static final Path STATUS = Path.of("/proc/self/status");

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What hostile input may do: succeed, or be refused with an exception that is documented; soon, and without room for
- * more than ten times the input.
+ * Runs code with hostile input. It must succeed or throw a documented exception, within seconds, and allocate at most
+ * ten times the input.
  */
 public final class ResourceGuard {
 
@@ -21,37 +21,36 @@ public final class ResourceGuard {
             .findFirst()
             .orElseThrow();
     /**
-     * What the smallest input may cost: stack traces, messages, and a text of 64 KB that is claimed, in bytes and
-     * letters.
+     * The bytes for the smallest input: stack traces, messages, and a text of a claimed 64 KB as bytes and characters.
      */
     private static final long FLOOR = 1 << 20;
-    /** A case takes well below a millisecond; a machine that is busy elsewhere may hold it up. */
+    /** A case takes less than a millisecond, but the machine may be busy. */
     private static final long LONGEST_SECONDS = 20;
 
     private final List<Class<? extends Exception>> documented;
 
-    /** What is done with the input. */
+    /** The code that uses the input. */
     @FunctionalInterface
     public interface Action {
         void run() throws Exception;
     }
 
     /**
-     * Names what may be thrown.
+     * Creates a guard.
      *
-     * @param documented the exceptions, of which subclasses pass too
+     * @param documented the expected exceptions, including their subclasses
      */
     public ResourceGuard(List<Class<? extends Exception>> documented) {
         this.documented = documented;
     }
 
     /**
-     * Does something with hostile input, and fails if it does harm.
+     * Runs code with hostile input, and fails if it does harm.
      *
      * @param inputBytes the size of the input
-     * @param fixed bytes that the action may take, whatever the input
-     * @param action what is done
-     * @return what it was refused with, null where it was taken
+     * @param fixed bytes that the action may allocate in addition
+     * @param action the code
+     * @return the exception, or null if the input was accepted
      */
     public Exception refusal(long inputBytes, long fixed, Action action) {
         long direct = DIRECT.getTotalCapacity();
@@ -61,10 +60,10 @@ public final class ResourceGuard {
         try {
             action.run();
         } catch (OutOfMemoryError e) {
-            throw new AssertionError("room was made for what there is not", e);
+            throw new AssertionError("memory was allocated for data that does not exist", e);
         } catch (Exception e) {
             if (documented.stream().noneMatch(type -> type.isInstance(e))) {
-                throw new AssertionError("this is not documented: " + e, e);
+                throw new AssertionError("not a documented exception: " + e, e);
             }
             refusal = e;
         }
@@ -82,10 +81,10 @@ public final class ResourceGuard {
     }
 
     /**
-     * Fails where what was refused was not refused by a check of the library, but by whatever came first elsewhere.
+     * Fails if an exception was not thrown by a check of the library.
      *
      * @param what the input
-     * @param refusal what it was refused with, null where it was taken; an engine's own exceptions say nothing
+     * @param refusal the exception, or null if the input was accepted; an engine's exceptions are ignored
      */
     public static void requireOurs(Object what, Exception refusal) {
         if (refusal instanceof IllegalArgumentException) {

@@ -20,8 +20,8 @@ import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
 import java.util.function.Supplier;
 import java.util.stream.LongStream;
 
-/** At least one of every block of the library, small, and with settings that are not the defaults. */
-@SuppressWarnings("ImmutableEnumChecker") // neither a shape nor a supplier is changed
+/** Small examples of every block of the library, with and without settings that differ from the defaults. */
+@SuppressWarnings("ImmutableEnumChecker") // shapes and suppliers do not change
 public enum TestBlocks {
     POSITIONS(
             new Shape(2, 3, 4),
@@ -161,7 +161,7 @@ public enum TestBlocks {
         this.maker = maker;
     }
 
-    /** The shape of an input: real numbers, for an embedding token ids. */
+    /** The shape of an input of real numbers, or of token ids for an embedding. */
     public Shape input() {
         return input;
     }

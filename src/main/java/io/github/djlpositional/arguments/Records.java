@@ -7,6 +7,7 @@ import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.math.BigDecimal;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -53,6 +54,9 @@ public final class Records {
     /** The greatest length of a number given as a string, and of a value in an error message. */
     private static final int MAX_TEXT = 100;
 
+    /** The greatest depth of maps and lists within maps: no settings need more, and a map may contain itself. */
+    private static final int MAX_DEPTH = 16;
+
     /** The number of elements of a list that a description shows. */
     private static final int SHOWN_ELEMENTS = 8;
 
@@ -70,8 +74,10 @@ public final class Records {
      */
     public static <R> R read(Class<R> type, Map<?, ?> values, String... others) {
         String owner = nameOf(type);
+        requireDepth(owner, values, 1);
         Class<? extends R> chosen = type;
-        List<String> ignored = List.of(others);
+        // not List.of: a map may have the key null
+        List<String> ignored = Arrays.asList(others);
         if (type.isSealed()) {
             String kind = value(owner, values, KIND, String.class);
             List<String> kinds = Stream.of(type.getPermittedSubclasses())
@@ -82,7 +88,7 @@ public final class Records {
                 throw invalid(owner, KIND, kind, "one of " + kinds);
             }
             chosen = type.getPermittedSubclasses()[index].asSubclass(type);
-            ignored = List.of(KIND);
+            ignored = Arrays.asList(KIND);
         }
         RecordComponent[] components = chosen.getRecordComponents();
         for (Object key : values.keySet()) {
@@ -90,7 +96,7 @@ public final class Records {
                     Stream.of(components).map(RecordComponent::getName).toList();
             Check.that(
                     names.contains(key) || ignored.contains(key),
-                    owner + " has no argument '" + key + "': expected "
+                    owner + " has no argument '" + shortened(key) + "': expected "
                             + Stream.concat(names.stream(), ignored.stream()).toList()
                             + "; correct the name, or remove it");
         }
@@ -144,6 +150,7 @@ public final class Records {
      * @throws IllegalArgumentException if the type is missing or unknown, or an argument is not valid
      */
     public static <T> T ofType(String name, Map<?, ?> values, Map<String, Function<Map<?, ?>, ? extends T>> types) {
+        requireDepth(name, values, 1);
         String type = value(name, values, TYPE, String.class);
         if (type == null || !types.containsKey(type)) {
             throw invalid(name, TYPE, type, "one of " + new TreeSet<>(types.keySet()));
@@ -249,13 +256,26 @@ public final class Records {
     }
 
     private static IllegalArgumentException invalid(String owner, String key, Object value, String expected) {
-        String text = String.valueOf(value);
-        String given = value == null
-                ? "missing"
-                : "the " + value.getClass().getSimpleName() + " "
-                        + (text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT) + "…");
+        String given = value == null ? "missing" : "the " + value.getClass().getSimpleName() + " " + shortened(value);
         return new IllegalArgumentException(
                 "argument '" + key + "' of " + owner + " is " + given + ": expected " + expected + "; correct it");
+    }
+
+    private static String shortened(Object value) {
+        String text = String.valueOf(value);
+        return text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT) + "…";
+    }
+
+    private static void requireDepth(String owner, Object value, int depth) {
+        Check.that(
+                depth <= MAX_DEPTH,
+                () -> "the arguments of " + owner + " are nested more than " + MAX_DEPTH
+                        + " deep: expected maps of plain values; remove a map that contains itself");
+        if (value instanceof Map<?, ?> map) {
+            map.values().forEach(each -> requireDepth(owner, each, depth + 1));
+        } else if (value instanceof Collection<?> elements) {
+            elements.forEach(each -> requireDepth(owner, each, depth + 1));
+        }
     }
 
     /**

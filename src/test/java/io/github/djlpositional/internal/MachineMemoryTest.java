@@ -57,7 +57,7 @@ class MachineMemoryTest {
                 .build();
     }
 
-    /** A model that was loaded is initialized again by a trainer. */
+    /** A trainer initializes a loaded model again. */
     @EngineTest
     void needsNoMemoryForATableThatExists(NDManager manager) {
         requireStays(manager, learned(), learned(), new Shape(1, 3, SIZE));

@@ -29,10 +29,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * PyTorch on devices that this machine need not have: every array is computed on the CPU, but says that it is on the
- * device it was made for. Operations refuse arrays of two devices, as PyTorch does, and whatever makes a real GPU wait
- * is counted: values that are read from its arrays, and arrays that are made there of Java's memory or of another
- * device's.
+ * PyTorch with simulated GPUs: arrays are computed on the CPU, but report the device that they were created for.
+ * Operations reject arrays of two devices, as PyTorch does. Operations that wait for a real GPU are counted: reading
+ * values, and creating an array from memory of Java or of another device.
  */
 public final class SimulatedGpuEngine extends Engine {
 
@@ -41,7 +40,7 @@ public final class SimulatedGpuEngine extends Engine {
                     + "|toByteBuffer|get(Long|Int|Float|Double|Boolean|Byte|Uint8|String)|contentEquals|allClose|encode"
                     + "|toDebugString|nonzero|booleanMask|unique|getScalar");
 
-    /** Of one array to another, wherever they are. */
+    /** Operations that may take arrays of two devices. */
     private static final List<String> ACROSS_DEVICES = List.of("copyTo", "set", "equals", "toDevice");
 
     private final Engine real = Engine.getEngine("PyTorch");
@@ -49,12 +48,12 @@ public final class SimulatedGpuEngine extends Engine {
     private final Map<NDManager, NDManager> managers = new ConcurrentHashMap<>();
     private final AtomicInteger waits = new AtomicInteger();
 
-    /** How often a GPU was waited for since the last call. */
+    /** Returns how often a GPU was waited for since the last call. */
     public int takeWaits() {
         return waits.getAndSet(0);
     }
 
-    /** The arrays of a shape that are not closed, on any device. */
+    /** Returns the open arrays of a shape on any device. */
     public Stream<NDArray> openArrays(Shape shape) {
         return arrays.values().stream()
                 .filter(array -> !array.isReleased() && array.getShape().equals(shape));
@@ -87,8 +86,8 @@ public final class SimulatedGpuEngine extends Engine {
             Device wanted = deviceIn(args);
             String name = method.getName();
             boolean isNewManager = name.equals("newSubManager");
-            boolean isMadeOfJavasMemory = name.startsWith("create") && !(args[0] instanceof Shape);
-            if (isMadeOfJavasMemory && wanted.isGpu()) {
+            boolean isFromJavaMemory = name.startsWith("create") && !(args[0] instanceof Shape);
+            if (isFromJavaMemory && wanted.isGpu()) {
                 engine.waits.incrementAndGet();
             }
             if (name.equals("from")) {
@@ -96,7 +95,7 @@ public final class SimulatedGpuEngine extends Engine {
             }
             Object result = call(method, args);
             if (isNewManager) {
-                return engine.standIn((NDManager) result, wanted);
+                return engine.simulated((NDManager) result, wanted);
             }
             return engine.wrapped(result, wanted, proxy, real);
         }
@@ -110,7 +109,7 @@ public final class SimulatedGpuEngine extends Engine {
                 return moved((NDArray) proxy, (Device) args[0], (boolean) args[1]);
             }
             if (name.equals("getManager")) {
-                return engine.standIn((NDManager) call(method, args), device);
+                return engine.simulated((NDManager) call(method, args), device);
             }
             if (!ACROSS_DEVICES.contains(name)) {
                 requireOneDevice(name, args);
@@ -125,8 +124,8 @@ public final class SimulatedGpuEngine extends Engine {
             if (!to.equals(device)) {
                 engine.waits.incrementAndGet();
             }
-            // PyTorch's own move to where an array is already would share its memory
-            return engine.standIn(((NDArray) real).duplicate(), to);
+            // a move by PyTorch to the same device would share the memory
+            return engine.simulated(((NDArray) real).duplicate(), to);
         }
 
         private Device deviceIn(Object... args) {
@@ -159,7 +158,7 @@ public final class SimulatedGpuEngine extends Engine {
         }
     }
 
-    /** What PyTorch is to be given for an argument. */
+    /** Returns the object that PyTorch gets for an argument. */
     private static Object real(Object argument) {
         if (argument instanceof Device) {
             return Device.cpu();
@@ -184,34 +183,34 @@ public final class SimulatedGpuEngine extends Engine {
             return proxy;
         }
         if (result instanceof NDArray array) {
-            return standIn(array, device);
+            return simulated(array, device);
         }
         if (result instanceof NDList list) {
-            NDList standIns = new NDList();
-            list.forEach(array -> standIns.add(standIn(array, device)));
-            return standIns;
+            NDList simulated = new NDList();
+            list.forEach(array -> simulated.add(simulated(array, device)));
+            return simulated;
         }
         if (result instanceof NDArrayEx internals) {
             return proxy(NDArrayEx.class, internals, device);
         }
-        return result instanceof NDManager manager ? standIn(manager, device) : result;
+        return result instanceof NDManager manager ? simulated(manager, device) : result;
     }
 
-    private NDArray standIn(NDArray array, Device device) {
-        // PyTorch gives the identifier of an array that is closed to another
+    private NDArray simulated(NDArray array, Device device) {
+        // PyTorch reuses the identifiers of closed arrays
         return arrays.compute(array.getUid(), (uid, known) -> {
             if (known != null && real(known) == array) {
                 return known;
             }
-            NDArray standIn = proxy(NDArray.class, array, device);
-            // a scope closes what the user holds
+            NDArray simulated = proxy(NDArray.class, array, device);
+            // a scope must close the simulated array
             NDScope.unregister(array);
-            NDScope.register(standIn);
-            return standIn;
+            NDScope.register(simulated);
+            return simulated;
         });
     }
 
-    private NDManager standIn(NDManager manager, Device device) {
+    private NDManager simulated(NDManager manager, Device device) {
         return managers.computeIfAbsent(manager, key -> proxy(NDManager.class, manager, device));
     }
 
@@ -257,7 +256,7 @@ public final class SimulatedGpuEngine extends Engine {
 
     @Override
     public NDManager newBaseManager(Device device) {
-        return standIn(real.newBaseManager(Device.cpu()), device);
+        return simulated(real.newBaseManager(Device.cpu()), device);
     }
 
     @Override
