@@ -20,6 +20,7 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.math.RotaryScaling;
 import java.io.IOException;
 import java.util.Arrays;
+import java.util.Map;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
@@ -113,6 +114,37 @@ class AttentionBadInputTest {
                         .optBuckets(31)
                         .build(),
                 "31 buckets for two directions: expected an even number from 4 to 4096; give another number, T5 has 32");
+    }
+
+    @EngineTest
+    void kerplesArguments(NDManager manager) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> KerpleBiasBlock.builder().build())
+                .withMessageContaining("headCount");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> KerpleBiasBlock.builder().setHeadCount(-1).build())
+                .withMessageContaining("headCount -1");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> KerpleBiasBlock.fromArguments(Map.of("headCount", 2, "causal", true)))
+                .withMessageContaining("causal");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> attention()
+                        .optRelativeEncoding(
+                                KerpleBiasBlock.builder().setHeadCount(4).build())
+                        .build())
+                .withMessageContaining("KerpleBiasBlock(headCount=4)")
+                .withMessageContaining("setHeadCount(2)");
+        KerpleBiasBlock block = KerpleBiasBlock.builder().setHeadCount(2).build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Forward.infer(manager, block, manager.zeros(new Shape(3))))
+                .withMessageContaining("(3)");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Forward.infer(manager, block, manager.zeros(new Shape(1, 3, 4), DataType.FLOAT64)))
+                .withMessageContainingAll("(1, 3, 4)", "float64", "float32");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Forward.inferFrom(manager, -1, block, manager.zeros(new Shape(1, 3, 4))))
+                .withMessageContaining("-1");
     }
 
     @EngineTest

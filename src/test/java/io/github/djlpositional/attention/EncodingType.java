@@ -55,6 +55,12 @@ public enum EncodingType {
                     .build();
         }
     },
+    KERPLE {
+        @Override
+        public RelativeEncoding encoding(int heads) {
+            return KerpleBiasBlock.builder().setHeadCount(heads).build();
+        }
+    },
     SHAW {
         @Override
         public RelativeEncoding encoding(int heads) {

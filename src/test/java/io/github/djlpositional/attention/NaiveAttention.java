@@ -92,6 +92,11 @@ final class NaiveAttention {
             // of two heads, the published slopes are 2^-4 and 2^-8
             case ALIBI -> scale * dot(q, k) - Math.pow(2, -4.0 * (head + 1)) * Math.abs(i - j);
             case T5 -> scale * dot(q, k) + matrix(parameter("biases"))[bucket(j - i)][head];
+            case KERPLE -> {
+                double a = Math.exp(parameter("logA").getArray().toDoubleArray()[head]);
+                double b = Math.exp(parameter("logB").getArray().toDoubleArray()[head]);
+                yield scale * dot(q, k) - b * Math.log1p(a * Math.abs(i - j));
+            }
             case SHAW, SHAW_FAR -> scale * dot(q, plus(k, matrix(parameter("keys"))[clipped(j - i)]));
             case TRANSFORMER_XL -> {
                 double[] content = matrix(parameter("contentBias"))[head];
