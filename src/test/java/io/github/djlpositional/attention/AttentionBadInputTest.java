@@ -144,6 +144,37 @@ class AttentionBadInputTest {
     }
 
     @EngineTest
+    void refusesArgumentsAndInputsOfKerple(NDManager manager) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> KerpleBiasBlock.builder().build())
+                .withMessageContaining("headCount");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> KerpleBiasBlock.builder().setHeadCount(-1).build())
+                .withMessageContaining("headCount -1");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> KerpleBiasBlock.fromArguments(Map.of("headCount", 2, "causal", true)))
+                .withMessageContaining("causal");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> attention()
+                        .optRelativeEncoding(
+                                KerpleBiasBlock.builder().setHeadCount(4).build())
+                        .build())
+                .withMessageContaining("KerpleBiasBlock(headCount=4)")
+                .withMessageContaining("setHeadCount(2)");
+        KerpleBiasBlock block = KerpleBiasBlock.builder().setHeadCount(2).build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Forward.infer(manager, block, manager.zeros(new Shape(3))))
+                .withMessageContaining("(3)");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Forward.infer(manager, block, manager.zeros(new Shape(1, 3, 4), DataType.FLOAT64)))
+                .withMessageContainingAll("(1, 3, 4)", "float64", "float32");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Forward.inferFrom(manager, -1, block, manager.zeros(new Shape(1, 3, 4))))
+                .withMessageContaining("-1");
+    }
+
+    @EngineTest
     void refusesPositionsBeyondTheTable(NDManager manager) {
         RotaryEmbeddingBlock block = RotaryEmbeddingBlock.builder()
                 .setHeadSize(4)

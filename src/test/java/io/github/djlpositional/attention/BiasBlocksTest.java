@@ -11,9 +11,11 @@ import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
 import ai.djl.nn.transformer.ScaledDotProductAttentionBlock;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
@@ -22,7 +24,7 @@ import io.github.djlpositional.TestBlocks;
 import java.math.BigDecimal;
 import java.util.List;
 
-/** The numbers of ALiBi's and T5's biases, and their use as a mask. */
+/** The numbers of ALiBi's, T5's and KERPLE's biases, and their use as a mask. */
 class BiasBlocksTest {
 
     @EngineTest
@@ -77,7 +79,9 @@ class BiasBlocksTest {
                     .optBidirectional(!causal)
                     .build();
             t5.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
-            for (Block block : new Block[] {alibi, t5}) {
+            KerpleBiasBlock kerple = KerpleBiasBlock.builder().setHeadCount(3).build();
+            kerple.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
+            for (Block block : new Block[] {alibi, t5, kerple}) {
                 NDArray whole = Forward.infer(manager, block, manager.zeros(new Shape(1, 9, 4)));
                 NDArray steps = Forward.inferFrom(manager, 6, block, manager.zeros(new Shape(1, 3, 4)));
                 requireSame(steps, whole.get(":, :, 6:"));
@@ -132,6 +136,74 @@ class BiasBlocksTest {
                             .isEqualTo(table.getFloat(Integer.parseInt(row[4]), head));
                 }
             }
+        }
+    }
+
+    @EngineTest
+    void kerpleIsTheLogarithmOfTheDistance(NDManager manager) {
+        int farthest = 100_003;
+        // reference: goldens/kerple_biases.csv, with 60-digit arithmetic
+        List<String[]> rows = Goldens.rows("kerple_biases.csv");
+        double[][] heads = rows.stream()
+                .map(row -> List.of(Double.valueOf(row[0]), Double.valueOf(row[1])))
+                .distinct()
+                .map(logs -> new double[] {logs.get(0), logs.get(1)})
+                .toArray(double[][]::new);
+        for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT64}) {
+            KerpleBiasBlock block =
+                    KerpleBiasBlock.builder().setHeadCount(heads.length).build();
+            block.initialize(manager, type, new Shape(1, -1, 4));
+            for (int head = 0; head < heads.length; head++) {
+                // FLOAT32 holds these logarithms exactly
+                block.getLogA().getArray().setScalar(new NDIndex(head), heads[head][0]);
+                block.getLogB().getArray().setScalar(new NDIndex(head), heads[head][1]);
+            }
+            NDArray x = manager.zeros(new Shape(1, 1, 4), type);
+            double[] before = Forward.inferFrom(manager, farthest, block, x)
+                    .toType(DataType.FLOAT64, true)
+                    .toDoubleArray();
+            NDArray keys = manager.zeros(new Shape(1, farthest + 1, 4), type);
+            double[] after = Forward.infer(manager, block, x, keys)
+                    .toType(DataType.FLOAT64, true)
+                    .toDoubleArray();
+            double unit = type == DataType.FLOAT32 ? 0x1p-24 : 0x1p-53;
+            for (String[] row : rows) {
+                int head = 0;
+                while (heads[head][0] != Double.parseDouble(row[0]) || heads[head][1] != Double.parseDouble(row[1])) {
+                    head++;
+                }
+                int distance = Integer.parseInt(row[2]);
+                double expected = Double.parseDouble(row[3]);
+                // in units of half an ulp: a (2), its product with the distance (1) and the sum (1) move the logarithm
+                // by 4, multiplied by b; the logarithm (2), b (2) and the product (1) are off by 5 of the result
+                double tolerance = unit * (4 * Math.exp(heads[head][1]) + 5 * Math.abs(expected));
+                int start = head * (farthest + 1);
+                assertThat(before[start + farthest - distance])
+                        .as("%s, %s before", String.join(",", row), type)
+                        .isCloseTo(expected, within(tolerance));
+                assertThat(after[start + distance])
+                        .as("%s, %s after", String.join(",", row), type)
+                        .isCloseTo(expected, within(tolerance));
+            }
+        }
+    }
+
+    @EngineTest
+    void kerpleBeginsWithThePublishedNumbers(NDManager manager) {
+        int heads = 1000;
+        KerpleBiasBlock block = KerpleBiasBlock.builder().setHeadCount(heads).build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
+        double[] greatest = {1, 2};
+        List<Parameter> parameters = List.of(block.getLogA(), block.getLogB());
+        for (int i = 0; i < 2; i++) {
+            double sum = 0;
+            for (float log : parameters.get(i).getArray().toFloatArray()) {
+                // the logarithm and its exponential: a few units of 2^-24 of logarithms up to 5
+                assertThat(Math.exp(log)).isBetween(0.01 * (1 - 1e-5), greatest[i] * (1 + 1e-5));
+                sum += Math.exp(log);
+            }
+            // the mean of 1000 uniform numbers: the standard deviation is (g - 0.01) / sqrt(12 * 1000), g / 110
+            assertThat(sum / heads).isCloseTo((0.01 + greatest[i]) / 2, within(6 * greatest[i] / 110));
         }
     }
 

@@ -21,6 +21,7 @@ public enum EncodingType {
             .optBuckets(8)
             .optMaxDistance(6)
             .build()),
+    KERPLE(heads -> KerpleBiasBlock.builder().setHeadCount(heads).build()),
     SHAW(heads -> shaw(2)),
     SHAW_FAR(heads -> shaw(40)),
     TRANSFORMER_XL(heads -> TransformerXlPositionBlock.builder()

@@ -112,6 +112,11 @@ final class NaiveAttention {
             // of two heads, the published slopes are 2^-4 and 2^-8
             case ALIBI -> scale * dot(q, k) - Math.pow(2, -4.0 * (head + 1)) * Math.abs(i - j);
             case T5 -> scale * dot(q, k) + parameter("biases")[bucket(j - i)][head];
+            case KERPLE -> {
+                double a = Math.exp(vector("logA")[head]);
+                double b = Math.exp(vector("logB")[head]);
+                yield scale * dot(q, k) - b * Math.log1p(a * Math.abs(i - j));
+            }
             case SHAW, SHAW_FAR -> scale * dot(q, plus(k, parameter("keys")[clipped(j - i)]));
             case TRANSFORMER_XL -> {
                 double[] content = parameter("contentBias")[head];
@@ -166,6 +171,10 @@ final class NaiveAttention {
     private double[][] parameter(String name) {
         Parameter parameter = block.getRelativeEncoding().getParameters().get(name);
         return rows(parameter.getArray());
+    }
+
+    private double[] vector(String name) {
+        return block.getRelativeEncoding().getParameters().get(name).getArray().toDoubleArray();
     }
 
     /** The rows of a matrix. */
