@@ -27,7 +27,9 @@ class RangeChecksTest {
         /** The indices as token ids, or with an input as its positions. */
         List<NDArray> inputs(NDManager manager, long... indices) {
             NDArray given = manager.create(indices);
-            return input.dimension() == 2 ? List.of(given.expandDims(0)) : List.of(manager.ones(input, DataType.FLOAT32), given);
+            return input.dimension() == 2
+                    ? List.of(given.expandDims(0))
+                    : List.of(manager.ones(input, DataType.FLOAT32), given);
         }
 
         NDArray infer(NDManager manager, long... indices) {
