@@ -6,6 +6,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
 import io.github.djlpositional.attention.AlibiBiasBlock;
+import io.github.djlpositional.attention.KerpleBiasBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativePositionBiasBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
@@ -118,6 +119,7 @@ public enum TestBlocks {
                     .optBuckets(8)
                     .optMaxDistance(20)
                     .build()),
+    KERPLE(new Shape(2, 3, 4), () -> KerpleBiasBlock.builder().setHeadCount(3).build()),
     SHAW(
             new Shape(1, 2, 3, 4),
             () -> ShawRelativePositionBlock.builder()

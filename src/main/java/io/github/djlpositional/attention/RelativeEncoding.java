@@ -115,6 +115,7 @@ public interface RelativeEncoding extends Block {
     static RelativeEncoding fromArguments(Map<?, ?> arguments) {
         Map<String, Function<Map<?, ?>, ? extends RelativeEncoding>> types = Map.of(
                 "AlibiBiasBlock", AlibiBiasBlock::fromArguments,
+                "KerpleBiasBlock", KerpleBiasBlock::fromArguments,
                 "RelativePositionBiasBlock", RelativePositionBiasBlock::fromArguments,
                 "RotaryEmbeddingBlock", RotaryEmbeddingBlock::fromArguments,
                 "ShawRelativePositionBlock", ShawRelativePositionBlock::fromArguments,

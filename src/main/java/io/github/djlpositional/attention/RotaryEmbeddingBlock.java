@@ -187,20 +187,24 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         int count = rotatedCount(inputs.getShapes());
         NDList rotated = inputs.subNDList(0, count);
         requireInputs(rotated);
-        NDArray x = rotated.head();
+        // queries may have no heads where the keys have some
+        NDArray x = isEmpty(rotated.head()) ? rotated.get(count - 1) : rotated.head();
         NDArray explicit = count < inputs.size() ? inputs.get(count) : null;
         boolean mustKnowPositions = settings.autoExtend != null || keysDependOnLength();
         Positions positions = Positions.of(
                 x, 2, explicit, params, settings.limit(), mustKnowPositions ? Boolean.TRUE : settings.rangeChecks);
         NDList results = new NDList();
         try (Temporaries temporaries = new Temporaries()) {
-            NDArray rows = x.getShape().size() == 0 ? null : positions.rows(temporaries, source(positions.end()));
+            NDArray rows = isEmpty(x) ? null : positions.rows(temporaries, source(positions.end()));
             for (NDArray input : rotated) {
-                results.add(
-                        rows == null || input.getShape().size() == 0 ? input.duplicate() : rotation.apply(input, rows));
+                results.add(isEmpty(input) ? input.duplicate() : rotation.apply(input, rows));
             }
         }
         return results;
+    }
+
+    private static boolean isEmpty(NDArray array) {
+        return array.getShape().size() == 0;
     }
 
     private Positions.Source source(long sequenceLength) {

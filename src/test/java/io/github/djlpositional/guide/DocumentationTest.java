@@ -8,7 +8,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -36,19 +35,18 @@ class DocumentationTest {
 
     private static final Pattern LINK = Pattern.compile("\\]\\(([^)#:]+)?(#[^)]+)?\\)");
 
+    /** An artifact of an engine and its version, in XML or for Gradle. */
+    private static final Pattern ARTIFACT =
+            Pattern.compile("(?:<artifactId>|:)((?:pytorch|mxnet)-[a-z-]+)(?:</artifactId>\\s*<version>|:)([^<:']+)");
+
     private static List<Path> pages() throws IOException {
         try (Stream<Path> docs = Files.list(Path.of("docs"))) {
-            return Stream.concat(
-                            Stream.of(
-                                            "README.md",
-                                            "CONTRIBUTING.md",
-                                            "CHANGELOG.md",
-                                            "benchmarks/README.md",
-                                            "benchmarks/results.md",
-                                            "examples/README.md")
-                                    .map(Path::of),
-                            docs.filter(page -> page.toString().endsWith(".md")))
-                    .sorted()
+            return Stream.of(
+                            Stream.of("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md"),
+                            Stream.of("benchmarks/README.md", "benchmarks/results.md"),
+                            docs.map(Path::toString).filter(page -> page.endsWith(".md")))
+                    .flatMap(each -> each)
+                    .map(Path::of)
                     .toList();
         }
     }
@@ -80,20 +78,17 @@ class DocumentationTest {
         assertThat(Files.readString(page)).isEqualTo(tested.toString());
     }
 
-    private static Path source(String test) {
-        return CODE.stream()
+    /** The lines between all pairs of a tag, without the indentation of the first one. */
+    private static String codeOf(String test, String tag) throws IOException {
+        Path source = CODE.stream()
                 .map(folder -> folder.resolve(test + ".java"))
                 .filter(Files::exists)
                 .findFirst()
                 .orElseThrow(() -> new AssertionError("there is no test " + test));
-    }
-
-    /** The lines between all pairs of a tag, without the indentation of the first one. */
-    private static String codeOf(String test, String tag) throws IOException {
         StringBuilder code = new StringBuilder();
         int indent = -1;
         boolean isInside = false;
-        for (String line : Files.readAllLines(source(test))) {
+        for (String line : Files.readAllLines(source)) {
             if (line.strip().equals("// tag::" + tag + "[]")) {
                 isInside = true;
                 indent = indent < 0 ? line.indexOf("//") : indent;
@@ -135,12 +130,10 @@ class DocumentationTest {
                 .toList();
     }
 
-    private static final Pattern LIBRARY_VERSION =
-            Pattern.compile("<artifactId>djl-positional[a-z-]*</artifactId>\\s*<version>([^$<]+)<"
-                    + "|<djl-positional\\.version>([^<]+)<|djlpositional:djl-positional:([^']+)'");
-
     @Test
     void theVersionIsTheSameEverywhere() throws IOException {
+        String version = "(?:<artifactId>djl-positional[a-z-]*</artifactId>\\s*<version>|<djl-positional\\.version>"
+                + "|djlpositional:djl-positional:)([^$<']+)[<']";
         List<String> found = new ArrayList<>();
         for (String file : List.of(
                 "pom.xml",
@@ -149,34 +142,24 @@ class DocumentationTest {
                 "benchmarks/pom.xml",
                 "README.md",
                 "docs/compatibility.md")) {
-            found.addAll(versions(LIBRARY_VERSION, Path.of(file)));
+            found.addAll(matches(version, Path.of(file)));
         }
         assertThat(found).hasSize(10).containsOnly(found.get(0));
-        String version = found.get(0);
+        String release = found.get(0).replace("-SNAPSHOT", "");
         assertThat(Files.readString(Path.of("CHANGELOG.md")))
-                .contains(
-                        version.endsWith("-SNAPSHOT")
-                                ? "## [Unreleased] " + version.replace("-SNAPSHOT", "") + "\n"
-                                : "## [" + version + "]");
+                .contains(release.equals(found.get(0)) ? "## [" + release + "]" : "## [Unreleased] " + release + "\n");
     }
 
     @Test
     void snippetsUseTheEnginesOfTheBuild() throws IOException {
         Path build = Path.of("pom.xml");
-        String djl = versions(Pattern.compile("<djl\\.version>([^<]+)<"), build).get(0);
-        String pytorch =
-                versions(Pattern.compile("<pytorch\\.version>([^<]+)<"), build).get(0);
-        String mxnet =
-                versions(Pattern.compile("<mxnet\\.version>([^<]+)<"), build).get(0);
-        Pattern xml = Pattern.compile("<artifactId>((?:pytorch|mxnet)-[a-z-]+)</artifactId>\\s*<version>([^<]+)<");
-        Pattern gradle = Pattern.compile("ai\\.djl\\.\\w+:((?:pytorch|mxnet)-[a-z-]+):([^:']+)");
+        String djl = matches("<djl\\.version>([^<]+)<", build).get(0);
+        String pytorch = matches("<pytorch\\.version>([^<]+)<", build).get(0);
+        String mxnet = matches("<mxnet\\.version>([^<]+)<", build).get(0);
         for (Path page : List.of(Path.of("README.md"), Path.of("docs/compatibility.md"))) {
-            String text = Files.readString(page);
-            List<String> found = Stream.of(xml, gradle)
-                    .flatMap(pattern -> pattern.matcher(text).results())
-                    .map(match -> match.group(1) + " " + match.group(2))
-                    .distinct()
-                    .toList();
+            Stream<String> found = ARTIFACT.matcher(Files.readString(page))
+                    .results()
+                    .map(match -> match.group(1) + " " + match.group(2));
             assertThat(found)
                     .as("%s", page)
                     .isNotEmpty()
@@ -189,16 +172,12 @@ class DocumentationTest {
         }
     }
 
-    /** The groups that match, one of each occurrence. */
-    private static List<String> versions(Pattern version, Path file) throws IOException {
-        return version.matcher(Files.readString(file))
+    /** The group of each occurrence of a pattern. */
+    private static List<String> matches(String pattern, Path file) throws IOException {
+        return Pattern.compile(pattern)
+                .matcher(Files.readString(file))
                 .results()
-                .map(match -> Stream.iterate(1, group -> group + 1)
-                        .limit(match.groupCount())
-                        .map(match::group)
-                        .filter(Objects::nonNull)
-                        .findFirst()
-                        .orElseThrow())
+                .map(match -> match.group(1))
                 .toList();
     }
 }

@@ -318,9 +318,9 @@ class UsingCodeTest {
     void positionsOfYourOwn(NDManager manager) {
         PositionalEncodingBlock block =
                 PositionalEncodingBlock.builder().setEmbeddingSize(64).build();
+        Block positional = block;
         NDArray x = manager.zeros(new Shape(1, 4, 64));
         ParameterStore store = new ParameterStore(manager, false);
-        Block positional = block;
         // tag::positions[]
         NDArray positions = manager.create(new float[] {0, 0.5f, 10, 4000}); // (T) or (B, T), integer or real
         NDArray encoded =
@@ -351,7 +351,7 @@ class UsingCodeTest {
         learned.initialize(manager, DataType.FLOAT32, x.getShape());
         assertThat(Forward.infer(manager, learned, x).toFloatArray()).containsOnly(1f);
         assertThat(learned.getMaxSequenceLength()).isEqualTo(600);
-        assertThat(rotary.getScaling().toString()).contains("llama3");
+        assertThat(rotary.getScaling()).isEqualTo(RotaryScaling.llama3(8, 1, 4, 8192));
     }
 
     @EngineTest
