@@ -103,6 +103,16 @@ final class DataParallelTraining {
                 .add(Linear.builder().setUnits(VOCABULARY).build());
     }
 
+    /** The output of a block on a device, with the same parameters on every device. */
+    static float[] forward(Engine engine, Device device, TestBlocks kind) {
+        try (NDManager manager = engine.newBaseManager(device)) {
+            Block block = kind.block();
+            block.setInitializer(weights(), parameter -> true);
+            block.initialize(manager, DataType.FLOAT32, kind.input());
+            return Forward.infer(manager, block, kind.numbers(manager)).toFloatArray();
+        }
+    }
+
     /** The same values on every engine and device, all different within a parameter. */
     static Initializer weights() {
         return (manager, shape, type) -> {

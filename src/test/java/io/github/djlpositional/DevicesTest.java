@@ -207,20 +207,8 @@ class DevicesTest {
     @ParameterizedTest
     @EnumSource
     void everyBlockGivesOnAGpuWhatItGivesOnTheCpu(TestBlocks kind) {
-        float[] first = null;
-        for (Device device : new Device[] {Device.cpu(), Device.gpu(0)}) {
-            try (NDManager manager = engine.newBaseManager(device)) {
-                Block block = kind.block();
-                block.setInitializer(DataParallelTraining.weights(), parameter -> true);
-                block.initialize(manager, DataType.FLOAT32, kind.input());
-                float[] values =
-                        Forward.infer(manager, block, kind.numbers(manager)).toFloatArray();
-                if (first == null) {
-                    first = values;
-                }
-                assertThat(values).containsExactly(first, within(1e-6f));
-            }
-        }
+        assertThat(DataParallelTraining.forward(engine, Device.gpu(0), kind))
+                .containsExactly(DataParallelTraining.forward(engine, Device.cpu(), kind), within(1e-6f));
     }
 
     @Test

@@ -43,19 +43,19 @@ class FuzzModelFilesTest {
     }
 
     /** Loads a file; returns whether it was rejected. A loaded block must be usable. */
-    private static boolean isRefused(NDManager manager, TestBlocks kind, byte... file) {
+    private static boolean isRejected(NDManager manager, TestBlocks kind, byte... file) {
         Block block = kind.block();
-        Exception refusal = LOADING.refusal(
+        Exception rejection = LOADING.refusal(
                 file.length, block.getParameters().size() * DJL_BUFFER, () -> BlockBytes.load(manager, block, file));
-        if (refusal == null) {
+        if (rejection == null) {
             requireUsable(manager, kind, block);
         } else {
-            assertThat(refusal).message().isNotBlank();
+            assertThat(rejection).message().isNotBlank();
             assertThat(block.getParameters().values()).noneMatch(Parameter::isInitialized);
             assertThat(block.isInitialized()).isFalse();
         }
         block.clear();
-        return refusal != null;
+        return rejection != null;
     }
 
     private static void requireUsable(NDManager manager, TestBlocks kind, Block block) {
@@ -81,30 +81,30 @@ class FuzzModelFilesTest {
     void everyTruncatedFileIsRejected(NDManager manager) throws IOException {
         for (Map.Entry<TestBlocks, byte[]> saved : files(manager).entrySet()) {
             byte[] file = saved.getValue();
-            assertThat(isRefused(manager, saved.getKey(), file)).isFalse();
+            assertThat(isRejected(manager, saved.getKey(), file)).isFalse();
             for (int length = 0; length < file.length; length++) {
-                assertThat(isRefused(manager, saved.getKey(), Arrays.copyOf(file, length)))
+                assertThat(isRejected(manager, saved.getKey(), Arrays.copyOf(file, length)))
                         .as("%s bytes of %s's %s", length, saved.getKey(), file.length)
                         .isTrue();
             }
         }
     }
 
-    /** A flip within a number makes another number, within an unused byte nothing: all others are refused. */
+    /** A flipped bit of a parameter only changes its value; others must be rejected or harmless. */
     @EngineTest
-    void everyFlippedByteIsRefusedOrHarmless(NDManager manager) throws IOException {
+    void everyFlippedByteIsRejectedOrHarmless(NDManager manager) throws IOException {
         for (Map.Entry<TestBlocks, byte[]> saved : files(manager).entrySet()) {
             byte[] file = saved.getValue();
-            int refused = 0;
+            int rejected = 0;
             for (int at = 0; at < file.length; at++) {
-                // another bit in each byte, and the highest, which makes a count negative or huge
+                // a different bit in each byte, and the highest bit, which makes a count negative or huge
                 for (int mask : new int[] {1 << at % 7, 0x80}) {
                     byte[] flipped = file.clone();
                     flipped[at] ^= (byte) mask;
-                    refused += isRefused(manager, saved.getKey(), flipped) ? 1 : 0;
+                    rejected += isRejected(manager, saved.getKey(), flipped) ? 1 : 0;
                 }
             }
-            assertThat(refused).as("%s", saved.getKey()).isPositive();
+            assertThat(rejected).as("%s", saved.getKey()).isPositive();
         }
     }
 
@@ -115,7 +115,7 @@ class FuzzModelFilesTest {
         RandomCases.check(3000, random -> {
             try (NDManager own = manager.newSubManager()) {
                 TestBlocks kind = RandomCases.one(random, List.of(TestBlocks.values()));
-                isRefused(own, kind, FileCorruption.of(random, files.get(kind)));
+                isRejected(own, kind, FileCorruption.of(random, files.get(kind)));
             }
         });
     }
