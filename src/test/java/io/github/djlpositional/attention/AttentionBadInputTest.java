@@ -2,6 +2,7 @@ package io.github.djlpositional.attention;
 
 import static io.github.djlpositional.attention.TestNumbers.refused;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
