@@ -23,7 +23,7 @@ import java.util.Map;
  * </pre>
  *
  * <p>The numbers a and b of the head, r<sub>2</sub> and r<sub>1</sub> in the paper, must be positive. The parameters
- * are their natural logarithms, so that training can set them to any value.
+ * are their natural logarithms, so that they stay positive in training.
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()

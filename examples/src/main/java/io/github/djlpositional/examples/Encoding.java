@@ -5,6 +5,7 @@ import ai.djl.nn.Blocks;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.AlibiBiasBlock;
+import io.github.djlpositional.attention.KerpleBiasBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.RelativePositionBiasBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
@@ -33,6 +34,9 @@ public enum Encoding {
 
     /** Learned biases for buckets of distances. */
     T5,
+
+    /** Scores that decrease with the logarithm of the distance, at learned rates. */
+    KERPLE,
 
     /** Learned vectors for distances up to 16, added to keys and values. */
     SHAW,
@@ -72,6 +76,8 @@ public enum Encoding {
                         RelativePositionBiasBlock.builder()
                                 .setHeadCount(spec.heads())
                                 .build();
+                    case KERPLE ->
+                        KerpleBiasBlock.builder().setHeadCount(spec.heads()).build();
                     case SHAW ->
                         ShawRelativePositionBlock.builder()
                                 .setHeadSize(spec.headSize())
