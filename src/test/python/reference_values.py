@@ -4,9 +4,9 @@ Run with Python 3 and mpmath (Debian: python3-mpmath), from the repository root:
 
     python3 src/test/python/reference_values.py
 
-It writes frequencies.csv, zero_crossings.csv, conventions.csv, grids.csv, rotary_scalings.csv and rotary_rows.csv in
-src/test/resources/goldens. The other files beside them come from the
-published formulas too, with 50-digit arithmetic.
+It writes frequencies.csv, zero_crossings.csv, conventions.csv, grids.csv, rotary_scalings.csv, rotary_rows.csv and
+kerple_biases.csv in src/test/resources/goldens. The other files beside them come from the published formulas too, with
+50-digit arithmetic.
 """
 
 from mpmath import mp, mpf, nstr, pi, sin, cos, exp, log, floor
@@ -196,3 +196,15 @@ with open(FOLDER + "rotary_rows.csv", "w") as out:
             for factor in ["1", "1.25"]:
                 cosine, sine = nstr(cos(angle) * mpf(factor), 30), nstr(sin(angle) * mpf(factor), 30)
                 out.write(f"16,10000,{factor},{position},{k},{cosine},{sine}\n")
+
+
+def kerple(log_a, log_b, distance):
+    """The logarithmic KERPLE bias, -b ln(1 + a |i - j|), from the logarithms of a and b."""
+    return -exp(mpf(log_b)) * log(1 + exp(mpf(log_a)) * distance)
+
+
+with open(FOLDER + "kerple_biases.csv", "w") as out:
+    out.write("log_a,log_b,distance,bias\n")
+    for log_a, log_b in [("0", "0"), ("-4.5", "0.5"), ("2.25", "-3"), ("-0.75", "0.625")]:
+        for distance in [0, 1, 2, 3, 10, 511, 512, 2049, 100003]:
+            out.write(f"{log_a},{log_b},{distance},{nstr(kerple(log_a, log_b, distance), 30)}\n")

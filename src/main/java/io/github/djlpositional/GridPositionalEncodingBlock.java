@@ -7,23 +7,24 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.Arguments;
-import io.github.djlpositional.internal.BlockSettings;
-import io.github.djlpositional.internal.BuilderChecks;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConfiguredBlock;
-import io.github.djlpositional.internal.ConstantArray;
+import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ModelFile.Compared;
 import io.github.djlpositional.math.GridEncoding;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * Adds a fixed sinusoidal encoding of their place to the cells of a grid: pictures, feature maps, volumes. The convention is
- * a {@link GridEncoding}: tensor2tensor's, multidim-positional-encoding's, or that of vision transformers.
+ * Adds a fixed sinusoidal encoding of their place to the cells of a grid: images, feature maps, volumes. The convention
+ * is a {@link GridEncoding}: tensor2tensor's, multidim-positional-encoding's, or that of vision transformers.
  *
  * <pre>{@code
  * Block places = GridPositionalEncodingBlock.builder()
@@ -32,245 +33,226 @@ import java.util.Objects;
  * }</pre>
  *
  * <p>B batch, D depth, H height, W width, C channels. The input is (…, H, W, C) or (…, D, H, W, C), with any leading
- * dimensions, FLOAT16, FLOAT32 or FLOAT64; with {@code optChannelsFirst(true)} (…, C, H, W) or (…, C, D, H, W). The output
- * has its shape, device and data type, is attached to its manager and is the caller's to close; with
- * {@code optAddToInput(false)} it is the encodings alone, (1, H, W, C) and so on. The input is never written to. An empty
- * grid comes back empty.
+ * dimensions, FLOAT16, FLOAT32 or FLOAT64; with {@code optChannelsFirst(true)} it is (…, C, H, W) or (…, C, D, H, W).
+ * The output has its shape, device and data type, is attached to its manager, and is the caller's to close. With
+ * {@code optAddToInput(false)} it is the encodings without the input: (1, H, W, C) and so on. The input is never
+ * written to. An empty grid gives an empty output.
  *
- * <p>The block keeps one table for each of the last {@value #TABLES} grid sizes, on each device and in each data type that
- * asked for it. They are no parameters, and live as {@link PositionalEncodingBlock}'s table does.
+ * <p>The block keeps a table for each of the last {@value #TABLES} grid sizes, on each device and in each data type
+ * that it is used with. The tables are not parameters. They live as the table of {@link PositionalEncodingBlock} does.
  *
- * <p>A forward throws {@link IllegalArgumentException} for more than one input, an input of too low a rank, of another number of
- * channels or of another data type, a grid of more than 2³¹ - 1 values, and a table that the machine has no memory for.
+ * <p>A forward throws {@link IllegalArgumentException} for more than one input, an input of too low a rank, of another
+ * number of channels or of another data type, a grid of more than 2³¹ - 1 values, and a table that the machine has no
+ * memory for.
  */
 public final class GridPositionalEncodingBlock extends ConfiguredBlock {
 
     private static final int TABLES = 8;
 
-    private final GridEncoding encoding;
-    private final boolean channelsFirst;
-    private final boolean addToInput;
-    private final float dropoutRate;
+    record Settings(
+            GridEncoding encoding,
+            Boolean channelsFirst,
+            Boolean addToInput,
+            @Compared(Compared.Rule.NOT) Float dropoutRate) {
 
-    /** By the grid's sizes; the one that was used longest ago goes first. */
-    private final Map<List<Integer>, ConstantArray> tables = new LinkedHashMap<>(TABLES, 0.75f, true);
-
-    private NDManager owner;
-
-    private GridPositionalEncodingBlock(Builder builder) {
-        super(new BlockSettings(GridPositionalEncodingBlock.class)
-                .with("encoding", builder.encoding)
-                .with("channelsFirst", builder.channelsFirst)
-                .with("addToInput", builder.addToInput)
-                .withUnsaved("dropoutRate", builder.dropoutRate));
-        encoding = builder.encoding;
-        channelsFirst = builder.channelsFirst;
-        addToInput = builder.addToInput;
-        dropoutRate = builder.dropoutRate;
+        Settings {
+            Check.given("encoding", encoding);
+            channelsFirst = Objects.requireNonNullElse(channelsFirst, false);
+            addToInput = Objects.requireNonNullElse(addToInput, true);
+            dropoutRate = Objects.requireNonNullElse(dropoutRate, 0f);
+            Check.rate("dropoutRate", dropoutRate);
+        }
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    private final Settings settings;
+
+    /** Forwards hold the lock for reading while they use a table; removing a table needs it for writing. */
+    private final ReadWriteLock lock = new ReentrantReadWriteLock();
+
+    /** By the shape of the grid; the least recently used comes first. */
+    private final Map<Shape, ConstantTable> tables = new LinkedHashMap<>(TABLES, 0.75f, true);
+
+    private GridPositionalEncodingBlock(Settings settings) {
+        super(settings);
+        this.settings = settings;
+    }
+
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
 
     /**
-     * Makes a block from the plain values that {@link #getArguments} returns.
+     * Creates a block from the plain values that {@link #getArguments} returns.
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
      * @return the block
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static GridPositionalEncodingBlock fromArguments(Map<?, ?> arguments) {
-        Arguments given = Arguments.of(GridPositionalEncodingBlock.class, arguments);
-        Builder builder = builder();
-        builder.setEncoding(GridEncoding.fromArguments(given.getMap("encoding")));
-        given.optFlag("channelsFirst").ifPresent(builder::optChannelsFirst);
-        given.optFlag("addToInput").ifPresent(builder::optAddToInput);
-        given.optFloat("dropoutRate").ifPresent(builder::optDropoutRate);
-        given.requireNoOthers();
-        return builder.build();
+        return new GridPositionalEncodingBlock(Records.read(Settings.class, arguments));
     }
 
-    /**
-     * Returns the function from place to vector.
-     *
-     * @return the encoding
-     */
+    /** {@return the function from place to vector} */
     public GridEncoding getEncoding() {
-        return encoding;
+        return settings.encoding;
     }
 
     @Override
     protected NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        if (inputs.size() != 1) {
-            throw new IllegalArgumentException(
-                    inputs.size() + " inputs were given: allowed is [x]; the places in a grid follow from its shape");
-        }
+        requireInputCount(inputs.size());
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
-        Shape grid = requireGrid(x.getShape());
-        NDArray encoded = encode(x, grid);
-        return dropOut(encoded, dropoutRate, training);
+        return dropOut(encoded(x, requireGrid(x.getShape())), settings.dropoutRate, training);
     }
 
-    private NDArray encode(NDArray x, Shape grid) {
-        NDManager manager = x.getManager();
-        if (addToInput && x.getShape().size() == 0) {
+    private NDArray encoded(NDArray x, Shape grid) {
+        if (settings.addToInput && x.getShape().size() == 0) {
             return x.duplicate();
         }
         if (grid.size() == 0) {
-            return manager.create(new Shape(1).addAll(grid), x.getDataType(), x.getDevice());
+            return x.getManager().create(new Shape(1).addAll(grid), x.getDataType(), x.getDevice());
         }
-        ConstantArray table = retained(grid);
+        lock.readLock().lock();
         try {
-            NDArray cells = table.on(manager.getEngine(), x.getDevice(), x.getDataType());
-            if (addToInput) {
-                return x.add(cells);
-            }
-            try (NDArray batched = cells.expandDims(0)) {
-                NDArray alone = batched.duplicate();
-                alone.attach(manager);
-                return alone;
+            ConstantTable table = find(grid);
+            if (table != null) {
+                return encoded(x, table);
             }
         } finally {
-            table.release();
+            lock.readLock().unlock();
+        }
+        lock.writeLock().lock();
+        try {
+            return encoded(x, findOrAdd(grid));
+        } finally {
+            lock.writeLock().unlock();
         }
     }
 
-    /** The table of a grid. The caller releases it. */
-    private ConstantArray retained(Shape grid) {
+    private NDArray encoded(NDArray x, ConstantTable table) {
+        NDArray cells = table.table(0, x, x.getDataType());
+        if (settings.addToInput) {
+            return x.add(cells);
+        }
+        try (NDArray batched = cells.expandDims(0)) {
+            NDArray copy = batched.duplicate();
+            copy.attach(x.getManager());
+            return copy;
+        }
+    }
+
+    private ConstantTable find(Shape grid) {
         synchronized (tables) {
-            int[] sizes = gridSizes(grid);
-            ConstantArray table =
-                    tables.computeIfAbsent(Arrays.stream(sizes).boxed().toList(), key -> newTable(grid, sizes));
-            table.retain();
-            if (tables.size() > TABLES) {
-                List<Integer> oldest = tables.keySet().iterator().next();
-                tables.remove(oldest).drop();
-            }
-            return table;
+            return tables.get(grid);
         }
     }
 
-    private ConstantArray newTable(Shape grid, int... sizes) {
-        ConstantArray table = new ConstantArray(
-                grid, (first, count, format, out) -> encoding.write(sizes, channelsFirst, first, count, format, out));
-        if (owner != null) {
-            table.ownedBy(owner);
+    /** Needs the lock for writing. */
+    private ConstantTable findOrAdd(Shape grid) {
+        ConstantTable found = find(grid);
+        if (found != null) {
+            return found;
+        }
+        int[] sizes = Arrays.stream(grid.getShape())
+                .skip(settings.channelsFirst ? 1 : 0)
+                .limit(settings.encoding.getAxes())
+                .mapToInt(Math::toIntExact)
+                .toArray();
+        int height = Math.toIntExact(grid.get(0));
+        ConstantTable table = ConstantTable.ofPositions(
+                grid.slice(1),
+                height,
+                height,
+                (first, count, format, out) ->
+                        settings.encoding.write(sizes, settings.channelsFirst, first, count, format, out));
+        synchronized (tables) {
+            if (tables.size() == TABLES) {
+                removeTable(tables.remove(tables.keySet().iterator().next()));
+            }
+            tables.put(grid, addTable(table));
         }
         return table;
     }
 
-    private int[] gridSizes(Shape grid) {
-        int from = channelsFirst ? 1 : 0;
-        int[] sizes = new int[encoding.getAxes()];
-        for (int axis = 0; axis < sizes.length; axis++) {
-            sizes[axis] = Math.toIntExact(grid.get(from + axis));
-        }
-        return sizes;
+    private static void requireInputCount(int count) {
+        Check.that(
+                count == 1,
+                () -> count + " inputs were given: expected [x]; the places in a grid follow from its shape");
     }
 
     /** The part of an input's shape that the encoding has: (H, W, C), (D, H, W, C), or with the channels first. */
     private Shape requireGrid(Shape shape) {
-        int axes = encoding.getAxes();
+        int axes = settings.encoding.getAxes();
         int rank = shape.dimension();
-        String allowed = channelsFirst
-                ? (axes == 2 ? "(…, C, H, W)" : "(…, C, D, H, W)")
-                : (axes == 2 ? "(…, H, W, C)" : "(…, D, H, W, C)");
-        if (rank < axes + 1) {
-            throw new IllegalArgumentException("input of shape " + shape + " has rank " + rank + ": allowed is "
-                    + allowed + ", rank " + (axes + 1) + " or more; add the missing dimensions with expandDims");
-        }
+        String sizes = axes == 2 ? "H, W" : "D, H, W";
+        String expected = settings.channelsFirst ? "(…, C, " + sizes + ")" : "(…, " + sizes + ", C)";
+        Check.that(
+                rank > axes,
+                () -> "input of shape " + shape + " has rank " + rank + ": expected " + expected + ", rank "
+                        + (axes + 1) + " or more; add the missing dimensions with expandDims");
         Shape grid = shape.slice(rank - axes - 1);
-        long channels = grid.get(channelsFirst ? 0 : axes);
-        if (channels != -1 && channels != encoding.getEmbeddingSize()) {
-            throw new IllegalArgumentException("input of shape " + shape + " has " + channels + " channels: allowed is "
-                    + allowed + " with " + encoding.getEmbeddingSize()
-                    + "; give such an input, or an encoding of as many channels, or change optChannelsFirst(boolean)");
-        }
-        if (grid.size() > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException("the grid of input " + shape + " has " + grid.size()
-                    + " values: allowed are " + Integer.MAX_VALUE + "; encode it in parts");
-        }
+        long channels = grid.get(settings.channelsFirst ? 0 : axes);
+        Check.that(
+                channels == -1 || channels == settings.encoding.getEmbeddingSize(),
+                () -> "input of shape " + shape + " has " + channels + " channels: expected " + expected + " with "
+                        + settings.encoding.getEmbeddingSize()
+                        + "; give such an input, use an encoding with as many channels, or change"
+                        + " optChannelsFirst(boolean)");
+        Check.that(
+                grid.size() <= Integer.MAX_VALUE,
+                () -> "the grid of input " + shape + " has " + grid.size() + " values: expected at most "
+                        + Integer.MAX_VALUE + "; encode it in parts");
         return grid;
     }
 
     /**
      * {@inheritDoc}
      *
-     * @throws IllegalArgumentException if the shape is of too low a rank or has another number of channels
+     * @throws IllegalArgumentException if the shape has too low a rank or another number of channels
      */
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
         Shape grid = requireGrid(inputShapes[0]);
-        return new Shape[] {addToInput ? inputShapes[0] : new Shape(1).addAll(grid)};
+        return new Shape[] {settings.addToInput ? inputShapes[0] : new Shape(1).addAll(grid)};
+    }
+
+    @Override
+    protected void requireShapes(Shape... inputShapes) {
+        requireInputCount(inputShapes.length);
+        requireGrid(inputShapes[0]);
     }
 
     /**
-     * {@inheritDoc}
+     * {@inheritDoc} Creates the table if the size of the grid is known.
      *
-     * <p>Makes the table where the grid's size is known.
-     *
+     * @param manager the manager that the tables live with from now on
      * @param dataType FLOAT16, FLOAT32 or FLOAT64
-     * @param inputShapes one, of the input; a size may be -1 for unknown
-     * @throws IllegalArgumentException if the data type is another, the shape cannot be encoded, or the machine has no memory
-     *     for the table; the block is then left as it was
+     * @param inputShapes the shape of the input; a size may be -1 for unknown
+     * @throws IllegalArgumentException if the data type is another, the shape cannot be encoded, or the machine has no
+     *     memory for the table; the block is then as it was
      */
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
-        DataTypes.requireEmbedding(dataType, toString());
-        if (inputShapes.length != 1) {
-            throw new IllegalArgumentException(
-                    inputShapes.length + " input shapes were given: allowed is one; give the shape of x");
-        }
+        DataTypes.requireEmbedding(dataType, this);
+        requireShapes(inputShapes);
         Shape grid = requireGrid(inputShapes[0]);
         if (Arrays.stream(grid.getShape()).allMatch(size -> size > 0)) {
-            ConstantArray table = retained(grid);
+            lock.writeLock().lock();
             try {
-                table.moveTo(manager, dataType);
+                findOrAdd(grid);
             } finally {
-                table.release();
+                lock.writeLock().unlock();
             }
         }
-        ownedBy(manager);
         super.initialize(manager, dataType, inputShapes);
-    }
-
-    private void ownedBy(NDManager manager) {
-        synchronized (tables) {
-            owner = manager;
-            tables.values().forEach(table -> table.ownedBy(manager));
-        }
-    }
-
-    /** {@inheritDoc} Frees the tables too; a later forward makes them anew. */
-    @Override
-    public void clear() {
-        super.clear();
-        synchronized (tables) {
-            new ArrayList<>(tables.values()).forEach(ConstantArray::close);
-            tables.clear();
-        }
-    }
-
-    @Override
-    protected void loaded(NDManager manager) {
-        ownedBy(manager);
     }
 
     /** Builds a {@link GridPositionalEncodingBlock}. */
     public static final class Builder {
 
-        private GridEncoding encoding;
-        private boolean channelsFirst;
-        private boolean addToInput = true;
-        private float dropoutRate;
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -282,56 +264,47 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
          * @throws NullPointerException if it is null
          */
         public Builder setEncoding(GridEncoding encoding) {
-            this.encoding = Objects.requireNonNull(encoding, "encoding");
-            return this;
+            return options.set("encoding", encoding);
         }
 
         /**
-         * Sets whether the channels come before the grid; false without it.
+         * Sets whether the channels come before the grid (default: false).
          *
          * @param channelsFirst true for (…, C, H, W), false for (…, H, W, C)
          * @return this builder
          */
         public Builder optChannelsFirst(boolean channelsFirst) {
-            this.channelsFirst = channelsFirst;
-            return this;
+            return options.set("channelsFirst", channelsFirst);
         }
 
         /**
-         * Sets whether a forward adds the encodings to its input; true without it.
+         * Sets whether a forward adds the encodings to its input (default: true).
          *
-         * @param addToInput false for the encodings alone, with a leading axis of size 1
+         * @param addToInput false to return the encodings, with a leading axis of size 1
          * @return this builder
          */
         public Builder optAddToInput(boolean addToInput) {
-            this.addToInput = addToInput;
-            return this;
+            return options.set("addToInput", addToInput);
         }
 
         /**
-         * Sets the rate of the dropout that follows, in training alone; 0 without it.
+         * Sets the rate of the dropout that follows, in training only (default: 0).
          *
          * @param dropoutRate at least 0, below 1
          * @return this builder
          */
         public Builder optDropoutRate(float dropoutRate) {
-            this.dropoutRate = dropoutRate;
-            return this;
+            return options.set("dropoutRate", dropoutRate);
         }
 
         /**
          * Builds the block.
          *
          * @return the block
-         * @throws IllegalArgumentException if there is no encoding, or the dropout rate is outside its range
+         * @throws IllegalArgumentException if there is no encoding, or the dropout rate is out of range
          */
         public GridPositionalEncodingBlock build() {
-            if (encoding == null) {
-                throw new IllegalArgumentException("no encoding was given: allowed is any GridEncoding;"
-                        + " set one with setEncoding(GridEncoding)");
-            }
-            BuilderChecks.requireDropoutRate(dropoutRate);
-            return new GridPositionalEncodingBlock(this);
+            return new GridPositionalEncodingBlock(options.build());
         }
     }
 }

@@ -2,6 +2,7 @@ package io.github.djlpositional;
 
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
@@ -13,25 +14,26 @@ import com.tngtech.archunit.core.domain.JavaMethodCall;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
-import io.github.djlpositional.internal.ConstantArray;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
-import io.github.djlpositional.internal.MachineMemory;
-import io.github.djlpositional.internal.Product;
-import io.github.djlpositional.internal.RealPositions;
+import io.github.djlpositional.internal.ModelFile;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
-/** Who may know whom: attention → blocks → internal → math → arguments, weights → internal, and of DJL the API alone. */
+/** Dependencies point one way: blocks → internal → math → arguments; of DJL, the library depends on the API only. */
 public class ArchitectureTest {
 
     static final JavaClasses LIBRARY = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())
             .importPackages("io.github.djlpositional");
 
-    /** The names of the library's classes of a type that can be made. */
+    /** The names of the library's concrete classes of a type. */
     public static Set<String> concrete(Class<?> type) {
         return LIBRARY.stream()
                 .filter(each -> each.isAssignableTo(type))
@@ -40,196 +42,147 @@ public class ArchitectureTest {
                 .collect(Collectors.toCollection(TreeSet::new));
     }
 
-    @Test
-    void mathIsPlainJava() {
+    @ParameterizedTest
+    @CsvSource({
+        "arguments, java..",
+        "math, java..;arguments",
+        "internal, java..;ai.djl..;com.google.gson..;arguments;math",
+        "'', java..;ai.djl..;arguments;math;internal",
+        "attention, java..;ai.djl..;arguments;math;internal",
+        "weights, java..;ai.djl..;com.google.gson..;arguments;math;internal"
+    })
+    void aPackageDependsOnlyOn(String name, String others) {
+        String own = name.isEmpty() ? packageOf("") : packageOf(name);
+        String[] allowed = Set.of((others + ";" + name).split(";", -1)).stream()
+                .map(each -> each.endsWith("..") ? each : packageOf(each))
+                .toArray(String[]::new);
         classes()
                 .that()
-                .resideInAPackage("..math..")
+                .resideInAPackage(own)
                 .should()
                 .onlyDependOnClassesThat()
-                .resideInAnyPackage("java..", "io.github.djlpositional.math..", "io.github.djlpositional.arguments..")
+                .resideInAnyPackage(allowed)
                 .check(LIBRARY);
     }
 
-    @Test
-    void argumentsKnowNothing() {
-        classes()
-                .that()
-                .resideInAPackage("..arguments..")
-                .should()
-                .onlyDependOnClassesThat()
-                .resideInAnyPackage("java..", "io.github.djlpositional.arguments..")
-                .check(LIBRARY);
+    private static String packageOf(String name) {
+        return "io.github.djlpositional" + (name.isEmpty() ? "" : "." + name);
     }
 
     @Test
-    void whatBlocksAreMadeOfKnowsNoBlock() {
-        classes()
-                .that()
-                .resideInAPackage("..internal..")
-                .should()
-                .onlyDependOnClassesThat()
-                .resideInAnyPackage(
-                        "java..",
-                        "com.sun.management..",
-                        "ai.djl..",
-                        "io.github.djlpositional.arguments..",
-                        "io.github.djlpositional.math..",
-                        "io.github.djlpositional.internal..")
-                .check(LIBRARY);
+    void everyPackageHasARule() {
+        assertThat(LIBRARY.stream().map(JavaClass::getPackageName).collect(Collectors.toSet()))
+                .containsExactlyInAnyOrder(
+                        packageOf(""),
+                        packageOf("arguments"),
+                        packageOf("math"),
+                        packageOf("internal"),
+                        packageOf("attention"),
+                        packageOf("weights"));
+    }
+
+    /** Code that one package needs belongs to that package. */
+    @Test
+    void internalIsSmall() {
+        assertThat(LIBRARY.stream()
+                        .filter(each -> each.getPackageName().equals(packageOf("internal")))
+                        .filter(each ->
+                                each.isTopLevelClass() && !each.getSimpleName().equals("package-info")))
+                .hasSizeLessThanOrEqualTo(10);
     }
 
     @Test
-    void absoluteEncodingsKnowNoAttention() {
+    void noEngineIsADependency() {
         noClasses()
-                .that()
-                .resideInAPackage("io.github.djlpositional")
                 .should()
                 .dependOnClassesThat()
-                .resideInAPackage("..attention..")
+                .resideInAnyPackage("ai.djl.pytorch..", "ai.djl.mxnet..")
                 .check(LIBRARY);
     }
 
+    /** Gson comes with DJL's API. */
     @Test
-    void weightsKnowNoBlock() {
-        classes()
-                .that()
-                .resideInAPackage("..weights..")
-                .should()
-                .onlyDependOnClassesThat()
-                .resideInAnyPackage(
-                        "java..",
-                        "ai.djl..",
-                        "com.google.gson..",
-                        "io.github.djlpositional.math..",
-                        "io.github.djlpositional.internal..",
-                        "io.github.djlpositional.weights..")
-                .check(LIBRARY);
+    void jsonIsReadByModelFilesAndWeights() {
         noClasses()
                 .that()
-                .resideOutsideOfPackage("..weights..")
-                .should()
-                .dependOnClassesThat()
-                .resideInAPackage("..weights..")
-                .check(LIBRARY);
-    }
-
-    /** The reader of JSON comes with DJL's API. */
-    @Test
-    void weightsAloneReadJson() {
-        noClasses()
-                .that()
-                .resideOutsideOfPackage("..weights..")
+                .resideOutsideOfPackage(packageOf("weights"))
+                .and()
+                .doNotBelongToAnyOf(ModelFile.class)
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("com.google.gson..")
                 .check(LIBRARY);
     }
 
-    /** The one thing that the library asks of the JDK beyond Java SE: how much memory there is. */
-    @Test
-    void oneClassAsksTheJdkAboutTheMachine() {
-        noClasses()
-                .that()
-                .doNotHaveFullyQualifiedName(MachineMemory.class.getName())
-                .should()
-                .dependOnClassesThat()
-                .resideInAPackage("com.sun.management..")
-                .check(LIBRARY);
-    }
-
-    @Test
-    void libraryKnowsTheApiAndNoEngine() {
-        noClasses()
-                .should()
-                .dependOnClassesThat()
-                .resideInAnyPackage("ai.djl.pytorch..", "ai.djl.mxnet..")
-                .check(LIBRARY);
-        classes()
-                .should()
-                .onlyDependOnClassesThat()
-                .resideInAnyPackage(
-                        "java..", "com.sun.management..", "ai.djl..", "com.google.gson..", "io.github.djlpositional..")
-                .check(LIBRARY);
-    }
-
-    /** Whoever reads values waits for a GPU: a forward must not, but for a check that was asked for. */
+    /** Reading values waits for a GPU: a forward must not do it, except for a check that was asked for. */
     @Test
     void valuesAreReadInFewPlaces() {
-        DescribedPredicate<JavaMethodCall> readsValues = new DescribedPredicate<>("reads an array's values") {
-            @Override
-            public boolean test(JavaMethodCall call) {
-                return call.getTargetOwner().isAssignableTo(NDArray.class)
+        onlyIn(
+                HostData.class,
+                "reads an array's values",
+                call -> call.getTargetOwner().isAssignableTo(NDArray.class)
                         && call.getName()
                                 .matches("to.*Array|toByteBuffer|toArray|get(Long|Int|Float|Double|Boolean|Byte|Uint8)"
-                                        + "|contentEquals|allClose|encode|toDebugString");
-            }
-        };
+                                        + "|contentEquals|allClose|encode|toDebugString"));
+    }
+
+    /** A range check, real positions, initial encodings, and a model file. */
+    @Test
+    void fewClassesAskForValues() {
+        Predicate<JavaMethodCall> asksForValues = call -> call.getTargetOwner().isEquivalentTo(HostData.class)
+                && call.getName().matches("read|doubles");
+        assertThat(LIBRARY.stream()
+                        .filter(each -> !each.getPackageName().equals(packageOf("weights")))
+                        .filter(each -> each.getMethodCallsFromSelf().stream().anyMatch(asksForValues))
+                        .map(JavaClass::getSimpleName))
+                .containsExactlyInAnyOrder(
+                        HostData.class.getSimpleName(),
+                        Indices.class.getSimpleName(),
+                        ModelFile.class.getSimpleName(),
+                        "Positions",
+                        "Computed",
+                        "Builder");
+    }
+
+    /** Only one class calls such methods, and for arrays and Java's memory the package that reads files. */
+    private static void onlyIn(Class<?> type, String what, Predicate<JavaMethodCall> calls) {
+        boolean readsFiles = type == HostData.class;
         noClasses()
                 .that()
-                .resideOutsideOfPackage("..weights..")
+                .resideOutsideOfPackage(readsFiles ? packageOf("weights") : "")
                 .and()
-                // a range check; a GPU's array has no memory to be reached; positions that are encoded on the host
-                .doNotHaveFullyQualifiedName(Indices.class.getName())
-                .and()
-                .doNotHaveFullyQualifiedName(HostData.class.getName())
-                .and()
-                .doNotHaveFullyQualifiedName(RealPositions.class.getName())
-                // a builder, which copies a given array
-                .and()
-                .doNotHaveFullyQualifiedName(LearnedPositionalEncodingBlock.Builder.class.getName())
+                .doNotBelongToAnyOf(type)
                 .should()
-                .callMethodWhere(readsValues)
+                .callMethodWhere(DescribedPredicate.describe(what, calls))
                 .check(LIBRARY);
     }
 
-    private static boolean isGivenFirst(JavaMethodCall call, Class<?> type) {
+    private static boolean hasFirstParameter(JavaMethodCall call, Class<?> type) {
         return call.getTarget().getRawParameterTypes().stream()
                 .findFirst()
                 .filter(first -> first.isEquivalentTo(type))
                 .isPresent();
     }
 
-    /** What PyTorch keeps of a product by a number, for the gradient, must not be Java's to free. */
+    /** A number that PyTorch keeps for the gradient must not be in memory that Java frees. */
     @Test
     void arraysAreMultipliedByNumbersInOnePlace() {
-        DescribedPredicate<JavaMethodCall> byNumber = new DescribedPredicate<>("multiplies by a number") {
-            @Override
-            public boolean test(JavaMethodCall call) {
-                return call.getTargetOwner().isAssignableTo(NDArray.class)
+        onlyIn(
+                Arithmetic.class,
+                "multiplies by a number",
+                call -> call.getTargetOwner().isAssignableTo(NDArray.class)
                         && call.getName().matches("(mul|div|pow)i?")
-                        && isGivenFirst(call, Number.class);
-            }
-        };
-        noClasses()
-                .that()
-                .doNotHaveFullyQualifiedName(Product.class.getName())
-                .should()
-                .callMethodWhere(byNumber)
-                .check(LIBRARY);
+                        && hasFirstParameter(call, Number.class));
     }
 
-    /** An array that is made of Java's memory is copied to a GPU, and waits for it. */
+    /** An array that is created from memory of Java is copied to a GPU, which waits for it. */
     @Test
-    void arraysAreMadeOfJavasMemoryInFewPlaces() {
-        DescribedPredicate<JavaMethodCall> copies = new DescribedPredicate<>("makes an array of Java's memory") {
-            @Override
-            public boolean test(JavaMethodCall call) {
-                return call.getTargetOwner().isAssignableTo(NDManager.class)
+    void arraysAreCreatedFromJavaMemoryInOnePlace() {
+        onlyIn(
+                HostData.class,
+                "creates an array from memory of Java",
+                call -> call.getTargetOwner().isAssignableTo(NDManager.class)
                         && call.getName().equals("create")
-                        && !isGivenFirst(call, Shape.class);
-            }
-        };
-        noClasses()
-                .that()
-                .resideOutsideOfPackage("..weights..")
-                .and()
-                // a table, made once for each device; positions that are encoded on the host
-                .doNotHaveFullyQualifiedName(ConstantArray.class.getName())
-                .and()
-                .doNotHaveFullyQualifiedName(HostData.class.getName())
-                .should()
-                .callMethodWhere(copies)
-                .check(LIBRARY);
+                        && !hasFirstParameter(call, Shape.class));
     }
 }

@@ -1,6 +1,11 @@
 package io.github.djlpositional;
 
+import static io.github.djlpositional.SmallBlocks.embedding;
+import static io.github.djlpositional.SmallBlocks.ids;
+import static io.github.djlpositional.SmallBlocks.initialized;
+import static io.github.djlpositional.SmallBlocks.learned;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ai.djl.Device;
 import ai.djl.Model;
@@ -34,31 +39,22 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What happens to the blocks and their arrays over a model's life. */
 class BlockLifeTest {
 
     private static final float[] TABLE = SinusoidalEncoding.vaswani(4).table(0, 10);
+    private static final Shape X = new Shape(1, 10, 4);
 
     private static PositionalEncodingBlock positions() {
-        return PositionalEncodingBlock.builder()
-                .setEmbeddingSize(4)
-                .optMaxSequenceLength(10)
-                .build();
-    }
-
-    private static InputEmbeddingBlock embedding() {
-        return InputEmbeddingBlock.builder()
-                .setVocabularySize(7)
-                .setEmbeddingSize(4)
-                .optMaxSequenceLength(10)
-                .build();
+        return SmallBlocks.positions().build();
     }
 
     private static SequentialBlock network() {
         return new SequentialBlock()
-                .add(embedding())
+                .add(embedding().build())
                 .add(Linear.builder().setUnits(3).build());
     }
 
@@ -76,16 +72,15 @@ class BlockLifeTest {
                         .build()));
     }
 
-    private static float[] encodeZeros(NDManager manager, Block block) {
-        return Forward.infer(manager, block, manager.zeros(new Shape(1, 10, 4))).toFloatArray();
+    /** Expects a forward to return the rows of the table. */
+    private static void assertTable(NDManager manager, Block block) {
+        assertThat(Forward.infer(manager, block, manager.zeros(X)).toFloatArray())
+                .isEqualTo(TABLE);
     }
 
-    private static NDArray ids(NDManager manager) {
-        return manager.create(new long[] {1, 0, 6, 3, 3, 0}, new Shape(2, 3));
-    }
-
-    private static float[] predict(Predictor<NDList, NDList> predictor, Engine engine) throws Exception {
-        try (NDManager manager = engine.newBaseManager(Device.cpu())) {
+    private static float[] predict(Model model, Engine engine) throws Exception {
+        try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator());
+                NDManager manager = engine.newBaseManager(Device.cpu())) {
             NDList output = predictor.predict(new NDList(ids(manager)));
             float[] values = output.singletonOrThrow().toFloatArray();
             output.close();
@@ -93,202 +88,122 @@ class BlockLifeTest {
         }
     }
 
-    private static float train(Trainer trainer, int steps) {
-        float loss = Float.NaN;
+    /** Trains on the ids, and returns the last loss. */
+    private static float train(Trainer trainer, int steps, UnaryOperator<NDArray> loss) {
+        float last = Float.NaN;
         for (int i = 0; i < steps; i++) {
             try (NDManager batch = trainer.getManager().newSubManager()) {
-                NDArray target = batch.arange(18f).reshape(2, 3, 3).div(10);
                 NDArray value;
                 try (GradientCollector collector = trainer.newGradientCollector()) {
-                    NDArray y = trainer.forward(new NDList(ids(batch))).singletonOrThrow();
-                    value = y.sub(target).square().mean();
+                    value = loss.apply(trainer.forward(new NDList(ids(batch))).singletonOrThrow());
                     collector.backward(value);
                 }
-                loss = value.getFloat();
+                last = value.getFloat();
                 trainer.step();
             }
         }
-        return loss;
+        return last;
+    }
+
+    private static NDArray distance(NDArray y) {
+        return y.sub(y.getManager().arange(18f).reshape(2, 3, 3).div(10))
+                .square()
+                .mean();
     }
 
     @EngineTest
-    void learnsThroughATrainer(Engine engine) {
+    void learnsInATrainer(Engine engine) {
         engine.setRandomSeed(1);
         try (Model model = model(engine, network());
                 Trainer trainer = trainer(model)) {
             trainer.initialize(new Shape(2, 3));
-            float before = train(trainer, 1);
-            float after = train(trainer, 100);
-            assertThat(after).isLessThan(before / 4);
+            float before = train(trainer, 1, BlockLifeTest::distance);
+            assertThat(train(trainer, 100, BlockLifeTest::distance)).isLessThan(before / 4);
         }
     }
 
+    /** A block that was not initialized is initialized by the first forward in training, with the trainer's manager. */
     @EngineTest
-    void outlivesATrainer(Engine engine, NDManager manager) {
-        PositionalEncodingBlock block = positions();
-        try (Model model = model(engine, block)) {
-            try (Trainer trainer = trainer(model)) {
-                trainer.initialize(new Shape(1, 10, 4));
-                trainer.forward(new NDList(manager.zeros(new Shape(1, 10, 4))));
-            }
-            assertThat(encodeZeros(manager, block)).isEqualTo(TABLE);
-        }
-    }
-
-    @EngineTest
-    void outlivesATrainerThatItWasFirstUsedIn(Engine engine, NDManager manager) {
-        // nobody initializes: the first forward in training does, on the trainer's manager
-        PositionalEncodingBlock block = positions();
-        try (Model model = model(engine, block)) {
-            try (Trainer trainer = trainer(model)) {
-                trainer.forward(new NDList(manager.zeros(new Shape(1, 10, 4))));
-            }
-            assertThat(encodeZeros(manager, block)).isEqualTo(TABLE);
-        }
-    }
-
-    @EngineTest
-    void tableIsFreedWithTheModel(Engine engine) {
-        PositionalEncodingBlock block = positions();
-        NDArray table;
-        try (Model model = model(engine, block)) {
-            block.initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 10, 4));
-            table = block.getEncodings();
-            assertThat(table.isReleased()).isFalse();
-        }
-        assertThat(table.isReleased()).isTrue();
-    }
-
-    @EngineTest
-    void savesAndLoadsIntoFreshBlocks(Engine engine, @TempDir Path folder) throws Exception {
-        float[] before;
-        try (Model model = model(engine, network())) {
-            model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, new Shape(2, 3));
-            try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator())) {
-                before = predict(predictor, engine);
-            }
-            model.save(folder, "life");
-        }
-        try (Model model = model(engine, network())) {
-            model.load(folder, "life");
-            try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator())) {
-                assertThat(predict(predictor, engine)).isEqualTo(before);
-            }
-        }
-    }
-
-    @EngineTest
-    void whatWasLoadedCanBeSavedAgain(Engine engine, @TempDir Path folder) throws Exception {
-        // DJL's SequentialBlock cannot (it forgets the names of its inputs); these blocks can
-        float[] tokens;
-        try (Model model = model(engine, embedding())) {
-            model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, new Shape(2, 3));
-            tokens = ((InputEmbeddingBlock) model.getBlock())
-                    .getTokenTable()
-                    .getArray()
-                    .toFloatArray();
-            model.save(folder, "life");
-        }
-        for (String next : new String[] {"second", "third"}) {
-            InputEmbeddingBlock block = embedding();
+    void remainsUsableAfterItsTrainer(Engine engine, NDManager manager) {
+        for (boolean initialize : new boolean[] {true, false}) {
+            PositionalEncodingBlock block = positions();
             try (Model model = model(engine, block)) {
-                model.load(next.equals("second") ? folder : folder.resolve("second"), "life");
-                assertThat(block.getTokenTable().getArray().toFloatArray()).isEqualTo(tokens);
-                model.save(folder.resolve(next), "life");
+                try (Trainer trainer = trainer(model)) {
+                    if (initialize) {
+                        trainer.initialize(X);
+                    }
+                    trainer.forward(new NDList(manager.zeros(X)));
+                }
+                assertTable(manager, block);
             }
         }
     }
 
     @EngineTest
-    void loadedBlockHasItsTable(Engine engine, NDManager manager, @TempDir Path folder) throws Exception {
-        try (Model model = model(engine, positions())) {
-            model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 10, 4));
-            model.save(folder, "life");
-        }
-        PositionalEncodingBlock loaded = positions();
-        try (Model model = model(engine, loaded)) {
-            model.load(folder, "life");
-            assertThat(loaded.isInitialized()).isTrue();
-            assertThat(loaded.getEncodings().toFloatArray()).isEqualTo(TABLE);
-            assertThat(encodeZeros(manager, loaded)).isEqualTo(TABLE);
-            assertThat(loaded.getInputShapes()).containsExactly(new Shape(1, 10, 4));
-        }
-    }
-
-    @EngineTest
-    void modelFileHoldsNoTable(Engine engine, @TempDir Path folder) throws Exception {
-        PositionalEncodingBlock block =
-                PositionalEncodingBlock.builder().setEmbeddingSize(512).build();
-        try (Model model = model(engine, block)) {
-            block.initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 10, 512));
-            model.save(folder, "life");
-        }
-        assertThat(Files.size(folder.resolve("life-0000.params"))).isLessThan(1000);
-    }
-
-    @EngineTest
-    void tableIsNoParameterAndNeverTrainable(NDManager manager) {
-        PositionalEncodingBlock block = positions();
-        block.initialize(manager, DataType.FLOAT32, new Shape(1, 10, 4));
-        block.freezeParameters(false);
-        assertThat(block.getParameters()).isEmpty();
-        NDArray x = manager.zeros(new Shape(1, 10, 4));
-        x.setRequiresGradient(true);
-        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            NDArray y = block.forward(new ParameterStore(manager, false), new NDList(x), true)
-                    .singletonOrThrow();
-            collector.backward(y.square().sum());
-        }
-        assertThat(block.getEncodings().hasGradient()).isFalse();
-        assertThat(block.getEncodings().toFloatArray()).isEqualTo(TABLE);
-    }
-
-    @EngineTest
-    void unfreezingTrainsTheTokensAlone(Engine engine) {
-        InputEmbeddingBlock block = embedding();
+    void isTrainedWithoutItsTableWhenUnfrozen(Engine engine) {
+        InputEmbeddingBlock block = embedding().optMaxSequenceLength(10).build();
         try (Model model = model(engine, block);
                 Trainer trainer = trainer(model)) {
             trainer.initialize(new Shape(2, 3));
             block.freezeParameters(true);
             block.freezeParameters(false);
             assertThat(block.getParameters().keys()).containsExactly("02tokenEmbedding_embedding");
+            train(trainer, 3, y -> y.square().sum());
             PositionalEncodingBlock positions = (PositionalEncodingBlock) block.getPositionalEncoding();
-            for (int i = 0; i < 3; i++) {
-                try (NDManager batch = trainer.getManager().newSubManager()) {
-                    try (GradientCollector collector = trainer.newGradientCollector()) {
-                        collector.backward(trainer.forward(new NDList(ids(batch)))
-                                .singletonOrThrow()
-                                .square()
-                                .sum());
-                    }
-                    trainer.step();
-                }
-            }
+            assertThat(positions.getEncodings().hasGradient()).isFalse();
             assertThat(positions.getEncodings().toFloatArray()).isEqualTo(TABLE);
         }
     }
 
     @EngineTest
-    void servesOnePredictorAfterAnother(Engine engine) throws Exception {
+    void predictsTheSameAfterSavingAndLoading(Engine engine, @TempDir Path folder) throws Exception {
+        float[] before;
         try (Model model = model(engine, network())) {
             model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, new Shape(2, 3));
-            float[] first = null;
-            for (int i = 0; i < 3; i++) {
-                try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator())) {
-                    float[] values = predict(predictor, engine);
-                    first = first == null ? values : first;
-                    assertThat(values).isEqualTo(first);
-                }
-            }
+            before = predict(model, engine);
+            model.save(folder, "life");
+        }
+        try (Model model = model(engine, network())) {
+            model.load(folder, "life");
+            assertThat(predict(model, engine)).isEqualTo(before);
         }
     }
 
+    /** DJL's SequentialBlock cannot be saved again after loading: it forgets the names of its inputs. */
     @EngineTest
-    void servesOnePredictorAfterAnotherWithoutEverBeingInitialized(Engine engine, NDManager manager) throws Exception {
-        try (Model model = model(engine, positions())) {
+    void modelFileHasNoTableAndALoadedBlockHasOne(Engine engine, NDManager manager, @TempDir Path folder)
+            throws Exception {
+        PositionalEncodingBlock.Builder builder = SmallBlocks.positions().setEmbeddingSize(512);
+        Shape shape = new Shape(1, 10, 512);
+        try (Model model = model(engine, builder.build())) {
+            model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, shape);
+            model.save(folder, "life");
+        }
+        assertThat(Files.size(folder.resolve("life-0000.params"))).isLessThan(1000);
+        PositionalEncodingBlock loaded = builder.build();
+        float[] table = SinusoidalEncoding.vaswani(512).table(0, 10);
+        try (Model model = model(engine, loaded)) {
+            model.load(folder, "life");
+            assertThat(loaded.isInitialized()).isTrue();
+            assertThat(loaded.getEncodings().toFloatArray()).isEqualTo(table);
+            assertThat(Forward.infer(manager, loaded, manager.zeros(shape)).toFloatArray())
+                    .isEqualTo(table);
+            assertThat(loaded.getInputShapes()).containsExactly(shape);
+            model.save(folder.resolve("again"), "life");
+        }
+        assertThat(folder.resolve("again/life-0000.params")).hasSameBinaryContentAs(folder.resolve("life-0000.params"));
+    }
+
+    @EngineTest
+    void isUsedByOnePredictorAfterAnother(Engine engine, NDManager manager) throws Exception {
+        try (Model model = model(engine, network());
+                Model uninitialized = model(engine, positions())) {
+            model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, new Shape(2, 3));
+            float[] first = predict(model, engine);
             for (int i = 0; i < 3; i++) {
-                try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator())) {
-                    NDList output = predictor.predict(new NDList(manager.zeros(new Shape(1, 10, 4))));
+                assertThat(predict(model, engine)).isEqualTo(first);
+                try (Predictor<NDList, NDList> predictor = uninitialized.newPredictor(new NoopTranslator())) {
+                    NDList output = predictor.predict(new NDList(manager.zeros(X)));
                     assertThat(output.singletonOrThrow().toFloatArray()).isEqualTo(TABLE);
                 }
             }
@@ -296,10 +211,11 @@ class BlockLifeTest {
     }
 
     @EngineTest
-    void servesManyThreadsAtOnce(Engine engine) throws Exception {
-        PositionalEncodingBlock block = PositionalEncodingBlock.builder()
+    void isUsedByManyThreadsWhileItExtendsItself(Engine engine) throws Exception {
+        PositionalEncodingBlock block = SmallBlocks.positions()
                 .setEmbeddingSize(64)
-                .optMaxSequenceLength(500)
+                .optMaxSequenceLength(4)
+                .optAutoExtend(500)
                 .build();
         int threads = 8;
         ExecutorService executor = Executors.newFixedThreadPool(threads);
@@ -309,12 +225,12 @@ class BlockLifeTest {
             for (int thread = 0; thread < threads; thread++) {
                 int first = thread;
                 futures.add(executor.submit(() -> {
-                    // the first forwards make the table, all at once
+                    // the first forwards create the table, all at once
                     together.await();
                     try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator());
                             NDManager manager = engine.newBaseManager(Device.cpu())) {
                         for (int i = 0; i < 50; i++) {
-                            int length = 1 + (first * 61 + i * 7) % 500;
+                            int length = 1 + (first * 5 + i * 7) % (10 * i + 10);
                             NDList output = predictor.predict(new NDList(manager.zeros(new Shape(1, length, 64))));
                             assertThat(output.singletonOrThrow().toFloatArray())
                                     .isEqualTo(SinusoidalEncoding.vaswani(64).table(0, length));
@@ -326,99 +242,94 @@ class BlockLifeTest {
             for (Future<?> future : futures) {
                 future.get();
             }
+            // the longest sequence has 1 + 7 * 5 + 49 * 7 positions
+            assertThat(block.getMaxSequenceLength()).isBetween(379, 500);
         } finally {
             executor.shutdownNow();
         }
     }
 
     @EngineTest
-    void clearFreesTheTableAndAForwardMakesItAnew(NDManager manager) {
-        PositionalEncodingBlock block = positions();
-        block.initialize(manager, DataType.FLOAT32, new Shape(1, 10, 4));
-        NDArray table = block.getEncodings();
-        block.clear();
-        assertThat(table.isReleased()).isTrue();
-        assertThat(encodeZeros(manager, block)).isEqualTo(TABLE);
-        assertThat(block.getEncodings().toFloatArray()).isEqualTo(TABLE);
-    }
-
-    @EngineTest
-    void clearReachesTheChildrenOfAnInputEmbedding(NDManager manager) {
-        InputEmbeddingBlock block = embedding();
-        block.initialize(manager, DataType.FLOAT32, new Shape(2, 3));
-        NDArray table = ((PositionalEncodingBlock) block.getPositionalEncoding()).getEncodings();
-        NDArray tokens = block.getTokenTable().getArray();
-        block.clear();
-        assertThat(table.isReleased()).isTrue();
-        assertThat(tokens.isReleased()).isTrue();
-        assertThat(block.isInitialized()).isFalse();
-        block.initialize(manager, DataType.FLOAT32, new Shape(2, 3));
-        assertThat(Forward.infer(manager, block, ids(manager)).getShape()).isEqualTo(new Shape(2, 3, 4));
-    }
-
-    @EngineTest
     void canBeInitializedAgainOnAnotherManager(Engine engine, NDManager manager) {
         PositionalEncodingBlock block = positions();
         try (NDManager first = engine.newBaseManager(Device.cpu())) {
-            block.initialize(first, DataType.FLOAT32, new Shape(1, 10, 4));
-            assertThat(encodeZeros(manager, block)).isEqualTo(TABLE);
+            initialized(first, block, 1, 10, 4);
+            assertTable(manager, block);
         }
-        // its manager is closed, and so is its table: a forward does without
-        assertThat(encodeZeros(manager, block)).isEqualTo(TABLE);
+        // its manager is closed, and so is its table
+        assertTable(manager, block);
         try (NDManager second = engine.newBaseManager(Device.cpu())) {
-            block.initialize(second, DataType.FLOAT64, new Shape(1, 10, 4));
+            block.initialize(second, DataType.FLOAT64, X);
             assertThat(block.getEncodings().getDataType()).isEqualTo(DataType.FLOAT64);
-            assertThat(encodeZeros(manager, block)).isEqualTo(TABLE);
+            assertTable(manager, block);
         }
     }
 
     @EngineTest
-    void survivesAScopeOfTheUsers(NDManager manager) {
-        PositionalEncodingBlock block = positions();
-        NDArray kept;
-        try (NDScope scope = new NDScope()) {
-            scope.suppressNotUsedWarning();
-            block.initialize(manager, DataType.FLOAT32, new Shape(1, 10, 4));
-            kept = block.getEncodings();
-            NDArray temporary = Forward.infer(manager, block, manager.zeros(new Shape(1, 10, 4)));
-            assertThat(temporary.toFloatArray()).isEqualTo(TABLE);
-        }
-        assertThat(kept.isReleased()).isFalse();
-        assertThat(encodeZeros(manager, block)).isEqualTo(TABLE);
-    }
-
-    @EngineTest
-    void survivesAScopeThatItsTableIsFirstMadeIn(NDManager manager) {
-        PositionalEncodingBlock block = positions();
+    void tableIsNotClosedWithAScope(NDManager manager) {
         NDArray positions = manager.arange(10);
-        try (NDScope scope = new NDScope()) {
-            scope.suppressNotUsedWarning();
-            encodeZeros(manager, block);
-            block.encode(positions);
+        for (boolean initialize : new boolean[] {true, false}) {
+            PositionalEncodingBlock block = positions();
+            try (NDScope scope = new NDScope()) {
+                scope.suppressNotUsedWarning();
+                if (initialize) {
+                    initialized(manager, block, 1, 10, 4);
+                    block.getEncodings();
+                }
+                assertTable(manager, block);
+                block.encode(positions);
+            }
+            assertTable(manager, block);
+            assertThat(block.encode(positions).toFloatArray()).isEqualTo(TABLE);
+            if (initialize) {
+                assertThat(block.getEncodings().toFloatArray()).isEqualTo(TABLE);
+            }
         }
-        assertThat(encodeZeros(manager, block)).isEqualTo(TABLE);
-        assertThat(block.encode(positions).toFloatArray()).isEqualTo(TABLE);
     }
 
     @EngineTest
-    void tableClosedByAccidentIsMadeAnew(NDManager manager) {
-        PositionalEncodingBlock block = positions();
-        block.initialize(manager, DataType.FLOAT32, new Shape(1, 10, 4));
-        block.getEncodings().close();
-        assertThat(block.getEncodings().toFloatArray()).isEqualTo(TABLE);
-        assertThat(encodeZeros(manager, block)).isEqualTo(TABLE);
+    void parametersAreNotClosedWithAScopeThatTheyAreCreatedOrLoadedIn(NDManager manager) throws Exception {
+        for (boolean load : new boolean[] {false, true}) {
+            InputEmbeddingBlock source = withLearnedPositions();
+            InputEmbeddingBlock block = load ? withLearnedPositions() : source;
+            try (NDScope scope = new NDScope()) {
+                scope.suppressNotUsedWarning();
+                initialized(manager, source, 2, 3);
+                if (load) {
+                    BlockBytes.load(manager, block, BlockBytes.saved(source));
+                }
+            }
+            assertThat(Forward.infer(manager, block, ids(manager)).toFloatArray())
+                    .hasSize(24);
+        }
+    }
+
+    private static InputEmbeddingBlock withLearnedPositions() {
+        return embedding().optPositionalEncoding(learned().build()).build();
     }
 
     @EngineTest
-    void outputIsTheCallersToWriteAndClose(NDManager manager) {
+    void tableThatWasClearedOrClosedByMistakeIsCreatedAgain(NDManager manager) {
+        for (boolean clear : new boolean[] {true, false}) {
+            PositionalEncodingBlock block = initialized(manager, positions(), 1, 10, 4);
+            NDArray table = block.getEncodings();
+            if (clear) {
+                block.clear();
+            } else {
+                table.close();
+            }
+            assertThat(table.isReleased()).isTrue();
+            assertTable(manager, block);
+            assertThat(block.getEncodings().toFloatArray()).isEqualTo(TABLE);
+        }
+    }
+
+    @EngineTest
+    void outputBelongsToTheCallerToWriteAndClose(NDManager manager) {
         for (boolean add : new boolean[] {true, false}) {
-            PositionalEncodingBlock block = PositionalEncodingBlock.builder()
-                    .setEmbeddingSize(4)
-                    .optMaxSequenceLength(10)
-                    .optAddToInput(add)
-                    .build();
-            block.initialize(manager, DataType.FLOAT32, new Shape(1, 10, 4));
-            NDArray x = manager.zeros(new Shape(1, 10, 4));
+            PositionalEncodingBlock block = initialized(
+                    manager, SmallBlocks.positions().optAddToInput(add).build(), 1, 10, 4);
+            NDArray x = manager.zeros(X);
             for (NDArray[] inputs : new NDArray[][] {
                 {x}, {x, manager.arange(10)}, {x, manager.arange(10).reshape(1, 10)}, {x, manager.arange(10f)}
             }) {
@@ -430,69 +341,14 @@ class BlockLifeTest {
                 assertThat(block.getEncodings().toFloatArray()).isEqualTo(TABLE);
                 assertThat(x.toFloatArray()).containsOnly(0);
             }
-            NDArray looked = block.encode(manager.arange(10));
-            looked.muli(0);
-            looked.close();
+            block.encode(manager.arange(10)).muli(0).close();
             assertThat(block.getEncodings().toFloatArray()).isEqualTo(TABLE);
         }
     }
 
     @EngineTest
-    void inputIsNeverWrittenTo(NDManager manager) {
-        InputEmbeddingBlock block = InputEmbeddingBlock.builder()
-                .setVocabularySize(7)
-                .setEmbeddingSize(4)
-                .optPaddingIndex(0)
-                .optScaleEmbedding(true)
-                .build();
-        block.initialize(manager, DataType.FLOAT32, new Shape(2, 3));
-        float[] tokens = block.getTokenTable().getArray().toFloatArray();
-        NDArray ids = ids(manager);
-        long[] before = ids.toLongArray();
-        Forward.infer(manager, block, ids).addi(1).close();
-        assertThat(ids.toLongArray()).isEqualTo(before);
-        assertThat(block.getTokenTable().getArray().toFloatArray()).isEqualTo(tokens);
-    }
-
-    @EngineTest
-    void parametersSurviveAScopeThatTheyAreMadeOrLoadedIn(NDManager manager) throws Exception {
-        for (boolean load : new boolean[] {false, true}) {
-            InputEmbeddingBlock block = InputEmbeddingBlock.builder()
-                    .setVocabularySize(7)
-                    .setEmbeddingSize(4)
-                    .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
-                            .setEmbeddingSize(4)
-                            .build())
-                    .build();
-            InputEmbeddingBlock source = block;
-            if (load) {
-                source = InputEmbeddingBlock.builder()
-                        .setVocabularySize(7)
-                        .setEmbeddingSize(4)
-                        .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
-                                .setEmbeddingSize(4)
-                                .build())
-                        .build();
-            }
-            try (NDScope scope = new NDScope()) {
-                scope.suppressNotUsedWarning();
-                source.initialize(manager, DataType.FLOAT32, new Shape(2, 3));
-                if (load) {
-                    byte[] file = BlockBytes.saved(source);
-                    BlockBytes.load(manager, block, file);
-                }
-            }
-            assertThat(Forward.infer(manager, block, ids(manager)).toFloatArray())
-                    .hasSize(24);
-        }
-    }
-
-    @EngineTest
-    void encodingsAloneOfPositionsBelongToTheInputsManager(Engine engine, NDManager manager) {
-        PositionalEncodingBlock block = PositionalEncodingBlock.builder()
-                .setEmbeddingSize(4)
-                .optAddToInput(false)
-                .build();
+    void encodingsOfPositionsBelongToTheManagerOfTheInput(Engine engine, NDManager manager) {
+        Block block = SmallBlocks.positions().optAddToInput(false).build();
         NDArray integers = manager.arange(3);
         NDArray reals = manager.arange(3f);
         try (NDManager inner = engine.newBaseManager(Device.cpu())) {
@@ -507,7 +363,7 @@ class BlockLifeTest {
     }
 
     @EngineTest
-    void viewsOfEncodedPositionsOutliveThem(NDManager manager) {
+    void viewsOfEncodedPositionsRemainValidAfterThem(NDManager manager) {
         NDArray view;
         try (NDArray encoded = positions().encode(manager.arange(10f))) {
             view = encoded.expandDims(0);
@@ -517,97 +373,39 @@ class BlockLifeTest {
     }
 
     @EngineTest
-    void memoryDoesNotGrowOver100000Forwards(Engine engine) throws Exception {
+    void evictedTablesOfGridsAreFreed(Engine engine) {
         try (NDManager manager = engine.newBaseManager(Device.cpu())) {
-            NDArray x = manager.zeros(new Shape(1, 8, 64));
-            PositionalEncodingBlock block = PositionalEncodingBlock.builder()
-                    .setEmbeddingSize(64)
-                    .optMaxSequenceLength(128)
+            GridPositionalEncodingBlock grids = GridPositionalEncodingBlock.builder()
+                    .setEncoding(GridEncoding.visionTransformer(8))
                     .build();
-            block.initialize(manager, DataType.FLOAT32, x.getShape());
-            assertMemoryFlat(manager, block, 100_000, x);
+            initialized(manager, grids, 1, 1, 1, 8);
+            for (int size = 1; size < 50; size++) {
+                Forward.infer(manager, grids, manager.zeros(new Shape(1, size, 1, 8)));
+            }
+            // inputs, outputs, and the last eight tables
+            assertThat(manager.getManagedArrays()).hasSize(2 * 49 + 8);
         }
     }
 
     @EngineTest
-    void memoryDoesNotGrowOverForwardsOfEveryKind(Engine engine) throws Exception {
+    void memoryDoesNotGrowOverForwards(Engine engine) throws Exception {
         try (NDManager manager = engine.newBaseManager(Device.cpu())) {
             PositionalEncodingBlock.Builder positions =
-                    PositionalEncodingBlock.builder().setEmbeddingSize(64).optMaxSequenceLength(128);
-            InputEmbeddingBlock.Builder embedding = InputEmbeddingBlock.builder()
-                    .setVocabularySize(7)
-                    .setEmbeddingSize(64)
-                    .optPaddingIndex(0)
-                    .optScaleEmbedding(true);
+                    SmallBlocks.positions().setEmbeddingSize(64).optMaxSequenceLength(128);
+            InputEmbeddingBlock.Builder embedding =
+                    embedding().setEmbeddingSize(64).optPaddingIndex(0).optScaleEmbedding(true);
             NDArray x = manager.zeros(new Shape(1, 8, 64));
             NDArray integers = manager.arange(8).toType(DataType.INT8, false);
             NDArray reals = manager.arange(8f);
             NDArray ids = manager.ones(new Shape(1, 8), DataType.INT32).toType(DataType.UINT8, false);
+            assertMemoryFlat(manager, positions.build(), 100_000, x);
             assertMemoryFlat(manager, positions.build(), 5_000, x, integers);
             assertMemoryFlat(manager, positions.build(), 5_000, x, reals);
             assertMemoryFlat(manager, positions.optLearnedScale(1).build(), 5_000, x);
             assertMemoryFlat(manager, positions.optAddToInput(false).build(), 5_000, x, integers);
             assertMemoryFlat(manager, embedding.build(), 5_000, ids);
             assertMemoryFlat(manager, embedding.optPositionsFromPadding(1).build(), 5_000, ids);
-            assertMemoryFlat(
-                    manager,
-                    LearnedPositionalEncodingBlock.builder()
-                            .setEmbeddingSize(64)
-                            .build(),
-                    5_000,
-                    x,
-                    integers);
-        }
-    }
-
-    @EngineTest
-    void outgrownAndEvictedTablesAreFreed(Engine engine) {
-        try (NDManager manager = engine.newBaseManager(Device.cpu())) {
-            PositionalEncodingBlock growing = PositionalEncodingBlock.builder()
-                    .setEmbeddingSize(8)
-                    .optMaxSequenceLength(1)
-                    .optAutoExtend(true)
-                    .build();
-            growing.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8));
-            for (int length = 1; length < 200; length++) {
-                Forward.infer(manager, growing, manager.zeros(new Shape(1, length, 8)));
-            }
-            GridPositionalEncodingBlock grids = GridPositionalEncodingBlock.builder()
-                    .setEncoding(GridEncoding.visionTransformer(8))
-                    .build();
-            grids.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 1, 8));
-            for (int size = 1; size < 50; size++) {
-                Forward.infer(manager, grids, manager.zeros(new Shape(1, size, 1, 8)));
-            }
-            // of 200 lengths and 50 grids: the inputs and outputs, one table and its latest slice, and the last eight
-            assertThat(manager.getManagedArrays()).hasSize(2 * 199 + 2 * 49 + 1 + 1 + 8);
-        }
-    }
-
-    @EngineTest
-    void tableTakesItsOwnBytesAndNoMore(Engine engine) throws Exception {
-        if (ResidentMemory.bytes() == 0) {
-            return;
-        }
-        try (NDManager manager = engine.newBaseManager(Device.cpu())) {
-            PositionalEncodingBlock block = PositionalEncodingBlock.builder()
-                    .setEmbeddingSize(64)
-                    .optMaxSequenceLength(1_000_000)
-                    .build();
-            long before = ResidentMemory.bytes();
-            long peakFrom = ResidentMemory.resetPeak();
-            block.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 64));
-            long bytes = 4L * 64 * 1_000_000;
-            // waits for an engine that works behind
-            NDArray last = Forward.inferFrom(manager, 999_999, block, manager.zeros(new Shape(1, 1, 64)));
-            assertThat(last.getFloat(0, 0, 0)).isEqualTo((float) StrictMath.sin(999_999));
-            // pieces of some MB on the way, in Java and in the engine, and what Java's heap does meanwhile; a second
-            // copy would be as large again. Less where the process has freed memory to make it in.
-            assertThat(ResidentMemory.peak() - peakFrom).isLessThan(bytes * 3 / 2);
-            assertThat(ResidentMemory.bytes() - before).isLessThan(bytes * 3 / 2);
-            assertThat(block.getEncodings().size() * DataType.FLOAT32.getNumOfBytes())
-                    .isEqualTo(bytes);
-            block.clear();
+            assertMemoryFlat(manager, learned().setEmbeddingSize(64).build(), 5_000, x, integers);
         }
     }
 
@@ -619,7 +417,7 @@ class BlockLifeTest {
         forwardOften(block, store, list, times);
         int arraysBefore = manager.getManagedArrays().size();
         long growth = Long.MAX_VALUE;
-        // the heap and the engine's caches fill up once; a leak goes on round after round, and 256 bytes, one row
+        // the heap and the engine's caches fill up once; a leak continues in every round, and 256 bytes, one row
         // of one forward, would be 25 MB in 100,000
         for (int round = 0; round < 6 && growth > 20L << 20; round++) {
             long before = ResidentMemory.bytes();
@@ -627,13 +425,38 @@ class BlockLifeTest {
             growth = ResidentMemory.bytes() - before;
         }
         assertThat(growth).isLessThan(20L << 20);
-        // fewer where the table of a block before this one has become garbage
+        // fewer if the table of an earlier block was garbage collected
         assertThat(manager.getManagedArrays()).as("%s", block).hasSizeLessThanOrEqualTo(arraysBefore);
     }
 
     private static void forwardOften(Block block, ParameterStore store, NDList inputs, int times) {
         for (int i = 0; i < times; i++) {
             block.forward(store, inputs, false).singletonOrThrow().close();
+        }
+    }
+
+    @EngineTest
+    void tableNeedsNoMoreThanItsOwnBytes(Engine engine) throws Exception {
+        assumeTrue(ResidentMemory.bytes() > 0);
+        try (NDManager manager = engine.newBaseManager(Device.cpu())) {
+            PositionalEncodingBlock block = SmallBlocks.positions()
+                    .setEmbeddingSize(64)
+                    .optMaxSequenceLength(1_000_000)
+                    .build();
+            long before = ResidentMemory.bytes();
+            long peakFrom = ResidentMemory.resetPeak();
+            initialized(manager, block, 1, 3, 64);
+            long bytes = 4L * 64 * 1_000_000;
+            // waits for an engine that works asynchronously
+            NDArray last = Forward.inferFrom(manager, 999_999, block, manager.zeros(new Shape(1, 1, 64)));
+            assertThat(last.getFloat(0, 0, 0)).isEqualTo((float) StrictMath.sin(999_999));
+            // some MB more are used while the table is computed; a second copy would be as large again. Less if the
+            // process has freed memory to reuse.
+            assertThat(ResidentMemory.peak() - peakFrom).isLessThan(bytes * 3 / 2);
+            assertThat(ResidentMemory.bytes() - before).isLessThan(bytes * 3 / 2);
+            assertThat(block.getEncodings().size() * DataType.FLOAT32.getNumOfBytes())
+                    .isEqualTo(bytes);
+            block.clear();
         }
     }
 }

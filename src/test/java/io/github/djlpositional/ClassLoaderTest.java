@@ -20,14 +20,14 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
-/** The library in a class loader of its own, as in an application server, which has one engine and hides the other. */
+/** The library in a separate class loader with only one engine, as in an application server. */
 public class ClassLoaderTest {
 
     private static final String DONE = "the table is exact, before and after it was saved";
 
     @EngineTest
     void oneEngineIsEnough(Engine engine) throws Exception {
-        // a process of its own: a JVM loads a native library once, for one class loader
+        // a new process, because a JVM loads a native library for one class loader only
         Process process = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-DOPT_OUT_TRACKING=true",
@@ -43,7 +43,9 @@ public class ClassLoaderTest {
         assertThat(process.exitValue()).isZero();
     }
 
-    /** What the process does: everything again, in a loader that sees Java and the chosen engine's jars alone. */
+    /**
+     * The program of the process: runs {@link #use} in a loader that sees only Java and the jars of the chosen engine.
+     */
     public static void main(String[] args) throws Exception {
         String engine = args[0];
         String hidden = engine.equals("PyTorch") ? "mxnet" : "pytorch";
@@ -71,7 +73,7 @@ public class ClassLoaderTest {
         }
     }
 
-    /** What an application does. */
+    /** The code of an application. */
     public static void use(String engine) throws Exception {
         assertThat(Engine.getAllEngines())
                 .contains(engine)

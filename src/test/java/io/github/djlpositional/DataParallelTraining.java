@@ -28,10 +28,10 @@ import java.util.TreeMap;
 /** A few steps of DJL's own data-parallel training of a small model with absolute and relative positions. */
 final class DataParallelTraining {
 
-    /** The shape of the table of the absolute positions, which nothing else in the model has. */
+    /** The shape of the table of absolute positions; no other array of the model has it. */
     static final Shape TABLE = new Shape(37, 8);
 
-    /** The shape of that of the rotary ones, cosines and sines of the four dimensions of a head. */
+    /** The shape of the rotary table: cosines and sines of the four dimensions of a head. */
     static final Shape ROTARY_TABLE = new Shape(41, 8);
 
     /** For five steps of sums in another order, of numbers about 1: some 100 roundings of 2^-24. */
@@ -103,7 +103,17 @@ final class DataParallelTraining {
                 .add(Linear.builder().setUnits(VOCABULARY).build());
     }
 
-    /** The same on every engine and device, and no two of a parameter alike. */
+    /** The output of a block on a device, with the same parameters on every device. */
+    static float[] forward(Engine engine, Device device, TestBlocks kind) {
+        try (NDManager manager = engine.newBaseManager(device)) {
+            Block block = kind.block();
+            block.setInitializer(weights(), parameter -> true);
+            block.initialize(manager, DataType.FLOAT32, kind.input());
+            return Forward.infer(manager, block, kind.numbers(manager)).toFloatArray();
+        }
+    }
+
+    /** The same values on every engine and device, all different within a parameter. */
     static Initializer weights() {
         return (manager, shape, type) -> {
             float[] values = new float[Math.toIntExact(shape.size())];
@@ -114,7 +124,7 @@ final class DataParallelTraining {
         };
     }
 
-    /** Ids, and as labels those that come next in a round. */
+    /** Ids, with the next ids as labels. */
     private static Batch batch(NDManager manager, int step) {
         NDArray ids = manager.arange(step, step + BATCH * LENGTH, 1, DataType.INT64)
                 .mod(VOCABULARY)

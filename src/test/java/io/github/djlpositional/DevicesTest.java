@@ -16,12 +16,12 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.translate.NoopTranslator;
+import io.github.djlpositional.attention.EncodingType;
 import io.github.djlpositional.attention.KeyValueCache;
-import io.github.djlpositional.attention.Kind;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativePositionBiasBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
-import io.github.djlpositional.standin.StandInEngine;
+import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
 import java.nio.ByteBuffer;
@@ -38,8 +38,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** GPUs, and several of them, with stand-ins for them; real ones are asked the same where there are any. */
-@EnabledIf(value = "hasPyTorch", disabledReason = "the stand-ins compute with PyTorch, which is not on the class path")
+/** Blocks on one and two simulated GPUs. {@link GpuTest} has the tests for real GPUs. */
+@EnabledIf(
+        value = "hasPyTorch",
+        disabledReason = "the simulated GPUs compute with PyTorch, which is not on the class path")
 class DevicesTest {
 
     static boolean hasPyTorch() {
@@ -49,10 +51,10 @@ class DevicesTest {
     private static final Device[] ONE = {Device.gpu(0)};
     private static final Device[] TWO = {Device.gpu(0), Device.gpu(1)};
 
-    private final StandInEngine engine = new StandInEngine();
+    private final SimulatedGpuEngine engine = new SimulatedGpuEngine();
 
     @Test
-    void theStandInRefusesWhatPyTorchRefuses() {
+    void theSimulatedGpuRefusesWhatPyTorchRefuses() {
         try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
             NDArray here = manager.ones(new Shape(2));
             NDArray there = here.toDevice(Device.gpu(1), false);
@@ -80,7 +82,7 @@ class DevicesTest {
     }
 
     @EngineTest
-    void trainingOnAStandInGivesWhatTheEnginesGive(Engine real) {
+    void trainingOnASimulatedGpuGivesWhatTheEnginesGive(Engine real) {
         DataParallelTraining.Result expected = DataParallelTraining.run(real, Device.cpu());
         DataParallelTraining.run(engine, ONE)
                 .parameters()
@@ -90,7 +92,7 @@ class DevicesTest {
     }
 
     @Test
-    void tablesAreMadeOncePerDevice() {
+    void tablesAreCreatedOncePerDevice() {
         List<Shape> tables = List.of(DataParallelTraining.TABLE, DataParallelTraining.ROTARY_TABLE);
         DataParallelTraining.run(
                 engine,
@@ -114,7 +116,7 @@ class DevicesTest {
             block.initialize(manager, DataType.FLOAT32, kind.input());
             ParameterStore store = new ParameterStore(manager, false);
             NDList input = new NDList(kind.numbers(manager));
-            // the first makes the tables
+            // the first creates the tables
             block.forward(store, input, training).close();
             engine.takeWaits();
             NDArray output = block.forward(store, input, training).head();
@@ -123,15 +125,15 @@ class DevicesTest {
         }
     }
 
-    /** Token ids are read where that was asked for: a few of them all at once. */
+    /** Token ids are read, in one call, if the block was built with range checks. */
     private static int waits(TestBlocks kind) {
         return kind == TestBlocks.EMBEDDING_OF_EVERY_SETTING ? 1 : 0;
     }
 
     @Test
     void aDecodersStepDoesNotWaitForAGpu() {
-        // but for frequencies that change with the length: each length has a table of its own, which goes to the GPU
-        for (Kind kind : EnumSet.complementOf(EnumSet.of(Kind.ROTARY_DYNAMIC))) {
+        // except if frequencies depend on the length: each forward copies its rows to the GPU
+        for (EncodingType kind : EnumSet.complementOf(EnumSet.of(EncodingType.ROTARY_DYNAMIC))) {
             try (NDManager manager = engine.newBaseManager(Device.gpu(0));
                     KeyValueCache cache = new KeyValueCache(manager)) {
                 Block block = kind.attention(2).optCausal(true).build();
@@ -173,7 +175,7 @@ class DevicesTest {
     }
 
     @Test
-    void explicitPositionsAreReadOnAGpuOnlyWhereThatWasAskedFor() {
+    void explicitPositionsAreReadOnAGpuOnlyWithRangeChecks() {
         for (Boolean checks : new Boolean[] {null, false, true}) {
             PositionalEncodingBlock.Builder positions =
                     PositionalEncodingBlock.builder().setEmbeddingSize(4);
@@ -205,20 +207,8 @@ class DevicesTest {
     @ParameterizedTest
     @EnumSource
     void everyBlockGivesOnAGpuWhatItGivesOnTheCpu(TestBlocks kind) {
-        float[] first = null;
-        for (Device device : new Device[] {Device.cpu(), Device.gpu(0)}) {
-            try (NDManager manager = engine.newBaseManager(device)) {
-                Block block = kind.block();
-                block.setInitializer(DataParallelTraining.weights(), parameter -> true);
-                block.initialize(manager, DataType.FLOAT32, kind.input());
-                float[] values =
-                        Forward.infer(manager, block, kind.numbers(manager)).toFloatArray();
-                if (first == null) {
-                    first = values;
-                }
-                assertThat(values).containsExactly(first, within(1e-6f));
-            }
-        }
+        assertThat(DataParallelTraining.forward(engine, Device.gpu(0), kind))
+                .containsExactly(DataParallelTraining.forward(engine, Device.cpu(), kind), within(1e-6f));
     }
 
     @Test

@@ -22,11 +22,12 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * What holds of every absolute encoding, whatever its size, convention, positions and data type, on each engine. None has a
- * tolerance where engines do not meet: an answer is one addition, which IEEE 754 defines to the last bit.
+ * Properties of absolute encodings of any size, convention, positions and data type, on each engine. Only the
+ * comparison of engines has a tolerance: an output is one addition, which IEEE 754 defines to the last bit.
  */
 class EncodingPropertiesTest {
 
@@ -43,7 +44,6 @@ class EncodingPropertiesTest {
             DataType type,
             long seed) {
 
-        /** Which case it is, for a failure. */
         @Override
         public String toString() {
             return encoding + ", maxLength " + maxLength + ", start " + start + ", x " + shape() + " " + type;
@@ -87,7 +87,7 @@ class EncodingPropertiesTest {
                     .optEncoding(encoding);
         }
 
-        /** A table of random numbers that is a function of the case alone. */
+        /** A block with a table of random numbers, the same for each call. */
         LearnedPositionalEncodingBlock learned(NDManager manager) {
             int size = encoding.getEmbeddingSize();
             float[] table = floats(new SplittableRandom(~seed), maxLength * size);
@@ -104,9 +104,12 @@ class EncodingPropertiesTest {
             return leading.add(length, encoding.getEmbeddingSize());
         }
 
+        float[] numbers() {
+            return floats(new SplittableRandom(seed), Math.toIntExact(shape().size()));
+        }
+
         NDArray input(NDManager manager) {
-            return manager.create(floats(new SplittableRandom(seed), Math.toIntExact(shape().size())), shape())
-                    .toType(type, false);
+            return manager.create(numbers(), shape()).toType(type, false);
         }
 
         FloatFormat format() {
@@ -126,7 +129,7 @@ class EncodingPropertiesTest {
         return array.toType(DataType.FLOAT64, false).toDoubleArray();
     }
 
-    /** Those of the rows of one array, from a row on. */
+    /** Steps of a sequence. */
     private static NDArray rows(NDArray x, int from, int to) {
         return x.get(NDIndex.sliceAxis(x.getShape().dimension() - 2, from, to));
     }
@@ -143,28 +146,35 @@ class EncodingPropertiesTest {
         });
     }
 
-    /** {@link SinusoidalEncoding#value} itself is compared with 50-digit arithmetic in {@code SinusoidalEncodingTest}. */
+    /**
+     * {@link SinusoidalEncoding#value} itself is compared with 50-digit arithmetic in {@code SinusoidalEncodingTest}.
+     */
     @EngineTest
-    void aForwardAddsTheNearestNumbersToTheTrueOnes(NDManager engine) {
+    void addsOrReturnsTheNearestNumbersToTheExactOnes(NDManager engine) {
         holds(150, engine, (manager, random) -> {
             Case tested = Case.of(random, TYPES);
             NDArray x = tested.input(manager);
             double[] given = doubles(x);
-            double[] sums = doubles(
-                    Forward.inferFrom(manager, tested.start, tested.builder().build(), x));
+            boolean add = random.nextBoolean();
+            Object start = random.nextBoolean() ? (Object) tested.start : (Object) (long) tested.start;
+            Block block = tested.builder().optAddToInput(add).build();
+            NDArray y = Forward.inferFrom(manager, start, block, x);
+            assertThat(y.getDataType()).isEqualTo(tested.type);
             int size = tested.encoding.getEmbeddingSize();
-            for (int i = 0; i < sums.length; i++) {
+            assertThat(y.getShape()).isEqualTo(add ? x.getShape() : new Shape(1, tested.length, size));
+            double[] values = doubles(y);
+            for (int i = 0; i < values.length; i++) {
                 int position = tested.start + i / size % tested.length;
                 double row = tested.format().round(tested.encoding.value(position, i % size));
                 // the sum of two numbers of 11 or 24 bits is rounded the same from double's 53
-                assertThat(sums[i])
+                assertThat(values[i])
                         .as("%s at %s", tested, i)
-                        .isEqualTo(tested.format().round(given[i] + row) + 0.0);
+                        .isEqualTo(add ? tested.format().round(given[i] + row) + 0.0 : row);
             }
         });
     }
 
-    /** A block of either kind. */
+    /** A sinusoidal or a learned encoding. */
     private static Block anyBlock(NDManager manager, Case tested, SplittableRandom random) {
         return tested.type == DataType.FLOAT32 && random.nextBoolean()
                 ? tested.learned(manager)
@@ -172,7 +182,7 @@ class EncodingPropertiesTest {
     }
 
     @EngineTest
-    void oneForwardIsAnySplitOfIt(NDManager engine) {
+    void encodesPartsAsTheWhole(NDManager engine) {
         holds(100, engine, (manager, random) -> {
             Case tested = Case.of(random, TYPES);
             Block block = anyBlock(manager, tested, random);
@@ -190,24 +200,6 @@ class EncodingPropertiesTest {
         });
     }
 
-    @EngineTest
-    void positionsCountedOutAreThoseThatAreImplied(NDManager engine) {
-        holds(100, engine, (manager, random) -> {
-            Case tested = Case.of(random, TYPES);
-            Block block = anyBlock(manager, tested, random);
-            // real positions are encoded from the definition, learned ones are not at all
-            DataType kind = block instanceof PositionalEncodingBlock && random.nextBoolean()
-                    ? RandomCases.one(random, TYPES)
-                    : RandomCases.one(random, INDICES);
-            NDArray x = tested.input(manager);
-            NDArray positions = manager.arange(tested.start, tested.start + tested.length, 1, DataType.INT32)
-                    .toType(kind, false);
-            assertThat(doubles(Forward.infer(manager, block, x, positions)))
-                    .as("%s, positions %s", tested, kind)
-                    .containsExactly(doubles(Forward.inferFrom(manager, tested.start, block, x)));
-        });
-    }
-
     private static int[] permutation(SplittableRandom random, int length) {
         int[] order = new int[length];
         for (int i = 0; i < length; i++) {
@@ -219,29 +211,39 @@ class EncodingPropertiesTest {
     }
 
     @EngineTest
-    void permutedPositionsPermuteTheRows(NDManager engine) {
-        holds(100, engine, (manager, random) -> {
+    void encodesPermutedPositionsAsPermutedRows(NDManager engine) {
+        holds(200, engine, (manager, random) -> {
             Case tested = Case.of(random, TYPES);
             Block block = anyBlock(manager, tested, random);
-            int[] order = permutation(random, tested.length);
+            // a learned table has integer positions only
+            DataType indices = block instanceof PositionalEncodingBlock && random.nextBoolean()
+                    ? RandomCases.one(random, TYPES)
+                    : RandomCases.one(random, INDICES);
+            int[] order = random.nextBoolean()
+                    ? permutation(random, tested.length)
+                    : IntStream.range(0, tested.length).toArray();
+            NDArray positions = manager.create(order).add(tested.start).toType(indices, false);
+            NDArray zeros = tested.input(manager).mul(0);
+            double[] inOrder = doubles(Forward.inferFrom(manager, tested.start, block, zeros));
+            double[] permuted = doubles(Forward.infer(manager, block, zeros, positions));
             int size = tested.encoding.getEmbeddingSize();
-            NDArray zeros = manager.zeros(new Shape(tested.length, size)).toType(tested.type, false);
-            double[] inOrder = doubles(Forward.infer(manager, block, zeros));
-            double[] permuted = doubles(Forward.infer(manager, block, zeros, manager.create(order)));
+            int sequence = tested.length * size;
             for (int i = 0; i < permuted.length; i++) {
-                assertThat(permuted[i]).as("%s at %s", tested, i).isEqualTo(inOrder[order[i / size] * size + i % size]);
+                int row = order[i % sequence / size];
+                assertThat(permuted[i])
+                        .as("%s, positions %s, at %s", tested, indices, i)
+                        .isEqualTo(inOrder[i / sequence * sequence + row * size + i % size]);
             }
         });
     }
 
-    /** Each input of a batch at positions of its own is that input alone. */
     @EngineTest
-    void aBatchOfPositionsIsEachOfItsSequences(NDManager engine) {
+    void encodesABatchOfPositionsAsItsSequences(NDManager engine) {
         holds(60, engine, (manager, random) -> {
             Case drawn = Case.of(random, TYPES);
             int batch = random.nextInt(1, 5);
-            Case tested = new Case(
-                    drawn.encoding, drawn.maxLength, 0, drawn.length, new Shape(batch), drawn.type, drawn.seed);
+            Shape leading = random.nextBoolean() ? new Shape(batch) : new Shape(batch, random.nextInt(1, 4));
+            Case tested = new Case(drawn.encoding, drawn.maxLength, 0, drawn.length, leading, drawn.type, drawn.seed);
             Block block = anyBlock(manager, tested, random);
             NDArray x = tested.input(manager);
             int[] positions = random.ints((long) batch * tested.length, 0, tested.maxLength)
@@ -257,7 +259,7 @@ class EncodingPropertiesTest {
     }
 
     @EngineTest
-    void theGradientOfTheInputIsTheAnswersOwn(Engine engine, NDManager base) {
+    void gradientOfTheInputEqualsThatOfTheOutput(Engine engine, NDManager base) {
         // MXNet has no gradients in float16
         List<DataType> types =
                 "MXNet".equals(engine.getEngineName()) ? List.of(DataType.FLOAT32, DataType.FLOAT64) : TYPES;
@@ -277,7 +279,7 @@ class EncodingPropertiesTest {
     }
 
     @EngineTest
-    void aSavedBlockGivesTheSameOnceLoaded(NDManager engine) {
+    void encodesTheSameAfterSavingAndLoading(NDManager engine) {
         holds(60, engine, (manager, random) -> {
             Case tested = Case.of(random, List.of(DataType.FLOAT32));
             boolean isLearned = random.nextBoolean();
@@ -309,16 +311,16 @@ class EncodingPropertiesTest {
 
     /** With a learned scale an engine may fuse the product into the sum, or round between them: one ulp of either. */
     @Test
-    void bothEnginesGiveTheSame() {
+    void bothEnginesEncodeTheSame() {
         assumeTrue(EngineTestExtension.hasNatives("PyTorch") && EngineTestExtension.hasNatives("MXNet"));
         try (NDManager pyTorch = Engine.getEngine("PyTorch").newBaseManager();
                 NDManager mxNet = Engine.getEngine("MXNet").newBaseManager()) {
             RandomCases.check(100, random -> {
                 Case tested = Case.of(random, TYPES);
                 boolean isScaled = tested.type == DataType.FLOAT32 && random.nextBoolean();
-                double[] first = answer(pyTorch, tested, isScaled);
-                double[] second = answer(mxNet, tested, isScaled);
-                double[] given = doublesOf(pyTorch, tested);
+                double[] first = encoded(pyTorch, tested, isScaled);
+                double[] second = encoded(mxNet, tested, isScaled);
+                float[] given = tested.numbers();
                 for (int i = 0; i < first.length; i++) {
                     // the sum may cancel: what is rounded before it is as large as the summands, at most 2 + 1
                     double ulp = ulp(tested.format(), Math.max(Math.abs(given[i]), 1));
@@ -328,17 +330,11 @@ class EncodingPropertiesTest {
         }
     }
 
-    private static double[] answer(NDManager manager, Case tested, boolean isScaled) {
+    private static double[] encoded(NDManager manager, Case tested, boolean isScaled) {
         try (NDManager own = manager.newSubManager()) {
             Block block = scaled(tested, isScaled, 0.7f);
             block.initialize(own, tested.type, tested.shape());
             return doubles(Forward.inferFrom(own, tested.start, block, tested.input(own)));
-        }
-    }
-
-    private static double[] doublesOf(NDManager manager, Case tested) {
-        try (NDManager own = manager.newSubManager()) {
-            return doubles(tested.input(own));
         }
     }
 

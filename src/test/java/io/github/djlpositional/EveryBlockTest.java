@@ -18,11 +18,11 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** What holds of each of the library's blocks, also of the one that is added next. */
+/** Properties of every block, including those that are added later. */
 class EveryBlockTest {
 
     @Test
-    void isAmongThoseThatAreTested() {
+    void isATestBlock() {
         Set<String> tested = Arrays.stream(TestBlocks.values())
                 .map(kind -> kind.block().getClass().getSimpleName())
                 .collect(Collectors.toCollection(TreeSet::new));
@@ -32,7 +32,7 @@ class EveryBlockTest {
                 .isEqualTo(ArchitectureTest.concrete(ConfiguredBlock.class));
     }
 
-    /** A block whose part of DJL's class is seen by nobody else would not be among those above. */
+    /** Otherwise the test above would not find it. */
     @Test
     void isAConfiguredBlock() {
         assertThat(ArchitectureTest.LIBRARY.stream()
@@ -42,7 +42,7 @@ class EveryBlockTest {
                 .isEmpty();
     }
 
-    /** The manager above all: what hangs on one of a block's own is counted too. */
+    /** Counts from the root manager, to include managers that a block creates. */
     private static int openArrays(NDManager manager) {
         Deque<NDManager> above = new ArrayDeque<>(Set.of(manager));
         while (above.peek().getParentManager() != null) {
@@ -52,7 +52,7 @@ class EveryBlockTest {
     }
 
     @EngineTest
-    void freesAllThatItHoldsWithItsManagerAndWhenCleared(Engine engine, NDManager manager) {
+    void freesItsArraysWithItsManagerAndWhenCleared(Engine engine, NDManager manager) {
         for (TestBlocks kind : TestBlocks.values()) {
             Block block = kind.block();
             NDArray x = kind.numbers(manager);
@@ -66,14 +66,14 @@ class EveryBlockTest {
                         assertThat(own.getManagedArrays()).as("%s", kind).isEmpty();
                     }
                 }
-                // fewer where a block of another test has become garbage meanwhile
+                // fewer if a block of another test was garbage collected meanwhile
                 assertThat(openArrays(manager)).as("%s", kind).isLessThanOrEqualTo(before);
             }
         }
     }
 
     @EngineTest
-    void answersWithTheManagerOfItsInput(Engine engine, NDManager manager) {
+    void attachesItsOutputToTheManagerOfItsInput(Engine engine, NDManager manager) {
         for (TestBlocks kind : TestBlocks.values()) {
             try (NDManager own = engine.newBaseManager()) {
                 Block block = kind.block();

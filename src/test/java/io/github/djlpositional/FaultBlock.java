@@ -14,17 +14,16 @@ import java.io.DataInputStream;
 import java.io.IOException;
 import java.util.function.UnaryOperator;
 
-/** A block of a user's, with a parameter, that fails where it is told to. */
+/** A user's block with a parameter. It fails at a chosen stage. */
 final class FaultBlock extends AbstractBlock {
 
-    /** Where it fails. */
+    /** A stage at which it can fail. */
     enum Stage {
         INITIALIZE,
         LOAD,
         FORWARD
     }
 
-    /** What it fails with. */
     static final class Fault extends RuntimeException {
         private static final long serialVersionUID = 1;
 
@@ -36,7 +35,7 @@ final class FaultBlock extends AbstractBlock {
     private final UnaryOperator<NDArray> function;
     private Stage faulty;
 
-    /** Makes one that works. */
+    /** Creates a block that does not fail. */
     FaultBlock(Shape parameter, UnaryOperator<NDArray> function) {
         this.function = function;
         addParameter(Parameter.builder()
@@ -46,7 +45,7 @@ final class FaultBlock extends AbstractBlock {
                 .build());
     }
 
-    /** From now on it fails there; null for nowhere. */
+    /** Sets the stage at which it fails from now on; null for none. */
     void failIn(Stage stage) {
         faulty = stage;
     }
@@ -72,7 +71,7 @@ final class FaultBlock extends AbstractBlock {
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
         super.initialize(manager, dataType, inputShapes);
-        // after its parameter is made
+        // after its parameter was created
         reach(Stage.INITIALIZE);
     }
 

@@ -2,6 +2,7 @@ package io.github.djlpositional;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatNoException;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -19,24 +20,18 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import java.util.List;
 import java.util.function.Supplier;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
-/** A user's own block fails within a block of the library: nothing leaks, and the block goes on once the user's does. */
+/**
+ * A user's block fails within a block of the library: nothing leaks, and the outer block works once the user's does.
+ */
 class FaultUserBlockTest {
 
     private static final int SIZE = 4;
+    private static final Shape INPUT = new Shape(2, 3);
 
     /** A block of the library and the user's block within it. */
-    private record Pair(Block outer, FaultBlock inner, Shape input) {}
-
-    private static FaultBlock positions() {
-        return new FaultBlock(new Shape(1, SIZE), tokens -> tokens.add(1));
-    }
-
-    private static FaultBlock tokens() {
-        return new FaultBlock(
-                new Shape(7, SIZE),
-                ids -> ids.toType(DataType.FLOAT32, true).expandDims(2).repeat(2, SIZE));
-    }
+    private record Pair(Block outer, FaultBlock inner) {}
 
     private static InputEmbeddingBlock.Builder embedding() {
         return InputEmbeddingBlock.builder()
@@ -47,87 +42,72 @@ class FaultUserBlockTest {
     }
 
     private static Pair withPositions() {
-        FaultBlock own = positions();
-        return new Pair(embedding().optPositionalEncoding(own).build(), own, new Shape(2, 3));
+        FaultBlock own = new FaultBlock(new Shape(1, SIZE), tokens -> tokens.add(1));
+        return new Pair(embedding().optPositionalEncoding(own).build(), own);
     }
 
     private static Pair withTokens() {
-        FaultBlock own = tokens();
-        return new Pair(embedding().optTokenEmbedding(own).build(), own, new Shape(2, 3));
+        FaultBlock own = new FaultBlock(
+                new Shape(7, SIZE),
+                ids -> ids.toType(DataType.FLOAT32, true).expandDims(2).repeat(2, SIZE));
+        return new Pair(embedding().optTokenEmbedding(own).build(), own);
     }
 
-    private static final List<Supplier<Pair>> EMBEDDINGS =
-            List.of(FaultUserBlockTest::withPositions, FaultUserBlockTest::withTokens);
-
-    private static void assertUsable(NDManager manager, Pair pair) {
-        NDArray ids = manager.ones(pair.input(), DataType.INT64);
-        assertThat(Forward.infer(manager, pair.outer(), ids).getShape())
-                .isEqualTo(pair.input().add(SIZE));
+    private static void initialize(NDManager manager, Pair pair) {
+        pair.outer().initialize(manager, DataType.FLOAT32, INPUT);
     }
 
+    private static void forward(NDManager manager, Pair pair, NDArray ids) {
+        try (NDArray answer = Forward.infer(manager, pair.outer(), ids)) {
+            assertThat(answer.getShape()).isEqualTo(INPUT.add(SIZE));
+        }
+    }
+
+    /** An action fails in the user's block without leaving an array, and succeeds afterwards. */
     @EngineTest
-    void nothingLeaksFromAForwardAndTheNextOneWorks(NDManager root) {
-        for (Supplier<Pair> maker : EMBEDDINGS) {
-            // closed each time: the tables of the blocks before would go at a time of the garbage collector's
-            try (NDManager manager = root.newSubManager()) {
-                Pair pair = maker.get();
-                pair.outer().initialize(manager, DataType.FLOAT32, pair.input());
-                NDArray ids = manager.ones(pair.input(), DataType.INT64);
-                Forward.infer(manager, pair.outer(), ids).close();
-                try (NDManager forward = manager.newSubManager()) {
-                    NDArray own = ids.duplicate();
-                    own.attach(forward);
-                    pair.inner().failIn(Stage.FORWARD);
-                    int before = manager.getManagedArrays().size();
-                    assertThatExceptionOfType(Fault.class).isThrownBy(() -> Forward.infer(forward, pair.outer(), own));
-                    assertThat(manager.getManagedArrays()).hasSize(before);
-                    pair.inner().failIn(null);
-                    assertUsable(forward, pair);
+    void aFailureLeavesNothingAndTheBlockWorksAfterwards(NDManager root) throws Exception {
+        for (Stage stage : Stage.values()) {
+            for (Supplier<Pair> maker :
+                    List.<Supplier<Pair>>of(FaultUserBlockTest::withPositions, FaultUserBlockTest::withTokens)) {
+                // closed each time, or the garbage collector would free the tables of the blocks before at any time
+                try (NDManager manager = root.newSubManager()) {
+                    assertLeavesNothing(manager, stage, maker);
                 }
             }
         }
     }
 
-    @EngineTest
-    void nothingLeaksFromAnInitializationAndTheNextOneWorks(NDManager root) {
-        for (Supplier<Pair> maker : EMBEDDINGS) {
-            // closed each time: the tables of the blocks before would go at a time of the garbage collector's
-            try (NDManager manager = root.newSubManager()) {
-                Pair pair = maker.get();
-                pair.inner().failIn(Stage.INITIALIZE);
-                int before = manager.getManagedArrays().size();
-                assertThatExceptionOfType(Fault.class)
-                        .isThrownBy(() -> pair.outer().initialize(manager, DataType.FLOAT32, pair.input()));
-                assertThat(manager.getManagedArrays()).hasSize(before);
-                assertThat(pair.outer().isInitialized()).isFalse();
-                pair.inner().failIn(null);
-                pair.outer().initialize(manager, DataType.FLOAT32, pair.input());
-                assertUsable(manager, pair);
-            }
+    private static void assertLeavesNothing(NDManager manager, Stage stage, Supplier<Pair> maker) throws Exception {
+        byte[] file;
+        try (NDManager own = manager.newSubManager()) {
+            Pair saved = maker.get();
+            initialize(own, saved);
+            file = BlockBytes.saved(saved.outer());
         }
+        NDArray ids = manager.ones(INPUT, DataType.INT64);
+        Pair pair = maker.get();
+        if (stage == Stage.FORWARD) {
+            initialize(manager, pair);
+            forward(manager, pair, ids);
+        }
+        ThrowingCallable action = () -> {
+            switch (stage) {
+                case INITIALIZE -> initialize(manager, pair);
+                case LOAD -> BlockBytes.load(manager, pair.outer(), file);
+                default -> forward(manager, pair, ids);
+            }
+        };
+        int before = manager.getManagedArrays().size();
+        pair.inner().failIn(stage);
+        assertThatExceptionOfType(Fault.class).as("%s", stage).isThrownBy(action);
+        assertThat(manager.getManagedArrays()).as("%s", stage).hasSize(before);
+        assertThat(pair.outer().isInitialized()).isEqualTo(stage == Stage.FORWARD);
+        pair.inner().failIn(null);
+        assertThatNoException().isThrownBy(action);
+        forward(manager, pair, ids);
     }
 
-    @EngineTest
-    void nothingLeaksFromALoadAndTheNextOneWorks(NDManager root) throws Exception {
-        for (Supplier<Pair> maker : EMBEDDINGS) {
-            // closed each time: the tables of the blocks before would go at a time of the garbage collector's
-            try (NDManager manager = root.newSubManager()) {
-                Pair saved = maker.get();
-                saved.outer().initialize(manager, DataType.FLOAT32, saved.input());
-                byte[] file = BlockBytes.saved(saved.outer());
-                Pair pair = maker.get();
-                pair.inner().failIn(Stage.LOAD);
-                int before = manager.getManagedArrays().size();
-                assertThatExceptionOfType(Fault.class).isThrownBy(() -> BlockBytes.load(manager, pair.outer(), file));
-                assertThat(manager.getManagedArrays()).hasSize(before);
-                pair.inner().failIn(null);
-                BlockBytes.load(manager, pair.outer(), file);
-                assertUsable(manager, pair);
-            }
-        }
-    }
-
-    /** A user's relative encoding, which fails at the n-th thing that it is asked for. */
+    /** A user's relative encoding, which fails at its n-th call. */
     private static final class FaultEncoding extends AbstractBlock implements RelativeEncoding {
 
         private int untilFault = Integer.MAX_VALUE;
@@ -174,7 +154,7 @@ class FaultUserBlockTest {
         @Override
         protected NDList forwardInternal(
                 ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-            throw new AssertionError("an attention asks for the parts alone");
+            throw new AssertionError("an attention block calls the other methods");
         }
 
         @Override
@@ -184,7 +164,7 @@ class FaultUserBlockTest {
     }
 
     @EngineTest
-    void nothingLeaksFromAnAttentionWhoseEncodingFailsAnywhere(NDManager manager) {
+    void anEncodingThatFailsInAnAttentionLeavesNothing(NDManager manager) {
         FaultEncoding own = new FaultEncoding();
         MultiHeadAttentionBlock block = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(8)

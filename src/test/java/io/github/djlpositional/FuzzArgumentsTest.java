@@ -10,64 +10,27 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
-/** Configurations with values, keys and types that nobody meant, as maps and through builders. */
+/** Maps of arguments with random values, keys and types. */
 class FuzzArgumentsTest {
 
-    private static final Ordeal BUILDING = new Ordeal(List.of(IllegalArgumentException.class));
+    private static final ResourceGuard BUILDING = new ResourceGuard(List.of(IllegalArgumentException.class));
 
-    /** Without those that are in range and make a table of hundreds of megabytes, which is what was asked for. */
-    private static final Object[] VALUES = {
-        null,
-        0,
-        -1,
-        1,
-        2,
-        3,
-        5,
-        8,
-        64,
-        1000,
-        Integer.MAX_VALUE,
-        Integer.MIN_VALUE,
-        1L << 40,
-        Long.MIN_VALUE,
-        0.5,
-        1.0,
-        -0.0,
-        1e-300,
-        1e300,
-        Double.NaN,
-        Double.POSITIVE_INFINITY,
-        0.1f,
-        Float.NaN,
-        true,
-        false,
-        "",
-        "8",
-        "-1",
-        "1e9",
-        "true",
-        "yes",
-        "none",
-        "INTERLEAVED",
-        "interleaved",
-        "geometric",
-        "\u0000",
-        'c',
-        List.of(),
-        List.of(1, "2"),
-        List.of(List.of(0.5)),
-        Map.of(),
-        Map.of("type", "none"),
-        Map.of("kind", "yarn"),
-        new Object(),
-        new int[] {1}
+    /** No value is a valid size of a table of hundreds of megabytes. */
+    private static final Object[][] VALUES = {
+        {0, -1, 1, 2, 3, 5, 8, 64, 1000, Integer.MAX_VALUE, Integer.MIN_VALUE, 1L << 40, Long.MIN_VALUE},
+        {0.5, 1.0, -0.0, 1e-300, 1e300, Double.NaN, Double.POSITIVE_INFINITY, 0.1f, Float.NaN},
+        {"", "8", "-1", "1e9", "true", "yes", "none", "INTERLEAVED", "interleaved", "geometric", "\u0000"},
+        {null, true, false, 'c', new Object(), new int[] {1}},
+        {List.of(), List.of(1, "2"), List.of(List.of(0.5))},
+        {Map.of(), Map.of("type", "none"), Map.of("kind", "yarn")}
     };
+
     /** An encoding keeps its frequencies, two doubles for each of up to a thousand pairs, and writes them as text. */
     private static final long FREQUENCIES = 1 << 24;
 
     private static Object value(SplittableRandom random) {
-        return VALUES[random.nextInt(VALUES.length)];
+        Object[] some = VALUES[random.nextInt(VALUES.length)];
+        return some[random.nextInt(some.length)];
     }
 
     /** Changes a map, or a map or a list within it, in one place. */
@@ -96,9 +59,9 @@ class FuzzArgumentsTest {
         return value(random);
     }
 
-    /** What is made of a map says so of itself. */
+    /** A block that is created from a map returns arguments that create it again. */
     @Test
-    void everyMapMakesABlockOrIsRefused() {
+    void everyMapCreatesABlockOrIsRejected() {
 
         RandomCases.check(20_000, random -> {
             HasArguments block = (HasArguments)
@@ -113,7 +76,7 @@ class FuzzArgumentsTest {
                 assertThat(Reflected.fromArguments(block.getClass(), made.getArguments()))
                         .hasToString(made.toString());
             });
-            Ordeal.requireOurs(given, refusal);
+            ResourceGuard.requireOurs(given, refusal);
         });
     }
 }

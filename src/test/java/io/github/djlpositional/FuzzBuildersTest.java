@@ -16,17 +16,20 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
-/** Builders with some of their settings, in any order, each of any value of its type. */
+/** Builders with random settings in random order. */
 class FuzzBuildersTest {
 
-    private static final Ordeal BUILDING = new Ordeal(List.of(IllegalArgumentException.class));
+    private static final ResourceGuard BUILDING = new ResourceGuard(List.of(IllegalArgumentException.class));
 
-    /** T5's buckets are computed in whole numbers of thousands of bits, which are garbage at once: for 1000 of them a gigabyte. */
+    /**
+     * T5's buckets are computed in whole numbers of thousands of bits, which are garbage at once: for 1000 of them a
+     * gigabyte.
+     */
     private static final long GARBAGE = 1L << 32;
 
     private static final List<Boolean> FLAGS = List.of(true, false);
 
-    /** What a setter may be given; setters of other types are those of the user's own blocks and arrays. */
+    /** Values by type of a setter. The other setters take blocks and arrays of the user. */
     private static final Map<Class<?>, List<?>> VALUES = Map.of(
             int.class,
             List.of(0, -1, 1, 2, 3, 4, 6, 8, 64, 1000, Integer.MAX_VALUE, Integer.MIN_VALUE, -2, -3),
@@ -50,7 +53,7 @@ class FuzzBuildersTest {
                     RotaryScaling.dynamicNtk(2, 16),
                     RotaryScaling.longRope(new double[] {1}, new double[] {2}, 4, 8)));
 
-    /** In the same order on every JVM: a seed is to give the same cases. */
+    /** Sorted, so that a seed gives the same cases on every JVM. */
     private static List<Method> settersOf(Class<?> builder) {
         return Arrays.stream(builder.getDeclaredMethods())
                 .filter(method ->
@@ -70,9 +73,9 @@ class FuzzBuildersTest {
         return Reflected.call(builder.getClass().getMethod("build"), builder);
     }
 
-    /** What is built describes itself, and is made again of that description. */
+    /** A block that is built returns arguments that create it again. */
     @Test
-    void everyBuilderMakesABlockOrRefuses() {
+    void everyBuilderCreatesABlockOrRejectsItsSettings() {
         RandomCases.check(20_000, random -> {
             Class<? extends Block> type = RandomCases.one(random, List.of(TestBlocks.values()))
                     .block()
@@ -81,7 +84,7 @@ class FuzzBuildersTest {
                 HasArguments block = (HasArguments) built(random, type);
                 assertThat(Reflected.fromArguments(type, block.getArguments())).hasToString(block.toString());
             });
-            Ordeal.requireOurs(type, refusal);
+            ResourceGuard.requireOurs(type, refusal);
         });
     }
 }

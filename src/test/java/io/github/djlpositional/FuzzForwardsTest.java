@@ -16,13 +16,14 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.Stream;
 
-/** Forwards with inputs of any number, shape, data type and value, and parameters of any kind. */
+/** Forwards with random inputs and parameters. */
 class FuzzForwardsTest {
 
-    private static final Ordeal FORWARD = new Ordeal(List.of(IllegalArgumentException.class));
+    private static final ResourceGuard FORWARD = new ResourceGuard(List.of(IllegalArgumentException.class));
 
-    /** What is out of range is the engine's affair where a block was built with {@code optRangeChecks(false)}. */
-    private static final Ordeal UNCHECKED = new Ordeal(List.of(IllegalArgumentException.class, EngineException.class));
+    /** With {@code optRangeChecks(false)}, the engine may reject values that are out of range. */
+    private static final ResourceGuard UNCHECKED =
+            new ResourceGuard(List.of(IllegalArgumentException.class, EngineException.class));
 
     private static final List<DataType> TYPES = List.of(
             DataType.FLOAT32,
@@ -38,14 +39,16 @@ class FuzzForwardsTest {
     private static final List<Object> STARTS =
             List.of(0, 1, 2L, -1, Integer.MAX_VALUE, Long.MAX_VALUE, Long.MIN_VALUE, 1.5, "1", true, List.of(1));
 
-    /** No position is too great for a block that extends itself, but a table up to it may be too large for the machine. */
+    /**
+     * No position is too great for a block that extends itself, but a table up to it may be too large for the machine.
+     */
     private static final List<Float> WILD = List.of(-1f, Float.NaN, 1e5f, 200f, Float.NEGATIVE_INFINITY);
 
     /** Tables for a hundred thousand positions, the longest that are asked for here. */
     private static final long TABLES = 1 << 25;
 
     @EngineTest
-    void everyInputIsAnsweredOrRefused(NDManager manager) {
+    void everyInputIsAnsweredOrRejected(NDManager manager) {
 
         RandomCases.check(3000, random -> {
             TestBlocks kind = RandomCases.one(random, List.of(TestBlocks.values()));
@@ -62,14 +65,14 @@ class FuzzForwardsTest {
                         assertThat(answer.getShapes()).as(what).isEqualTo(block.getOutputShapes(shapes));
                     }
                 });
-                Ordeal.requireOurs(what, refusal);
+                ResourceGuard.requireOurs(what, refusal);
                 block.clear();
             }
         });
     }
 
     private static boolean isChecked(Block block) {
-        // not asked of a block with a part of the user's own, whose arguments there are not
+        // an embedding with a user's block has no arguments
         return block instanceof InputEmbeddingBlock
                 || !Boolean.FALSE.equals(((HasArguments) block).getArguments().get("rangeChecks"));
     }
@@ -88,7 +91,9 @@ class FuzzForwardsTest {
         return inputs;
     }
 
-    /** Mostly that of an input with an axis changed, gone or new, or the beginning of it, as positions and masks have. */
+    /**
+     * Mostly that of an input with an axis changed, gone or new, or the beginning of it, as positions and masks have.
+     */
     private static Shape shape(SplittableRandom random, TestBlocks kind) {
         long[] sizes = kind.input().getShape();
         return switch (random.nextInt(6)) {

@@ -18,11 +18,12 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 
-/** Model files of every block, cut off, flipped, spliced, or random: refused as {@code loadParameters} says, or the block's. */
+/** Truncated, damaged and random model files of every block are rejected, or load as a valid block. */
 class FuzzModelFilesTest {
 
-    private static final Ordeal LOADING = new Ordeal(List.of(MalformedModelException.class, IOException.class));
-    /** DJL reads each array through a buffer of its own. */
+    private static final ResourceGuard LOADING =
+            new ResourceGuard(List.of(MalformedModelException.class, IOException.class));
+    /** A buffer for each array. */
     private static final long DJL_BUFFER = 1 << 20;
 
     private static byte[] saved(NDManager manager, TestBlocks kind) throws IOException {
@@ -41,20 +42,20 @@ class FuzzModelFilesTest {
         return files;
     }
 
-    /** Loads a file; returns whether it was refused. What is loaded must be a block as good as any. */
-    private static boolean isRefused(NDManager manager, TestBlocks kind, byte... file) {
+    /** Loads a file; returns whether it was rejected. A loaded block must be usable. */
+    private static boolean isRejected(NDManager manager, TestBlocks kind, byte... file) {
         Block block = kind.block();
-        Exception refusal = LOADING.refusal(
+        Exception rejection = LOADING.refusal(
                 file.length, block.getParameters().size() * DJL_BUFFER, () -> BlockBytes.load(manager, block, file));
-        if (refusal == null) {
+        if (rejection == null) {
             requireUsable(manager, kind, block);
         } else {
-            assertThat(refusal).message().isNotBlank();
+            assertThat(rejection).message().isNotBlank();
             assertThat(block.getParameters().values()).noneMatch(Parameter::isInitialized);
             assertThat(block.isInitialized()).isFalse();
         }
         block.clear();
-        return refusal != null;
+        return rejection != null;
     }
 
     private static void requireUsable(NDManager manager, TestBlocks kind, Block block) {
@@ -77,44 +78,44 @@ class FuzzModelFilesTest {
     }
 
     @EngineTest
-    void everyFileThatIsCutOffIsRefused(NDManager manager) throws IOException {
+    void everyTruncatedFileIsRejected(NDManager manager) throws IOException {
         for (Map.Entry<TestBlocks, byte[]> saved : files(manager).entrySet()) {
             byte[] file = saved.getValue();
-            assertThat(isRefused(manager, saved.getKey(), file)).isFalse();
+            assertThat(isRejected(manager, saved.getKey(), file)).isFalse();
             for (int length = 0; length < file.length; length++) {
-                assertThat(isRefused(manager, saved.getKey(), Arrays.copyOf(file, length)))
+                assertThat(isRejected(manager, saved.getKey(), Arrays.copyOf(file, length)))
                         .as("%s bytes of %s's %s", length, saved.getKey(), file.length)
                         .isTrue();
             }
         }
     }
 
-    /** A flip within a number makes another number, within an unused byte nothing: all others are refused. */
+    /** A flipped bit of a parameter only changes its value; others must be rejected or harmless. */
     @EngineTest
-    void everyFlippedByteIsRefusedOrHarmless(NDManager manager) throws IOException {
+    void everyFlippedByteIsRejectedOrHarmless(NDManager manager) throws IOException {
         for (Map.Entry<TestBlocks, byte[]> saved : files(manager).entrySet()) {
             byte[] file = saved.getValue();
-            int refused = 0;
+            int rejected = 0;
             for (int at = 0; at < file.length; at++) {
-                // another bit in each byte, and the highest, which makes a count negative or huge
+                // a different bit in each byte, and the highest bit, which makes a count negative or huge
                 for (int mask : new int[] {1 << at % 7, 0x80}) {
                     byte[] flipped = file.clone();
                     flipped[at] ^= (byte) mask;
-                    refused += isRefused(manager, saved.getKey(), flipped) ? 1 : 0;
+                    rejected += isRejected(manager, saved.getKey(), flipped) ? 1 : 0;
                 }
             }
-            assertThat(refused).as("%s", saved.getKey()).isPositive();
+            assertThat(rejected).as("%s", saved.getKey()).isPositive();
         }
     }
 
     @EngineTest
-    void damageIsRefusedOrHarmless(NDManager manager) throws IOException {
+    void aDamagedFileIsRejectedOrHarmless(NDManager manager) throws IOException {
         Map<TestBlocks, byte[]> files = files(manager);
 
         RandomCases.check(3000, random -> {
             try (NDManager own = manager.newSubManager()) {
                 TestBlocks kind = RandomCases.one(random, List.of(TestBlocks.values()));
-                isRefused(own, kind, Damage.of(random, files.get(kind)));
+                isRejected(own, kind, FileCorruption.of(random, files.get(kind)));
             }
         });
     }

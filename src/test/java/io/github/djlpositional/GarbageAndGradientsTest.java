@@ -1,5 +1,7 @@
 package io.github.djlpositional;
 
+import static io.github.djlpositional.SmallBlocks.embedding;
+import static io.github.djlpositional.SmallBlocks.positions;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.engine.Engine;
@@ -11,17 +13,17 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
-import io.github.djlpositional.attention.Kind;
+import io.github.djlpositional.attention.EncodingType;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A collection of garbage between a forward and its gradients: what the engine has kept must not be Java's to free. */
+/** Garbage is collected between a forward and its gradients: Java must not free memory that the engine still reads. */
 class GarbageAndGradientsTest {
 
-    /** Collects garbage, and writes other numbers to the memory that Java has got back. */
+    /** Collects garbage, and overwrites the memory that was freed. */
     private static List<ByteBuffer> collectAndOverwrite() throws InterruptedException {
         System.gc();
         Thread.sleep(100);
@@ -46,7 +48,6 @@ class GarbageAndGradientsTest {
             NDList inputs = new NDList(x);
             NDArray y = block.forward(new ParameterStore(manager, false), inputs, true)
                     .singletonOrThrow();
-            // MXNet has no gradient of a sum of squares in place of this: the square, and its sum
             NDArray loss = y.mul(y).sum();
             List<ByteBuffer> others = withGarbage ? collectAndOverwrite() : List.of();
             collector.backward(loss);
@@ -63,7 +64,7 @@ class GarbageAndGradientsTest {
         return gradients;
     }
 
-    private static void requireSame(Engine engine, NDManager manager, String what, Block block, NDArray x)
+    private static void requireSame(Engine engine, NDManager manager, Block block, NDArray x)
             throws InterruptedException {
         block.setInitializer(DataParallelTraining.weights(), parameter -> true);
         block.initialize(manager, DataType.FLOAT32, x.getShape());
@@ -71,35 +72,19 @@ class GarbageAndGradientsTest {
         Map<String, float[]> expected = gradients(engine, block, x, false);
         Map<String, float[]> found = gradients(engine, block, x, true);
         expected.forEach((name, values) ->
-                assertThat(found.get(name)).as("%s of %s", name, what).isEqualTo(values));
+                assertThat(found.get(name)).as("%s of %s", name, block).isEqualTo(values));
     }
 
     @EngineTest
-    void gradientsAreTheSame(Engine engine, NDManager manager) throws InterruptedException {
-        for (Kind kind : Kind.values()) {
+    void gradientsDoNotChangeWithGarbageCollection(Engine engine, NDManager manager) throws InterruptedException {
+        for (EncodingType type : EncodingType.values()) {
             NDArray x = manager.arange(2 * 3 * 8f).reshape(2, 3, 8).sin();
-            requireSame(engine, manager, kind.name(), kind.attention(2).build(), x);
+            requireSame(engine, manager, type.attention(2).build(), x);
         }
+        Block embedding = embedding().optScaleEmbedding(true).optPaddingIndex(0).build();
         NDArray ids = manager.arange(6f).toType(DataType.INT64, true).reshape(2, 3);
-        requireSame(
-                engine,
-                manager,
-                "the embedding",
-                InputEmbeddingBlock.builder()
-                        .setVocabularySize(7)
-                        .setEmbeddingSize(4)
-                        .optScaleEmbedding(true)
-                        .optPaddingIndex(0)
-                        .build(),
-                ids);
-        requireSame(
-                engine,
-                manager,
-                "the learned scale",
-                PositionalEncodingBlock.builder()
-                        .setEmbeddingSize(4)
-                        .optLearnedScale(0.5f)
-                        .build(),
-                manager.ones(new Shape(2, 3, 4)));
+        requireSame(engine, manager, embedding, ids);
+        Block scaled = positions().optLearnedScale(0.5f).build();
+        requireSame(engine, manager, scaled, manager.ones(new Shape(2, 3, 4)));
     }
 }

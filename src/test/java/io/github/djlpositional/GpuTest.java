@@ -19,13 +19,13 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** What {@link DevicesTest} asks of stand-ins, asked of real GPUs. */
+/** The tests of {@link DevicesTest} on real GPUs. */
 class GpuTest {
 
     @EngineTest
     @Gpus(1)
     void tablesAreExact(Engine engine) {
-        int length = 70_000; // more than one piece on its way to the device
+        int length = 70_000; // copied to the device in several pieces
         SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(64);
         for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT16, DataType.FLOAT64}) {
             try (NDManager manager = engine.newBaseManager(Device.gpu())) {
@@ -48,21 +48,14 @@ class GpuTest {
     @Gpus(1)
     void everyBlockGivesWhatItGivesOnTheCpu(Engine engine) {
         for (TestBlocks kind : TestBlocks.values()) {
-            float[] onCpu = forward(engine, Device.cpu(), kind);
+            float[] onCpu = DataParallelTraining.forward(engine, Device.cpu(), kind);
             // No TF32. An attention has the most roundings one after another: 25 in sums of 9, 4, 3 and 3 numbers, a
             // scale, a quotient and an exponential of 2 ulp, and 9 in its last sum, whose 8 weights of up to 0.5 come
             // to 2.6. All numbers are below 2, each rounding at most 2^-24: (25 * 2.6 + 9) * 2^-24 = 4.4e-6 on either
             // device
-            assertThat(forward(engine, Device.gpu(), kind)).as("%s", kind).containsExactly(onCpu, within(1e-5f));
-        }
-    }
-
-    private static float[] forward(Engine engine, Device device, TestBlocks kind) {
-        try (NDManager manager = engine.newBaseManager(device)) {
-            Block block = kind.block();
-            block.setInitializer(DataParallelTraining.weights(), parameter -> true);
-            block.initialize(manager, DataType.FLOAT32, kind.input());
-            return Forward.infer(manager, block, kind.numbers(manager)).toFloatArray();
+            assertThat(DataParallelTraining.forward(engine, Device.gpu(), kind))
+                    .as("%s", kind)
+                    .containsExactly(onCpu, within(1e-5f));
         }
     }
 

@@ -6,12 +6,12 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import org.junit.jupiter.api.Tag;
 
-/** An {@link EngineTest} that needs GPUs. Where the engine finds fewer, it is skipped with that as the reason. */
+/** An {@link EngineTest} that needs GPUs. It is skipped if the engine finds fewer. */
 @Target(ElementType.METHOD)
 @Retention(RetentionPolicy.RUNTIME)
 @Tag("gpu")
 public @interface Gpus {
 
-    /** How many. */
+    /** The number of GPUs. */
     int value();
 }

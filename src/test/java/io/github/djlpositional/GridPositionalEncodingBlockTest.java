@@ -1,29 +1,29 @@
 package io.github.djlpositional;
 
+import static io.github.djlpositional.SmallBlocks.TYPES;
+import static io.github.djlpositional.SmallBlocks.refused;
+import static io.github.djlpositional.SmallBlocks.zeros;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.training.GradientCollector;
-import ai.djl.training.ParameterStore;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.GridEncoding;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class GridPositionalEncodingBlockTest {
 
-    private static final GridEncoding PICTURE = GridEncoding.visionTransformer(8);
+    private static final GridEncoding IMAGE = GridEncoding.visionTransformer(8);
     private static final GridEncoding VOLUME = GridEncoding.multidim(3, 10);
 
     private static GridPositionalEncodingBlock block(GridEncoding encoding, boolean channelsFirst) {
@@ -33,9 +33,11 @@ class GridPositionalEncodingBlockTest {
                 .build();
     }
 
-    private static NDArray zeros(NDManager manager, DataType type, long... shape) {
-        Shape of = new Shape(shape);
-        return manager.create(manager.allocateDirect(Math.toIntExact(of.size() * type.getNumOfBytes())), of, type);
+    private static GridPositionalEncodingBlock withoutInput() {
+        return GridPositionalEncodingBlock.builder()
+                .setEncoding(IMAGE)
+                .optAddToInput(false)
+                .build();
     }
 
     private static ByteBuffer expected(GridEncoding encoding, boolean channelsFirst, FloatFormat format, int... sizes) {
@@ -61,9 +63,12 @@ class GridPositionalEncodingBlockTest {
         return buffer;
     }
 
-    private static float[] floats(ByteBuffer buffer) {
-        float[] floats = new float[buffer.capacity() / 4];
-        buffer.asFloatBuffer().get(floats);
+    /** The table of an image, with the channels last. */
+    private static float[] table(int height, int width) {
+        float[] floats = new float[height * width * 8];
+        expected(IMAGE, false, FloatFormat.FLOAT32, height, width)
+                .asFloatBuffer()
+                .get(floats);
         return floats;
     }
 
@@ -93,77 +98,70 @@ class GridPositionalEncodingBlockTest {
         }
     }
 
-    @EngineTest
-    void keepsShapeAndDataTypeWithChannelsLastAndFirst(NDManager manager) {
-        for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT64, DataType.FLOAT16}) {
-            FloatFormat format = DataTypes.formatOf(type);
-            NDArray last = Forward.infer(manager, block(PICTURE, false), zeros(manager, type, 1, 3, 5, 8));
-            assertThat(last.getShape()).isEqualTo(new Shape(1, 3, 5, 8));
-            assertThat(last.getDataType()).isEqualTo(type);
-            assertThat(last.toByteBuffer().rewind()).isEqualTo(expected(PICTURE, false, format, 3, 5));
-            NDArray first = Forward.infer(manager, block(PICTURE, true), zeros(manager, type, 1, 8, 3, 5));
-            assertThat(first.toByteBuffer().rewind()).isEqualTo(expected(PICTURE, true, format, 3, 5));
-            NDArray volume = Forward.infer(manager, block(VOLUME, false), zeros(manager, type, 1, 2, 3, 4, 10));
-            assertThat(volume.toByteBuffer().rewind()).isEqualTo(expected(VOLUME, false, format, 2, 3, 4));
-            NDArray volumeFirst = Forward.infer(manager, block(VOLUME, true), zeros(manager, type, 1, 10, 2, 3, 4));
-            assertThat(volumeFirst.toByteBuffer().rewind()).isEqualTo(expected(VOLUME, true, format, 2, 3, 4));
+    private static void assertBits(
+            NDManager manager, GridEncoding encoding, boolean channelsFirst, long[] shape, int... sizes) {
+        for (DataType type : TYPES) {
+            NDArray y = Forward.infer(manager, block(encoding, channelsFirst), zeros(manager, type, shape));
+            assertThat(y.getShape()).isEqualTo(new Shape(shape));
+            assertThat(y.getDataType()).isEqualTo(type);
+            assertThat(y.toByteBuffer().rewind())
+                    .isEqualTo(expected(encoding, channelsFirst, DataTypes.formatOf(type), sizes));
         }
     }
 
     @EngineTest
-    void addsTheSameToEveryPictureOfABatch(NDManager manager) {
-        NDArray y = Forward.infer(manager, block(PICTURE, false), manager.ones(new Shape(2, 2, 3, 5, 8)));
-        float[] table = floats(expected(PICTURE, false, FloatFormat.FLOAT32, 3, 5));
+    void keepsShapeAndDataTypeWithChannelsLastAndFirst(NDManager manager) {
+        assertBits(manager, IMAGE, false, new long[] {1, 3, 5, 8}, 3, 5);
+        assertBits(manager, IMAGE, true, new long[] {1, 8, 3, 5}, 3, 5);
+        assertBits(manager, VOLUME, false, new long[] {1, 2, 3, 4, 10}, 2, 3, 4);
+        assertBits(manager, VOLUME, true, new long[] {1, 10, 2, 3, 4}, 2, 3, 4);
+    }
+
+    @EngineTest
+    void addsTheSameToEveryImageOfABatch(NDManager manager) {
+        NDArray y = Forward.infer(manager, block(IMAGE, false), manager.ones(new Shape(2, 2, 3, 5, 8)));
+        float[] table = table(3, 5);
         float[] values = y.toFloatArray();
         for (int i = 0; i < values.length; i++) {
             assertThat(values[i]).isEqualTo(1 + table[i % table.length]);
         }
-        assertThat(Forward.infer(manager, block(PICTURE, false), manager.zeros(new Shape(3, 5, 8)))
+        assertThat(Forward.infer(manager, block(IMAGE, false), manager.zeros(new Shape(3, 5, 8)))
                         .toFloatArray())
                 .isEqualTo(table);
     }
 
     @EngineTest
-    void returnsTheEncodingsAlone(NDManager manager) {
-        GridPositionalEncodingBlock block = GridPositionalEncodingBlock.builder()
-                .setEncoding(PICTURE)
-                .optAddToInput(false)
-                .build();
-        NDArray y = Forward.infer(manager, block, manager.ones(new Shape(2, 3, 5, 8)));
+    void returnsACopyOfTheEncodings(NDManager manager) {
+        GridPositionalEncodingBlock block = withoutInput();
+        NDArray x = manager.ones(new Shape(2, 3, 5, 8));
+        NDArray y = Forward.infer(manager, block, x);
         assertThat(y.getShape()).isEqualTo(new Shape(1, 3, 5, 8));
         assertThat(y.getManager()).isSameAs(manager);
-        float[] table = floats(expected(PICTURE, false, FloatFormat.FLOAT32, 3, 5));
-        assertThat(y.toFloatArray()).isEqualTo(table);
+        assertThat(y.toFloatArray()).isEqualTo(table(3, 5));
         y.muli(0).close();
-        assertThat(Forward.infer(manager, block, manager.ones(new Shape(2, 3, 5, 8)))
-                        .toFloatArray())
-                .isEqualTo(table);
-        assertThat(block.getOutputShapes(new Shape[] {new Shape(2, 3, 5, 8)})).containsExactly(new Shape(1, 3, 5, 8));
+        assertThat(Forward.infer(manager, block, x).toFloatArray()).isEqualTo(table(3, 5));
+        assertThat(block.getOutputShapes(new Shape[] {x.getShape()})).containsExactly(new Shape(1, 3, 5, 8));
     }
 
     @EngineTest
-    void servesMoreGridSizesThanItKeeps(NDManager manager) {
-        GridPositionalEncodingBlock block = block(PICTURE, false);
+    void encodesMoreGridSizesThanItKeeps(NDManager manager) {
+        GridPositionalEncodingBlock block = block(IMAGE, false);
         block.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 5, 8));
         for (int round = 0; round < 2; round++) {
             for (int size = 1; size < 20; size++) {
                 assertThat(Forward.infer(manager, block, manager.zeros(new Shape(1, size, 2, 8)))
                                 .toFloatArray())
-                        .isEqualTo(floats(expected(PICTURE, false, FloatFormat.FLOAT32, size, 2)));
+                        .isEqualTo(table(size, 2));
             }
         }
     }
 
     @EngineTest
-    void emptyGridComesBackEmpty(NDManager manager) {
-        NDArray empty = manager.create(new Shape(2, 0, 5, 8), DataType.FLOAT32);
-        assertThat(Forward.infer(manager, block(PICTURE, false), empty).getShape())
-                .isEqualTo(new Shape(2, 0, 5, 8));
-        GridPositionalEncodingBlock alone = GridPositionalEncodingBlock.builder()
-                .setEncoding(PICTURE)
-                .optAddToInput(false)
-                .build();
-        assertThat(Forward.infer(manager, alone, empty).getShape()).isEqualTo(new Shape(1, 0, 5, 8));
+    void returnsAnEmptyOutputForAnEmptyGrid(NDManager manager) {
+        NDArray empty = manager.create(new Shape(2, 0, 5, 8));
+        assertThat(Forward.infer(manager, block(IMAGE, false), empty).getShape())
+                .isEqualTo(empty.getShape());
+        assertThat(Forward.infer(manager, withoutInput(), empty).getShape()).isEqualTo(new Shape(1, 0, 5, 8));
     }
 
     @EngineTest
@@ -171,84 +169,53 @@ class GridPositionalEncodingBlockTest {
         NDArray x = manager.zeros(new Shape(1, 2, 3, 8));
         NDArray weights = manager.arange(48f).reshape(1, 2, 3, 8);
         x.setRequiresGradient(true);
-        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            collector.backward(block(PICTURE, false)
-                    .forward(new ParameterStore(manager, false), new NDList(x), true)
-                    .singletonOrThrow()
-                    .mul(weights)
-                    .sum());
-        }
+        SmallBlocks.train(manager, block(IMAGE, false), weights, x);
         assertThat(x.getGradient().toFloatArray()).isEqualTo(weights.toFloatArray());
     }
 
     @EngineTest
-    void livesAsTheSequenceBlockDoes(NDManager manager) throws Exception {
-        GridPositionalEncodingBlock block = block(PICTURE, false);
-        float[] table = floats(expected(PICTURE, false, FloatFormat.FLOAT32, 2, 3));
+    void keepsItsTablesOverScopesClearingAndLoading(NDManager manager) throws Exception {
+        GridPositionalEncodingBlock block = block(IMAGE, false);
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
             block.initialize(manager, DataType.FLOAT32, new Shape(-1, 2, 3, 8));
         }
         NDArray x = manager.zeros(new Shape(1, 2, 3, 8));
-        assertThat(Forward.infer(manager, block, x).toFloatArray()).isEqualTo(table);
+        assertThat(Forward.infer(manager, block, x).toFloatArray()).isEqualTo(table(2, 3));
         assertThat(block.getParameters()).isEmpty();
         block.clear();
-        assertThat(Forward.infer(manager, block, x).toFloatArray()).isEqualTo(table);
+        assertThat(Forward.infer(manager, block, x).toFloatArray()).isEqualTo(table(2, 3));
         byte[] file = BlockBytes.saved(block);
         assertThat(file).hasSizeLessThan(1000);
-        GridPositionalEncodingBlock loaded = block(PICTURE, false);
+        GridPositionalEncodingBlock loaded = block(IMAGE, false);
         BlockBytes.load(manager, loaded, file);
-        assertThat(Forward.infer(manager, loaded, x).toFloatArray()).isEqualTo(table);
+        assertThat(Forward.infer(manager, loaded, x).toFloatArray()).isEqualTo(table(2, 3));
         assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(() -> BlockBytes.load(manager, block(PICTURE, true), file))
-                .withMessageContaining("channelsFirst=false")
-                .withMessageContaining("channelsFirst=true");
+                .isThrownBy(() -> BlockBytes.load(manager, block(IMAGE, true), file))
+                .withMessageContainingAll("channelsFirst", "false", "true");
     }
 
     @EngineTest
-    void refusesWhatIsNoGrid(NDManager manager) {
-        GridPositionalEncodingBlock block = block(PICTURE, false);
-        for (NDArray x : new NDArray[] {manager.zeros(new Shape(5, 8)), manager.zeros(new Shape(8))}) {
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> Forward.infer(manager, block, x))
-                    .withMessageContaining("allowed is (…, H, W, C), rank 3 or more");
-        }
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> Forward.infer(manager, block, manager.zeros(new Shape(1, 8, 3, 5))))
-                .withMessageContaining("has 5 channels: allowed is (…, H, W, C) with 8")
-                .withMessageContaining("optChannelsFirst(boolean)");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> Forward.infer(manager, block(VOLUME, true), manager.zeros(new Shape(1, 9, 2, 3, 4))))
-                .withMessageContaining("(…, C, D, H, W) with 10");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> Forward.infer(manager, block, manager.zeros(new Shape(1, 3, 5, 8), DataType.INT32)))
-                .withMessageContaining("data type int32");
-        NDArray x = manager.zeros(new Shape(1, 3, 5, 8));
-        assertThatIllegalArgumentException().isThrownBy(() -> Forward.infer(manager, block, x, x));
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> block.initialize(manager, DataType.BFLOAT16, new Shape(1, 3, 5, 8)));
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> block.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 5, 9)));
+    void refusesInputsThatAreNotAGridOfItsChannels(NDManager manager) {
+        GridPositionalEncodingBlock block = block(IMAGE, false);
+        String expected = "expected (…, H, W, C)";
+        refused(manager, block, List.of(manager.zeros(new Shape(5, 8))), "rank 2", expected, "rank 3 or more");
+        refused(manager, block, List.of(manager.zeros(new Shape(8))), "rank 1", expected);
+        NDArray first = manager.zeros(new Shape(1, 8, 3, 5));
+        refused(manager, block, List.of(first), "5 channels", expected + " with 8", "optChannelsFirst(boolean)");
+        NDArray volume = manager.zeros(new Shape(1, 9, 2, 3, 4));
+        refused(manager, block(VOLUME, true), List.of(volume), "9 channels", "(…, C, D, H, W) with 10");
+        Shape grid = new Shape(1, 3, 5, 8);
+        refused(manager, block, List.of(manager.zeros(grid, DataType.INT32)), "data type int32");
+        refused(() -> block.initialize(manager, DataType.BFLOAT16, grid), "bfloat16");
+        refused(() -> block.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 5, 9)), "9 channels");
         assertThat(block.isInitialized()).isFalse();
     }
 
     @Test
-    void refusesToBeBuiltWithoutAnEncoding() {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> GridPositionalEncodingBlock.builder().build())
-                .withMessageContaining("setEncoding(GridEncoding)");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> GridPositionalEncodingBlock.builder()
-                        .setEncoding(PICTURE)
-                        .optDropoutRate(1)
-                        .build())
-                .withMessageContaining("dropout rate 1.0");
-    }
-
-    @Test
     void printsItsSettings() {
-        assertThat(block(PICTURE, true).toString())
-                .startsWith("GridPositionalEncodingBlock(encoding=GridEncoding.visionTransformer(axes=2, channels=8,")
-                .endsWith("channelsFirst=true, addToInput=true, dropoutRate=0.0)");
+        assertThat(block(IMAGE, true))
+                .hasToString("GridPositionalEncodingBlock(encoding=" + IMAGE
+                        + ", channelsFirst=true, addToInput=true, dropoutRate=0.0)");
     }
 }

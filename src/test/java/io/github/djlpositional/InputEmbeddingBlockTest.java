@@ -1,8 +1,13 @@
 package io.github.djlpositional;
 
+import static io.github.djlpositional.SmallBlocks.embedding;
+import static io.github.djlpositional.SmallBlocks.ids;
+import static io.github.djlpositional.SmallBlocks.initialized;
+import static io.github.djlpositional.SmallBlocks.learned;
+import static io.github.djlpositional.SmallBlocks.positions;
+import static io.github.djlpositional.SmallBlocks.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
@@ -17,88 +22,93 @@ import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
-import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class InputEmbeddingBlockTest {
 
-    private static InputEmbeddingBlock.Builder builder() {
-        return InputEmbeddingBlock.builder()
-                .setVocabularySize(7)
-                .setEmbeddingSize(4)
-                .optMaxSequenceLength(10);
+    private static final SinusoidalEncoding ENCODING = SinusoidalEncoding.vaswani(4);
+
+    private static InputEmbeddingBlock initialized23(NDManager manager, InputEmbeddingBlock.Builder builder) {
+        return initialized(manager, builder.build(), 2, 3);
     }
 
-    private static InputEmbeddingBlock initialized(NDManager manager, InputEmbeddingBlock block) {
-        block.initialize(manager, DataType.FLOAT32, new Shape(2, 3));
-        return block;
+    private static float[] table(InputEmbeddingBlock block) {
+        return block.getTokenTable().getArray().toFloatArray();
     }
 
-    private static NDArray ids(NDManager manager) {
-        return manager.create(new long[] {1, 0, 6, 3, 3, 0}, new Shape(2, 3));
+    private static float[] infer(NDManager manager, Block block) {
+        return Forward.infer(manager, block, ids(manager)).toFloatArray();
     }
 
-    /** Row r of a token table (7, 4), with each value's factor, and the position's encoding added in float. */
-    private static float[] expected(float[] table, long[] ids, float factor) {
-        float[] expected = new float[ids.length * 4];
-        float[] positions = SinusoidalEncoding.vaswani(4).table(0, 3);
-        for (int i = 0; i < ids.length; i++) {
-            for (int d = 0; d < 4; d++) {
-                expected[i * 4 + d] = table[(int) ids[i] * 4 + d] * factor + positions[i % 3 * 4 + d];
-            }
+    /** Expects the rows of the token table, times a factor, plus the positions. */
+    private static void assertOutput(NDManager manager, InputEmbeddingBlock block, float factor) {
+        float[] tokens = table(block);
+        float[] positions = ENCODING.table(0, 3);
+        long[] ids = ids(manager).toLongArray();
+        float[] expected = new float[24];
+        for (int i = 0; i < expected.length; i++) {
+            expected[i] = tokens[(int) ids[i / 4] * 4 + i % 4] * factor + positions[i % 12];
         }
-        return expected;
+        assertThat(infer(manager, block)).isEqualTo(expected);
     }
 
     @EngineTest
-    void looksUpTokensAndAddsPositions(NDManager manager) {
-        InputEmbeddingBlock block = initialized(manager, builder().build());
-        NDArray y = Forward.infer(manager, block, ids(manager));
-        assertThat(y.getShape()).isEqualTo(new Shape(2, 3, 4));
-        float[] table = block.getTokenTable().getArray().toFloatArray();
-        assertThat(y.toFloatArray()).isEqualTo(expected(table, ids(manager).toLongArray(), 1));
-    }
-
-    @EngineTest
-    void scalesTokensByTheRootOfTheSize(NDManager manager) {
-        InputEmbeddingBlock block =
-                initialized(manager, builder().optScaleEmbedding(true).build());
-        float[] table = block.getTokenTable().getArray().toFloatArray();
-        assertThat(Forward.infer(manager, block, ids(manager)).toFloatArray())
-                .isEqualTo(expected(table, ids(manager).toLongArray(), 2));
-    }
-
-    @EngineTest
-    void takesIdsOfEveryIntegerType(NDManager manager) {
-        InputEmbeddingBlock block = initialized(manager, builder().build());
-        float[] expected = Forward.infer(manager, block, ids(manager)).toFloatArray();
+    void looksUpTokensOfEveryIntegerTypeAndAddsPositions(NDManager manager) {
+        InputEmbeddingBlock block = initialized23(manager, embedding());
+        assertThat(block.getOutputShapes(new Shape[] {new Shape(2, 3)})).containsExactly(new Shape(2, 3, 4));
+        assertOutput(manager, block, 1);
         for (DataType type : new DataType[] {DataType.INT32, DataType.INT8, DataType.UINT8}) {
-            assertThat(Forward.infer(manager, block, ids(manager).toType(type, true))
-                            .toFloatArray())
-                    .isEqualTo(expected);
+            NDArray y = Forward.infer(manager, block, ids(manager).toType(type, true));
+            assertThat(y.getShape()).isEqualTo(new Shape(2, 3, 4));
+            assertThat(y.toFloatArray()).isEqualTo(infer(manager, block));
         }
     }
 
     @EngineTest
-    void hasTheModelsDataType(NDManager manager) {
-        for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT64}) {
-            InputEmbeddingBlock block =
-                    builder().optPaddingIndex(0).optScaleEmbedding(true).build();
-            block.initialize(manager, type, new Shape(2, 3));
-            assertThat(Forward.infer(manager, block, ids(manager)).getDataType())
-                    .isEqualTo(type);
+    void scalesTokensWithoutWritingToTheTableOrTheIds(NDManager manager) {
+        InputEmbeddingBlock block =
+                initialized23(manager, embedding().optScaleEmbedding(true).optPaddingIndex(0));
+        float[] table = table(block);
+        assertOutput(manager, block, 2);
+        NDArray ids = ids(manager);
+        Forward.infer(manager, block, ids).addi(1).close();
+        assertThat(ids.toLongArray()).isEqualTo(ids(manager).toLongArray());
+        assertThat(table(block)).isEqualTo(table);
+    }
+
+    @EngineTest
+    void hasTheDataTypeOfTheModelOrSaysWhatTheEngineCannotCreate(Engine engine, NDManager manager) {
+        for (DataType type : SmallBlocks.TYPES) {
+            for (InputEmbeddingBlock.Builder builder : List.of(
+                    embedding(), embedding().optPositionalEncoding(learned().build()))) {
+                InputEmbeddingBlock block =
+                        builder.optPaddingIndex(0).optScaleEmbedding(true).build();
+                if (type == DataType.FLOAT16 && engine.getEngineName().equals("MXNet")) {
+                    boolean isLearned = block.getPositionalEncoding() instanceof LearnedPositionalEncodingBlock;
+                    String failing = isLearned ? "LearnedPositionalEncodingBlock" : "InputEmbeddingBlock";
+                    assertThatExceptionOfType(UnsupportedOperationException.class)
+                            .isThrownBy(() -> block.initialize(manager, type, new Shape(2, 3)))
+                            .withMessageContainingAll("MXNet", failing, "float16", "float32 or float64");
+                    continue;
+                }
+                block.initialize(manager, type, new Shape(2, 3));
+                assertThat(block.getTokenTable().getArray().getDataType()).isEqualTo(type);
+                assertThat(Forward.infer(manager, block, ids(manager)).getDataType())
+                        .isEqualTo(type);
+            }
         }
     }
 
     @EngineTest
     void computesInHalfPrecision(NDManager manager) {
-        InputEmbeddingBlock block = builder()
+        InputEmbeddingBlock block = embedding()
                 .optPaddingIndex(0)
                 .optScaleEmbedding(true)
                 .optTokenEmbedding(
@@ -106,7 +116,7 @@ class InputEmbeddingBlockTest {
                 .build();
         NDArray y = Forward.infer(manager, block, ids(manager));
         assertThat(y.getDataType()).isEqualTo(DataType.FLOAT16);
-        float[] exact = SinusoidalEncoding.vaswani(4).table(0, 3);
+        float[] exact = ENCODING.table(0, 3);
         float[] values = y.toType(DataType.FLOAT32, false).toFloatArray();
         for (int i = 0; i < values.length; i++) {
             float token = 2 * ids(manager).toLongArray()[i / 4];
@@ -116,151 +126,119 @@ class InputEmbeddingBlockTest {
     }
 
     @EngineTest
-    void tokenTableInHalfPrecisionIsMadeOrRefused(Engine engine, NDManager manager) {
-        InputEmbeddingBlock block =
-                builder().optPaddingIndex(0).optScaleEmbedding(true).build();
-        if (engine.getEngineName().equals("MXNet")) {
-            assertThatExceptionOfType(UnsupportedOperationException.class)
-                    .isThrownBy(() -> block.initialize(manager, DataType.FLOAT16, new Shape(2, 3)))
-                    .withMessageContaining("MXNet cannot make the token table in float16")
-                    .withMessageContaining("use float32 or float64");
-            return;
-        }
-        block.initialize(manager, DataType.FLOAT16, new Shape(2, 3));
-        assertThat(block.getTokenTable().getArray().getDataType()).isEqualTo(DataType.FLOAT16);
-        assertThat(Forward.infer(manager, block, ids(manager)).getDataType()).isEqualTo(DataType.FLOAT16);
-    }
-
-    @EngineTest
-    void handsPositionsOn(NDManager manager) {
-        InputEmbeddingBlock block = initialized(manager, builder().build());
-        NDArray whole = Forward.infer(manager, block, ids(manager));
+    void passesPositionsToTheEncoding(NDManager manager) {
+        InputEmbeddingBlock block = initialized23(manager, embedding());
         NDArray last = ids(manager).get(":, 2:3");
-        assertThat(Forward.inferFrom(manager, 2, block, last).toFloatArray())
-                .isEqualTo(whole.get(":, 2:3").toFloatArray());
-        assertThat(Forward.infer(manager, block, last, manager.create(new int[] {2}))
-                        .toFloatArray())
-                .isEqualTo(whole.get(":, 2:3").toFloatArray());
+        float[] expected =
+                Forward.infer(manager, block, ids(manager)).get(":, 2:3").toFloatArray();
+        assertThat(Forward.inferFrom(manager, 2, block, last).toFloatArray()).isEqualTo(expected);
+        NDArray positions = manager.create(new int[] {2});
+        assertThat(Forward.infer(manager, block, last, positions).toFloatArray())
+                .isEqualTo(expected);
     }
 
     @EngineTest
-    void emptySequenceComesBackEmpty(NDManager manager) {
-        InputEmbeddingBlock block = initialized(
-                manager, builder().optPaddingIndex(0).optScaleEmbedding(true).build());
-        for (Shape shape : new Shape[] {new Shape(2, 0), new Shape(0, 3)}) {
-            NDArray y = Forward.infer(manager, block, manager.create(shape, DataType.INT64));
-            assertThat(y.getShape()).isEqualTo(shape.add(4));
-            assertThat(y.getDataType()).isEqualTo(DataType.FLOAT32);
+    void returnsAnEmptyOutputForAnEmptySequence(NDManager manager) {
+        InputEmbeddingBlock.Builder builder = embedding().optPaddingIndex(0).optScaleEmbedding(true);
+        for (InputEmbeddingBlock block :
+                List.of(initialized23(manager, builder), initialized23(manager, builder.optPositionsFromPadding(1)))) {
+            for (Shape shape : new Shape[] {new Shape(2, 0), new Shape(0, 3)}) {
+                NDArray y = Forward.infer(manager, block, manager.create(shape, DataType.INT64));
+                assertThat(y.getShape()).isEqualTo(shape.add(4));
+                assertThat(y.getDataType()).isEqualTo(DataType.FLOAT32);
+            }
         }
     }
 
     @EngineTest
-    void takesAnyTokenEmbedding(NDManager manager) {
+    void usesAGivenTokenEmbedding(NDManager manager) {
         Block token = new SequentialBlock()
                 .add(LambdaBlock.singleton(
                         x -> x.toType(DataType.FLOAT32, false).expandDims(2)))
                 .add(Linear.builder().setUnits(4).build());
-        InputEmbeddingBlock block =
-                initialized(manager, builder().optTokenEmbedding(token).build());
+        InputEmbeddingBlock block = initialized23(manager, embedding().optTokenEmbedding(token));
         assertThat(block.getTokenEmbedding()).isSameAs(token);
-        NDArray y = Forward.infer(manager, block, ids(manager));
         NDArray tokens = Forward.infer(manager, token, ids(manager));
-        float[] positions = SinusoidalEncoding.vaswani(4).table(0, 3);
-        NDArray difference = y.sub(manager.create(positions, new Shape(1, 3, 4)));
-        assertThat(difference.sub(tokens).abs().max().getFloat()).isLessThan(1e-6f);
+        NDArray positions = manager.create(ENCODING.table(0, 3), new Shape(1, 3, 4));
+        NDArray difference =
+                Forward.infer(manager, block, ids(manager)).sub(positions).sub(tokens);
+        assertThat(difference.abs().max().getFloat()).isLessThan(1e-6f);
     }
 
     @EngineTest
     void neverWritesToWhatAGivenEmbeddingReturns(NDManager manager) {
         NDArray held = manager.ones(new Shape(2, 3, 4));
         for (boolean scale : new boolean[] {false, true}) {
-            InputEmbeddingBlock block = initialized(
-                    manager,
-                    builder()
-                            .optScaleEmbedding(scale)
-                            .optTokenEmbedding(LambdaBlock.singleton(ids -> held))
-                            .build());
-            Forward.infer(manager, block, ids(manager));
+            InputEmbeddingBlock.Builder builder = embedding().optScaleEmbedding(scale);
+            infer(manager, initialized23(manager, builder.optTokenEmbedding(LambdaBlock.singleton(ids -> held))));
             assertThat(held.toFloatArray()).containsOnly(1f);
         }
     }
 
     @EngineTest
-    void neverWritesToItsTable(NDManager manager) {
-        InputEmbeddingBlock block =
-                initialized(manager, builder().optScaleEmbedding(true).build());
-        float[] table = block.getTokenTable().getArray().toFloatArray();
-        float[] first = Forward.infer(manager, block, ids(manager)).toFloatArray();
-        assertThat(Forward.infer(manager, block, ids(manager)).toFloatArray()).isEqualTo(first);
-        assertThat(block.getTokenTable().getArray().toFloatArray()).isEqualTo(table);
+    void usesAGivenPositionalEncodingOrNone(NDManager manager) {
+        InputEmbeddingBlock none = initialized23(manager, embedding().optPositionalEncoding(Blocks.identityBlock()));
+        // the first id is 1
+        assertThat(Arrays.copyOf(infer(manager, none), 4)).isEqualTo(Arrays.copyOfRange(table(none), 4, 8));
     }
 
     @EngineTest
-    void gradientsHaveTheScaleWhetherOrNotItIsAppliedInPlace(NDManager manager) {
-        InputEmbeddingBlock block =
-                initialized(manager, builder().optScaleEmbedding(true).build());
-        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            NDArray y = block.forward(new ParameterStore(manager, false), new NDList(ids(manager)), true)
-                    .singletonOrThrow();
-            collector.backward(y.sum());
-        }
-        // ids 0 and 3 occur twice, 1 and 6 once; the scale is 2
-        float[] gradient = block.getTokenTable().getArray().getGradient().toFloatArray();
-        float[] expected = {4, 2, 0, 4, 0, 0, 2};
-        for (int i = 0; i < gradient.length; i++) {
-            assertThat(gradient[i]).isEqualTo(expected[Math.floorDiv(i, 4)]);
-        }
-    }
-
-    @EngineTest
-    void takesAnyPositionalEncoding(NDManager manager) {
-        InputEmbeddingBlock none = initialized(
-                manager,
-                InputEmbeddingBlock.builder()
-                        .setVocabularySize(7)
-                        .setEmbeddingSize(4)
-                        .optPositionalEncoding(Blocks.identityBlock())
-                        .build());
-        float[] table = none.getTokenTable().getArray().toFloatArray();
-        assertThat(Arrays.copyOf(Forward.infer(manager, none, ids(manager)).toFloatArray(), 4))
-                .isEqualTo(Arrays.copyOfRange(table, 4, 8));
-    }
-
-    @EngineTest
-    void twoCanShareOnePositionalEncoding(NDManager manager) {
-        PositionalEncodingBlock shared =
-                PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
-        InputEmbeddingBlock[] blocks = new InputEmbeddingBlock[2];
-        for (int i = 0; i < 2; i++) {
-            blocks[i] = initialized(
-                    manager,
-                    InputEmbeddingBlock.builder()
-                            .setVocabularySize(7 + i)
-                            .setEmbeddingSize(4)
-                            .optPositionalEncoding(shared)
-                            .build());
-        }
+    void sharesAPositionalEncodingWithAnother(NDManager manager) {
+        PositionalEncodingBlock shared = positions().build();
+        List<InputEmbeddingBlock> blocks = List.of(
+                initialized23(manager, embedding().optPositionalEncoding(shared)),
+                initialized23(manager, embedding().setVocabularySize(8).optPositionalEncoding(shared)));
         NDArray table = shared.getEncodings();
-        for (InputEmbeddingBlock block : blocks) {
-            Forward.infer(manager, block, ids(manager));
-        }
+        blocks.forEach(block -> infer(manager, block));
         assertThat(shared.getEncodings()).isSameAs(table);
     }
 
-    /** One step of training: the sum of the output, weighted so that every gradient differs. */
-    private static void step(NDManager manager, InputEmbeddingBlock block, ParameterStore store, Optimizer optimizer) {
-        Parameter table = block.getTokenTable();
-        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            NDArray y = block.forward(store, new NDList(ids(manager)), true).singletonOrThrow();
-            NDArray loss = y.mul(manager.arange(24f).reshape(2, 3, 4)).sum();
-            collector.backward(loss);
+    @EngineTest
+    void sharesItsTableWithATiedOutputLayer(NDManager manager) {
+        InputEmbeddingBlock block = initialized23(manager, embedding());
+        NDArray hidden = Forward.infer(manager, block, ids(manager));
+        ParameterStore store = new ParameterStore(manager, false);
+        NDArray table = store.getValue(block.getTokenTable(), hidden.getDevice(), false);
+        assertThat(hidden.matMul(table.transpose()).getShape()).isEqualTo(new Shape(2, 3, 7));
+        assertThat(table).isSameAs(block.getTokenTable().getArray());
+    }
+
+    /** Expects the gradients of the sum of a forward's output: how often each id occurs, times a factor. */
+    private static void assertGradients(NDManager manager, InputEmbeddingBlock block, int... expected) {
+        SmallBlocks.train(manager, block, manager.ones(new Shape(2, 3, 4)), ids(manager));
+        NDArray gradient = block.getTokenTable().getArray().getGradient();
+        float[] values = (gradient.isSparse() ? gradient.toDense() : gradient).toFloatArray();
+        for (int i = 0; i < values.length; i++) {
+            assertThat(values[i]).isEqualTo(expected[i / 4]);
         }
-        NDArray weight = table.getArray();
-        optimizer.update(table.getId(), weight, weight.getGradient());
     }
 
     @EngineTest
-    void paddingIsZeroAndStaysZeroThroughTraining(NDManager manager) {
+    void gradientsReachTheRowsInUse(NDManager manager) {
+        assertGradients(manager, initialized23(manager, embedding()), 2, 1, 0, 2, 0, 0, 1);
+        // times the root of 4
+        assertGradients(manager, initialized23(manager, embedding().optScaleEmbedding(true)), 4, 2, 0, 4, 0, 0, 2);
+    }
+
+    @EngineTest
+    void sparseGradientsEqualDenseOnesOrAreRefused(Engine engine, NDManager manager) {
+        InputEmbeddingBlock block = initialized23(manager, embedding().optSparseGradients(true));
+        if (engine.getEngineName().equals("MXNet")) {
+            ParameterStore store = new ParameterStore(manager, false);
+            refused(
+                    () -> block.forward(store, new NDList(ids(manager)), true),
+                    "MXNet",
+                    "optSparseGradients(true)",
+                    "dense");
+            return;
+        }
+        assertGradients(manager, block, 2, 1, 0, 2, 0, 0, 1);
+        assertThat(block.getTokenTable().getArray().getGradient().isSparse()).isTrue();
+    }
+
+    @EngineTest
+    void paddingIsZeroAndStaysZeroInTraining(NDManager manager) {
+        NDArray weights = manager.arange(24f).reshape(2, 3, 4);
         for (Optimizer optimizer : new Optimizer[] {
             Optimizer.adam().optLearningRateTracker(Tracker.fixed(0.1f)).build(),
             Optimizer.sgd()
@@ -269,66 +247,58 @@ class InputEmbeddingBlockTest {
                     .optWeightDecays(0.1f)
                     .build()
         }) {
-            InputEmbeddingBlock block = builder().optPaddingIndex(0).build();
+            InputEmbeddingBlock block = embedding().optPaddingIndex(0).build();
             block.setInitializer(new NormalInitializer(1), Parameter.Type.WEIGHT);
-            initialized(manager, block);
-            float[] before = block.getTokenTable().getArray().toFloatArray();
+            initialized(manager, block, 2, 3);
+            float[] before = table(block);
             assertThat(Arrays.copyOf(before, 4)).containsOnly(0);
-            ParameterStore store = new ParameterStore(manager, false);
+            NDArray weight = block.getTokenTable().getArray();
             for (int i = 0; i < 5; i++) {
-                step(manager, block, store, optimizer);
+                SmallBlocks.train(manager, block, weights, ids(manager));
+                optimizer.update(block.getTokenTable().getId(), weight, weight.getGradient());
             }
-            float[] after = block.getTokenTable().getArray().toFloatArray();
-            assertThat(Arrays.copyOf(after, 4)).containsOnly(0);
-            // token 1 has learned
-            assertThat(Arrays.copyOfRange(after, 4, 8)).isNotEqualTo(Arrays.copyOfRange(before, 4, 8));
+            assertThat(Arrays.copyOf(table(block), 4)).containsOnly(0);
+            // token 1 was trained
+            assertThat(Arrays.copyOfRange(table(block), 4, 8)).isNotEqualTo(Arrays.copyOfRange(before, 4, 8));
         }
     }
 
     @EngineTest
-    void paddingIsZeroWhateverItsRowHolds(NDManager manager) {
-        InputEmbeddingBlock block =
-                initialized(manager, builder().optPaddingIndex(0).build());
+    void paddingIsZeroForAnyValuesOfItsRow(NDManager manager) {
+        InputEmbeddingBlock block = initialized23(manager, embedding().optPaddingIndex(0));
         block.getTokenTable().getArray().set(new NDIndex("0"), 5);
-        float[] y = Forward.infer(manager, block, ids(manager)).toFloatArray();
-        // ids[0][1] is padding, at position 1
-        assertThat(Arrays.copyOfRange(y, 4, 8))
-                .isEqualTo(SinusoidalEncoding.vaswani(4).table(1, 1));
+        // the second id is padding
+        assertThat(Arrays.copyOfRange(infer(manager, block), 4, 8)).isEqualTo(ENCODING.table(1, 1));
+        assertGradients(manager, block, 0, 1, 0, 2, 0, 0, 1);
     }
 
     @EngineTest
-    void paddingIsComparedInAWideType(NDManager manager) {
+    void paddingRowIsZeroIfInitializedWhileGradientsAreRecorded(NDManager manager) {
+        InputEmbeddingBlock block = embedding().optPaddingIndex(2).build();
+        SmallBlocks.train(manager, block, manager.ones(new Shape(2, 3, 4)), ids(manager));
+        assertThat(Arrays.copyOfRange(table(block), 8, 12)).containsOnly(0);
+    }
+
+    @EngineTest
+    void comparesPaddingInAWideType(NDManager manager) {
         // 256 does not fit in a byte: there it would be 0
-        InputEmbeddingBlock block = InputEmbeddingBlock.builder()
-                .setVocabularySize(257)
-                .setEmbeddingSize(4)
-                .optPaddingIndex(256)
-                .build();
-        initialized(manager, block);
+        InputEmbeddingBlock block =
+                initialized23(manager, embedding().setVocabularySize(257).optPaddingIndex(256));
         NDArray bytes = manager.create(new long[] {0, 1}, new Shape(1, 2)).toType(DataType.UINT8, true);
         float[] y = Forward.infer(manager, block, bytes).toFloatArray();
-        float[] table = block.getTokenTable().getArray().toFloatArray();
-        float[] positions = SinusoidalEncoding.vaswani(4).table(0, 2);
+        float[] table = table(block);
+        float[] positions = ENCODING.table(0, 2);
         for (int i = 0; i < 8; i++) {
             assertThat(y[i]).isEqualTo(table[i] + positions[i]);
         }
     }
 
-    private static InputEmbeddingBlock fromPadding(NDManager manager, int padding, int first) {
-        return initialized(
-                manager,
-                builder()
-                        .optPaddingIndex(padding)
-                        .optPositionsFromPadding(first)
-                        .build());
-    }
-
     @EngineTest
-    void positionsFromPaddingCountTokensAlone(NDManager manager) {
+    void positionsFromPaddingCountTokensOnly(NDManager manager) {
         // fairseq: with padding index 1 the first token is at position 2, and padding is zero
-        InputEmbeddingBlock block = fromPadding(manager, 1, 2);
-        float[] table = block.getTokenTable().getArray().toFloatArray();
-        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(4);
+        InputEmbeddingBlock block =
+                initialized23(manager, embedding().optPaddingIndex(1).optPositionsFromPadding(2));
+        float[] table = table(block);
         int[][] sentences = {{5, 6, 0, 1, 1}, {1, 1, 5, 6, 0}, {1, 5, 1, 6, 0}, {1, 1, 1, 1, 1}};
         for (DataType type : new DataType[] {DataType.INT64, DataType.INT32, DataType.UINT8}) {
             float[] y = Forward.infer(manager, block, manager.create(sentences).toType(type, false))
@@ -338,7 +308,7 @@ class InputEmbeddingBlockTest {
                 for (int step = 0; step < 5; step++) {
                     int id = sentences[row][step];
                     for (int d = 0; d < 4; d++) {
-                        float expected = id == 1 ? 0 : table[id * 4 + d] + (float) encoding.value(position, d);
+                        float expected = id == 1 ? 0 : table[id * 4 + d] + (float) ENCODING.value(position, d);
                         assertThat(y[(row * 5 + step) * 4 + d]).isEqualTo(expected);
                     }
                     position += id == 1 ? 0 : 1;
@@ -348,53 +318,38 @@ class InputEmbeddingBlockTest {
     }
 
     @EngineTest
-    void positionsFromPaddingWorkWithALearnedTable(NDManager manager) {
-        InputEmbeddingBlock block = initialized(
-                manager,
-                InputEmbeddingBlock.builder()
-                        .setVocabularySize(7)
-                        .setEmbeddingSize(4)
-                        .optPaddingIndex(0)
-                        .optPositionsFromPadding(0)
-                        .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
-                                .setEmbeddingSize(4)
-                                .optMaxSequenceLength(5)
-                                .build())
-                        .build());
-        NDArray left = Forward.infer(manager, block, manager.create(new int[][] {{0, 0, 3, 4}}));
-        NDArray right = Forward.infer(manager, block, manager.create(new int[][] {{3, 4, 0, 0}}));
-        assertThat(left.get(":, 2:").toFloatArray())
-                .isEqualTo(right.get(":, :2").toFloatArray());
-        assertThat(left.get(":, :2").abs().max().getFloat()).isZero();
+    void positionsFromPaddingZeroVectorsAndGradientsOfPadding(NDManager manager) {
+        for (int factor : new int[] {1, 2}) {
+            LearnedPositionalEncodingBlock positions = learned().build();
+            InputEmbeddingBlock block = initialized23(
+                    manager,
+                    embedding()
+                            .optPaddingIndex(0)
+                            .optPositionsFromPadding(1)
+                            .optScaleEmbedding(factor == 2)
+                            .optPositionalEncoding(positions));
+            block.getTokenTable().getArray().set(new NDIndex("0"), 5);
+            float[] y = infer(manager, block);
+            // the second and the last id are padding
+            assertThat(Arrays.copyOfRange(y, 4, 8)).containsOnly(0);
+            assertThat(Arrays.copyOfRange(y, 20, 24)).containsOnly(0);
+            assertGradients(manager, block, 0, factor, 0, 2 * factor, 0, 0, factor);
+            // both sequences have tokens at positions 1 and 2
+            float[] gradient = positions.getTable().getArray().getGradient().toFloatArray();
+            for (int i = 0; i < gradient.length; i++) {
+                assertThat(gradient[i]).isEqualTo(i / 4 == 1 || i / 4 == 2 ? 2 : 0);
+            }
+        }
     }
 
     @EngineTest
-    void timeMajorIdsCountTheirPositionsDownTheFirstAxis(NDManager manager) {
-        InputEmbeddingBlock timeMajor = initialized(
+    void countsPositionsOfTimeMajorIdsAlongTheFirstAxis(NDManager manager) {
+        InputEmbeddingBlock.Builder builder = embedding().optPaddingIndex(0).optPositionsFromPadding(1);
+        InputEmbeddingBlock batchMajor = initialized23(manager, builder);
+        InputEmbeddingBlock timeMajor = initialized23(
                 manager,
-                InputEmbeddingBlock.builder()
-                        .setVocabularySize(7)
-                        .setEmbeddingSize(4)
-                        .optPaddingIndex(0)
-                        .optPositionsFromPadding(1)
-                        .optPositionalEncoding(PositionalEncodingBlock.builder()
-                                .setEmbeddingSize(4)
-                                .optSequenceAxis(0)
-                                .build())
-                        .build());
-        InputEmbeddingBlock batchMajor = initialized(
-                manager,
-                InputEmbeddingBlock.builder()
-                        .setVocabularySize(7)
-                        .setEmbeddingSize(4)
-                        .optPaddingIndex(0)
-                        .optPositionsFromPadding(1)
-                        .optPositionalEncoding(PositionalEncodingBlock.builder()
-                                .setEmbeddingSize(4)
-                                .build())
-                        .build());
-        float[] tokens = timeMajor.getTokenTable().getArray().toFloatArray();
-        batchMajor.getTokenTable().getArray().set(tokens);
+                builder.optPositionalEncoding(positions().optSequenceAxis(0).build()));
+        batchMajor.getTokenTable().getArray().set(table(timeMajor));
         NDArray ids = manager.create(new int[][] {{5, 0}, {6, 3}, {0, 4}});
         assertThat(Forward.infer(manager, timeMajor, ids).toFloatArray())
                 .isEqualTo(Forward.infer(manager, batchMajor, ids.transpose())
@@ -403,114 +358,19 @@ class InputEmbeddingBlockTest {
     }
 
     @EngineTest
-    void emptySequenceWithPositionsFromPaddingComesBackEmpty(NDManager manager) {
-        InputEmbeddingBlock block = fromPadding(manager, 0, 1);
-        NDArray y = Forward.infer(manager, block, manager.create(new Shape(2, 0), DataType.INT64));
-        assertThat(y.getShape()).isEqualTo(new Shape(2, 0, 4));
-    }
-
-    @EngineTest
-    void paddingRowStartsAsZerosWhenInitializedWhileGradientsAreRecorded(NDManager manager) {
-        InputEmbeddingBlock block = builder().optPaddingIndex(2).build();
-        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            assertThat(collector).isNotNull();
-            block.forward(new ParameterStore(manager, false), new NDList(ids(manager)), true);
-        }
-        assertThat(block.getTokenTable().getArray().get("2").toFloatArray()).containsOnly(0);
-    }
-
-    @EngineTest
-    void gradientsReachTheRowsInUse(NDManager manager) {
-        InputEmbeddingBlock block = initialized(manager, builder().build());
-        Parameter table = block.getTokenTable();
-        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            NDArray y = block.forward(new ParameterStore(manager, false), new NDList(ids(manager)), true)
-                    .singletonOrThrow();
-            collector.backward(y.sum());
-        }
-        float[] gradient = table.getArray().getGradient().toFloatArray();
-        // ids: 0 and 3 twice, 1 and 6 once
-        float[] times = {2, 1, 0, 2, 0, 0, 1};
-        for (int i = 0; i < gradient.length; i++) {
-            assertThat(gradient[i]).isEqualTo(times[i / 4]);
-        }
-    }
-
-    @EngineTest
-    void sparseGradientsAreTheDenseOnesOrRefused(Engine engine, NDManager manager) {
+    void appliesDropoutInTrainingOnly(NDManager manager) {
         InputEmbeddingBlock block =
-                initialized(manager, builder().optSparseGradients(true).build());
-        ParameterStore store = new ParameterStore(manager, false);
-        if (engine.getEngineName().equals("MXNet")) {
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> block.forward(store, new NDList(ids(manager)), true))
-                    .withMessageContaining("MXNet has dense ones alone")
-                    .withMessageContaining("without optSparseGradients(true)");
-            return;
-        }
-        Parameter table = block.getTokenTable();
-        NDArray weight = table.getArray();
-        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            collector.backward(block.forward(store, new NDList(ids(manager)), true)
-                    .singletonOrThrow()
-                    .sum());
-        }
-        NDArray gradient = weight.getGradient();
-        assertThat(gradient.isSparse()).isTrue();
-        float[] values = gradient.toDense().toFloatArray();
-        float[] times = {2, 1, 0, 2, 0, 0, 1};
-        for (int i = 0; i < values.length; i++) {
-            assertThat(values[i]).isEqualTo(times[i / 4]);
-        }
-    }
-
-    @EngineTest
-    void tiedOutputLayerSharesTheTable(NDManager manager) {
-        InputEmbeddingBlock block = initialized(manager, builder().build());
-        ParameterStore store = new ParameterStore(manager, false);
-        NDArray hidden = Forward.infer(manager, block, ids(manager));
-        NDArray table = store.getValue(block.getTokenTable(), hidden.getDevice(), false);
-        assertThat(hidden.matMul(table.transpose()).getShape()).isEqualTo(new Shape(2, 3, 7));
-        assertThat(table).isSameAs(block.getTokenTable().getArray());
-    }
-
-    @EngineTest
-    void dropsOutInTrainingAlone(NDManager manager) {
-        InputEmbeddingBlock block = InputEmbeddingBlock.builder()
-                .setVocabularySize(7)
-                .setEmbeddingSize(256)
-                .optDropoutRate(0.9f)
-                .build();
-        initialized(manager, block);
-        assertThat(Forward.infer(manager, block, ids(manager)).toFloatArray())
-                .isEqualTo(Forward.infer(manager, block, ids(manager)).toFloatArray());
-        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            assertThat(collector).isNotNull();
-            float[] y = block.forward(new ParameterStore(manager, false), new NDList(ids(manager)), true)
-                    .singletonOrThrow()
-                    .toFloatArray();
-            int dropped = 0;
-            for (float value : y) {
-                dropped += value == 0 ? 1 : 0;
-            }
-            // 1536 draws at 0.9: seven standard deviations are 0.054
-            assertThat((double) dropped / y.length).isBetween(0.846, 0.954);
-        }
-    }
-
-    @Test
-    void describesItsOutputShape() {
-        InputEmbeddingBlock block = builder().build();
-        assertThat(block.getOutputShapes(new Shape[] {new Shape(2, 3)})).containsExactly(new Shape(2, 3, 4));
+                initialized23(manager, embedding().setEmbeddingSize(256).optDropoutRate(0.9f));
+        assertThat(infer(manager, block)).isEqualTo(infer(manager, block));
+        // 1536 draws at 0.9: seven standard deviations are 0.054
+        assertThat(SmallBlocks.dropped(manager, block, ids(manager))).isBetween(0.846, 0.954);
     }
 
     @Test
     void printsItsSettings() {
-        assertThat(builder().optPaddingIndex(0).build().toString())
-                .startsWith("InputEmbeddingBlock(vocabularySize=7, embeddingSize=4, scaleEmbedding=false,"
-                        + " paddingIndex=0, positionsFromPadding=none, positionalEncoding=PositionalEncodingBlock,"
-                        + " tokenEmbedding=TokenEmbedding, sparseGradients=false, dropoutRate=0.0) with"
-                        + " PositionalEncodingBlock(encoding=")
-                .contains("maxSequenceLength=10");
+        assertThat(embedding().optPaddingIndex(0).optMaxSequenceLength(10).build())
+                .hasToString("InputEmbeddingBlock(vocabularySize=7, embeddingSize=4, scaleEmbedding=false,"
+                        + " paddingIndex=0, sparseGradients=false, dropoutRate=0.0) with "
+                        + positions().build());
     }
 }

@@ -4,15 +4,14 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * Random cases that come again: the same seed gives the same ones, and a failure names the seed and the case.
- * {@code -Dfuzz.seed} chooses another seed, {@code -Dfuzz.cases} another number of cases. Without them a build tries the same
- * cases every time, so that it fails for nobody whose change is not at fault.
+ * Reproducible random cases: a failure names the seed and the case. {@code -Dfuzz.seed} chooses another seed,
+ * {@code -Dfuzz.cases} another number of cases. By default, every build runs the same cases.
  */
 public final class RandomCases {
 
     private static final long SEED = Long.getLong("fuzz.seed", 2017);
 
-    /** What is asked of one case. */
+    /** The check of one case. */
     @FunctionalInterface
     public interface Check {
         void of(SplittableRandom random) throws Exception;
@@ -20,7 +19,7 @@ public final class RandomCases {
 
     private RandomCases() {}
 
-    /** One of several. */
+    /** Chooses an element. */
     public static <T> T one(SplittableRandom random, List<T> several) {
         return several.get(random.nextInt(several.size()));
     }
@@ -28,13 +27,13 @@ public final class RandomCases {
     /**
      * Checks many cases.
      *
-     * @param usual how many, where nobody chooses
-     * @param check throws where a case is not as it must be
+     * @param defaultCount the default number of cases
+     * @param check throws if a case fails
      */
-    public static void check(int usual, Check check) {
-        int cases = Integer.getInteger("fuzz.cases", usual);
+    public static void check(int defaultCount, Check check) {
+        int cases = Integer.getInteger("fuzz.cases", defaultCount);
         for (int number = 0; number < cases; number++) {
-            // each case has a seed of its own: it is the same however many numbers those before it drew
+            // each case has its own seed, so it does not depend on the numbers drawn by the cases before it
             long seed = new SplittableRandom(SEED ^ Long.reverse(number)).nextLong();
             try {
                 check.of(new SplittableRandom(seed));

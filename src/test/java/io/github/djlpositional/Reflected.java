@@ -5,7 +5,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.Map;
 
-/** Calls of what is not known before a test runs. They throw what was thrown, as a call in the code does. */
+/** Reflective calls that throw the exception of the called method. */
 final class Reflected {
 
     private Reflected() {}

@@ -4,14 +4,17 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** How much memory this process has, native memory included. */
+/** The memory of this process, including native memory. */
 public final class ResidentMemory {
 
     private static final Path STATUS = Path.of("/proc/self/status");
 
     private ResidentMemory() {}
 
-    /** Bytes of anonymous memory, after a collection of garbage; 0 where the system does not say (it is Linux that does). */
+    /**
+     * Bytes of anonymous memory, after a collection of garbage; 0 where the system does not say (it is Linux that
+     * does).
+     */
     public static long bytes() throws IOException {
         System.gc();
         if (!Files.isReadable(STATUS)) {

@@ -9,11 +9,11 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 
-/** What is open after one round of what a soak does again and again. */
+/** The arrays that are open after one round of what a soak repeats. */
 class SoakArraysTest {
 
     @EngineTest
-    void forwardLeavesNothingButItsAnswer(Engine engine) {
+    void aForwardLeavesOnlyItsAnswer(Engine engine) {
         try (SoakModels models = new SoakModels(engine)) {
             for (TestBlocks kind : TestBlocks.values()) {
                 int before = models.openArrays();
@@ -24,8 +24,8 @@ class SoakArraysTest {
     }
 
     @EngineTest
-    void predictorLeavesNothingButItsAnswer(Engine engine) throws Exception {
-        try (SoakActivity predicting = SoakEachModel.predicting(engine)) {
+    void aPredictorLeavesOnlyItsAnswer(Engine engine) throws Exception {
+        try (SoakTest.Activity predicting = SoakEachModel.predicting(engine)) {
             int before = predicting.openArrays();
             for (TestBlocks kind : TestBlocks.values()) {
                 predicting.step(0, false);
@@ -34,9 +34,9 @@ class SoakArraysTest {
         }
     }
 
-    /** A decoder's step is a column of the ids, a view that is not contiguous. */
+    /** The input of a decoder's step is a column of the ids, a view that is not contiguous. */
     @EngineTest
-    void forwardOfAColumnLeavesNothingButItsAnswer(NDManager manager) {
+    void aForwardOfAColumnLeavesOnlyItsAnswer(NDManager manager) {
         InputEmbeddingBlock block = InputEmbeddingBlock.builder()
                 .setVocabularySize(7)
                 .setEmbeddingSize(4)
@@ -55,9 +55,9 @@ class SoakArraysTest {
         }
     }
 
-    /** What is read to check its range is converted before, where it is of another type. */
+    /** Positions of other types are converted before their range is checked. */
     @EngineTest
-    void checkingOtherTypesLeavesNothing(NDManager manager) {
+    void aRangeCheckLeavesNothing(NDManager manager) {
         PositionalEncodingBlock block =
                 PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
         for (DataType type : new DataType[] {DataType.INT32, DataType.INT8, DataType.FLOAT32, DataType.FLOAT16}) {

@@ -12,10 +12,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** One thing that is done with a model of every block in turn. */
-final class SoakEachModel implements SoakActivity {
+/** Repeats an action with a model of every block in turn. */
+final class SoakEachModel implements SoakTest.Activity {
 
-    /** What is done with one of the models. */
+    /** An action with one of the models. */
     @FunctionalInterface
     private interface Turn {
         void of(SoakModels models, TestBlocks kind) throws Exception;
@@ -35,7 +35,7 @@ final class SoakEachModel implements SoakActivity {
     }
 
     /** A model is saved and loaded into a new one, which answers as the saved one does. */
-    static SoakActivity saving(Engine engine, Path folder) {
+    static SoakTest.Activity saving(Engine engine, Path folder) {
         return new SoakEachModel(engine, "save/load cycles", (models, kind) -> {
             Path place = folder.resolve(kind.name());
             models.model(kind).save(place, "soak");
@@ -46,8 +46,8 @@ final class SoakEachModel implements SoakActivity {
         });
     }
 
-    /** A predictor is opened, asked, and closed. */
-    static SoakActivity predicting(Engine engine) {
+    /** A predictor is opened, used, and closed. */
+    static SoakTest.Activity predicting(Engine engine) {
         return new SoakEachModel(engine, "predictors", (models, kind) -> {
             Model model = models.model(kind);
             try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator())) {

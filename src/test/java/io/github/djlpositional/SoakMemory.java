@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** This process' memory over time: how steeply it grows in the second half, and how much it scatters there. */
+/** The memory of this process over time: its slope and its scatter in the second half. */
 final class SoakMemory {
 
     private record Sample(double minutes, double megabytes) {}
@@ -14,7 +14,7 @@ final class SoakMemory {
     private final long start = System.nanoTime();
     private final List<Sample> samples = new ArrayList<>();
 
-    /** Takes a sample, of what is left after a collection of garbage. */
+    /** Takes a sample after a garbage collection. */
     void sample() throws IOException {
         double minutes = (System.nanoTime() - start) / 60e9;
         add(minutes, ResidentMemory.bytes() / MEGABYTE);
@@ -28,7 +28,10 @@ final class SoakMemory {
         return samples.subList(samples.size() / 2, samples.size());
     }
 
-    /** MB per minute: the median of the slopes between any two samples (Theil and Sen), which a few outliers do not move. */
+    /**
+     * The slope in MB per minute: the median of the slopes between all pairs of samples (Theil and Sen), which is
+     * robust to outliers.
+     */
     double slope() {
         List<Sample> half = secondHalf();
         List<Double> slopes = new ArrayList<>();
@@ -42,13 +45,13 @@ final class SoakMemory {
         return median(slopes);
     }
 
-    /** MB by which it grows over the second half. */
+    /** The MB by which memory grows over the second half. */
     double rise() {
         List<Sample> half = secondHalf();
         return slope() * (half.get(half.size() - 1).minutes - half.get(0).minutes);
     }
 
-    /** MB between the samples that are farthest above and below the line through the second half. */
+    /** The MB between the samples that are farthest above and below the line through the second half. */
     double scatter() {
         double slope = slope();
         double[] off = secondHalf().stream()

@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.within;
 
 import org.junit.jupiter.api.Test;
 
-/** The line through samples of memory that were made up. */
+/** The slope and scatter of known samples. */
 class SoakMemoryTest {
 
-    /** Grows for ten minutes while everything warms up, and by 2 MB a minute from then on; every seventh sample stands out. */
+    /** Grows quickly for ten minutes, then by 2 MB a minute; every seventh sample is an outlier. */
     private static SoakMemory samples() {
         SoakMemory memory = new SoakMemory();
         for (int minute = 0; minute < 20; minute++) {

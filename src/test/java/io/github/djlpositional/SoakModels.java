@@ -9,7 +9,7 @@ import ai.djl.ndarray.types.DataType;
 import java.util.EnumMap;
 import java.util.Map;
 
-/** A model of every block, initialized, with an input and the answer to it. */
+/** An initialized model of every block, with an input and its output. */
 final class SoakModels implements AutoCloseable {
 
     private final Engine engine;
@@ -22,7 +22,7 @@ final class SoakModels implements AutoCloseable {
         for (TestBlocks kind : TestBlocks.values()) {
             Model model = newModel(kind);
             model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, kind.input());
-            // or every save would take the next number, and a file of its own
+            // or each save would write a new file
             model.setProperty("Epoch", "0");
             models.put(kind, model);
             inputs.put(kind, kind.numbers(model.getNDManager()));
@@ -30,7 +30,7 @@ final class SoakModels implements AutoCloseable {
         }
     }
 
-    /** One without parameters. */
+    /** Creates a model without parameters. */
     Model newModel(TestBlocks kind) {
         Model model = Model.newInstance("soak", Device.cpu(), engine.getEngineName());
         model.setBlock(kind.block());
@@ -45,17 +45,19 @@ final class SoakModels implements AutoCloseable {
         return inputs.get(kind);
     }
 
-    /** What the model answered at first. */
+    /** The first answer of the model. */
     float[] answer(TestBlocks kind) {
         return answers.get(kind);
     }
 
-    /** What a model of the kind answers now. */
+    /** The present answer of a model. */
     float[] answerOf(Model model, TestBlocks kind) {
         return values(model, Forward.infer(model.getNDManager(), model.getBlock(), input(kind)));
     }
 
-    /** Reads and closes an answer, and the copy that PyTorch's engine leaves to its manager where it is not contiguous. */
+    /**
+     * Reads and closes an answer, and the copy that PyTorch's engine attaches to its manager if it is not contiguous.
+     */
     float[] values(Model model, NDArray answer) {
         try (NDManager own = model.getNDManager().newSubManager()) {
             answer.attach(own);

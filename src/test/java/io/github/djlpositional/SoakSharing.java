@@ -17,21 +17,19 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
-/**
- * Forwards of threads that share a block, which extends itself under them. Once it is as long as they need, all take a new one.
- */
-final class SoakSharing implements SoakActivity {
+/** Threads share a block whose table grows during their forwards. Once it has its full length, all take a new block. */
+final class SoakSharing implements SoakTest.Activity {
 
     private static final int THREADS = 16;
     private static final int SIZE = 16;
     private static final int LONGEST_INPUT = 8;
     private static final int POSITIONS = 512;
 
-    /** Of each thread with each block. */
+    /** The number of forwards of each thread with each block. */
     private static final int FORWARDS = 64;
 
-    /** Far more than a round takes: a thread that has failed does not hold up the others for ever. */
-    private static final int PATIENCE_SECONDS = 60;
+    /** Much more than a round takes, so that a thread that failed does not block the others forever. */
+    private static final int TIMEOUT_SECONDS = 60;
 
     private static final float[] TABLE = SinusoidalEncoding.vaswani(SIZE).table(0, POSITIONS + LONGEST_INPUT);
 
@@ -42,7 +40,7 @@ final class SoakSharing implements SoakActivity {
     private long rounds;
     private PositionalEncodingBlock shared;
 
-    /** Read by the action of the barrier, which all threads have reached. */
+    /** Read by the action of the barrier, when all threads have reached it. */
     private volatile boolean isTimeUp;
 
     private boolean isOver;
@@ -57,7 +55,7 @@ final class SoakSharing implements SoakActivity {
         PositionalEncodingBlock block = PositionalEncodingBlock.builder()
                 .setEmbeddingSize(SIZE)
                 .optMaxSequenceLength(1)
-                .optAutoExtend(true)
+                .optAutoExtend(1 << 20)
                 .build();
         block.initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 1, SIZE));
         return block;
@@ -68,7 +66,7 @@ final class SoakSharing implements SoakActivity {
         shared = newBlock();
         rounds++;
         isOver = isTimeUp;
-        // so that it can be done once more
+        // so that the soak can be repeated
         isTimeUp = false;
     }
 
@@ -80,7 +78,7 @@ final class SoakSharing implements SoakActivity {
     @Override
     public boolean step(int thread, boolean timeUp) throws Exception {
         isTimeUp |= timeUp;
-        round.await(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        round.await(TIMEOUT_SECONDS, TimeUnit.SECONDS);
         if (isOver) {
             return false;
         }
@@ -88,7 +86,7 @@ final class SoakSharing implements SoakActivity {
         try (NDManager manager = engine.newBaseManager(Device.cpu())) {
             for (int i = 0; i < FORWARDS; i++) {
                 int length = 1 + random.nextInt(LONGEST_INPUT);
-                // from the front to the end, each thread somewhat ahead of another
+                // from the first position to the last; threads are at different positions
                 int start = Math.min(POSITIONS - 1, i * POSITIONS / FORWARDS + random.nextInt(POSITIONS / FORWARDS));
                 forward(manager, start, length);
             }

@@ -15,59 +15,84 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The life of a server in a short time: forwards of many threads that share a block, models saved and loaded, predictors opened
- * and closed, all at once. No value is wrong, no array stays open, and memory stays flat.
+ * The work of a server: threads share a block, models are saved and loaded, predictors are opened and closed, all at
+ * the same time. No value is wrong, no array stays open, and memory does not grow.
  *
- * <p>{@code mvn test -Dtest=SoakTest -Dsoak.duration=10m} soaks each engine for ten minutes; {@code s}, {@code m} and {@code h}
- * are understood. Without it, {@value #USUAL}.
+ * <p>{@code mvn test -Dtest=SoakTest -Dsoak.duration=10m} soaks each engine for ten minutes, with the units {@code s},
+ * {@code m} and {@code h} (default: {@value #DEFAULT_DURATION}).
  */
 class SoakTest {
 
-    private static final String USUAL = "25s";
+    private static final String DEFAULT_DURATION = "25s";
 
-    /** The line through them is of all pairs. */
+    /** The slope is computed from all pairs of samples. */
     private static final int SAMPLES = 400;
 
     private static final int LEAST_MILLIS = 250;
 
     /**
-     * MB that memory may rise over the second half without it being a leak, as long as it scatters less: the allocator's and the
-     * JVM's own, of which up to 4 were seen in a short soak. An array that is left open takes 256 bytes or more, its head
-     * included, so that this is 65,536 of them, as many as the forwards of a few seconds would leave.
+     * The MB by which memory may rise over the second half, or by its scatter if that is more. The allocator and the
+     * JVM take up to 4 MB in a short soak. An array that is left open takes at least 256 bytes, so 16 MB are 65,536
+     * arrays, which a few seconds of forwards would leave.
      */
-    private static final double UNSEEN_RISE = 16;
+    private static final double MAX_RISE = 16;
 
-    /** How often memory that rises is watched for as long again, to see whether it goes on. */
-    private static final int MORE_TIMES = 2;
+    /** How often a soak in which memory rises is repeated. */
+    private static final int REPETITIONS = 2;
+
+    /** Work that a program repeats in one or more threads. Every answer is checked. */
+    interface Activity extends AutoCloseable {
+
+        /** The number of threads that do the work at the same time. */
+        int threads();
+
+        /**
+         * Does a part of the work. Each thread calls it until it returns false.
+         *
+         * @param thread the number of the thread, from 0
+         * @param isTimeUp whether the soak ends
+         * @return whether to continue; the same for all threads
+         */
+        boolean step(int thread, boolean isTimeUp) throws Exception;
+
+        /** What was done until now. */
+        String done();
+
+        /** The number of arrays that are open now. */
+        int openArrays();
+
+        @Override
+        void close();
+    }
 
     private volatile boolean isTimeUp;
 
     private static Duration duration() {
-        return Duration.parse("PT" + System.getProperty("soak.duration", USUAL));
+        return Duration.parse("PT" + System.getProperty("soak.duration", DEFAULT_DURATION));
     }
 
     @EngineTest
-    void memoryIsFlatNoArrayStaysOpenAndNoValueIsWrong(Engine engine, @TempDir Path folder) throws Exception {
-        try (SoakActivity sharing = new SoakSharing(engine);
-                SoakActivity saving = SoakEachModel.saving(engine, folder);
-                SoakActivity predicting = SoakEachModel.predicting(engine)) {
-            List<SoakActivity> activities = List.of(sharing, saving, predicting);
+    void memoryDoesNotGrowNoArrayStaysOpenAndNoValueIsWrong(Engine engine, @TempDir Path folder) throws Exception {
+        try (Activity sharing = new SoakSharing(engine);
+                Activity saving = SoakEachModel.saving(engine, folder);
+                Activity predicting = SoakEachModel.predicting(engine)) {
+            List<Activity> activities = List.of(sharing, saving, predicting);
             int before = openArrays(activities);
             SoakMemory memory = soak(engine, activities);
-            // a JVM that still compiles, or a machine that is busy with something else, settles; a leak does not
-            for (int more = 0; more < MORE_TIMES && memory.rise() >= mayRise(memory); more++) {
+            // memory of a JVM that still compiles, or of a busy machine, settles; a leak continues
+            for (int more = 0; more < REPETITIONS && memory.rise() >= maxRise(memory); more++) {
                 memory = soak(engine, activities);
             }
             assertThat(openArrays(activities)).isEqualTo(before);
-            assertThat(memory.rise()).isLessThan(mayRise(memory));
+            assertThat(memory.rise()).isLessThan(maxRise(memory));
         }
     }
 
-    private static double mayRise(SoakMemory memory) {
-        return Math.max(UNSEEN_RISE, memory.scatter());
+    private static double maxRise(SoakMemory memory) {
+        return Math.max(MAX_RISE, memory.scatter());
     }
 
-    private SoakMemory soak(Engine engine, List<SoakActivity> activities) throws Exception {
+    private SoakMemory soak(Engine engine, List<Activity> activities) throws Exception {
         int before = openArrays(activities);
         SoakMemory memory = soak(activities);
         System.out.printf(
@@ -76,7 +101,7 @@ class SoakTest {
                         + " over the second half, scatter %.2f MB)%n",
                 engine.getEngineName(),
                 duration().toString().substring(2).toLowerCase(Locale.ROOT),
-                activities.stream().map(SoakActivity::done).collect(Collectors.joining(", ")),
+                activities.stream().map(Activity::done).collect(Collectors.joining(", ")),
                 before,
                 openArrays(activities),
                 memory.latest(),
@@ -86,23 +111,22 @@ class SoakTest {
         return memory;
     }
 
-    private static int openArrays(List<SoakActivity> activities) {
-        return activities.stream().mapToInt(SoakActivity::openArrays).sum();
+    private static int openArrays(List<Activity> activities) {
+        return activities.stream().mapToInt(Activity::openArrays).sum();
     }
 
-    private SoakMemory soak(List<SoakActivity> activities) throws Exception {
+    private SoakMemory soak(List<Activity> activities) throws Exception {
         ExecutorService executor = Executors.newCachedThreadPool();
         SoakMemory memory = new SoakMemory();
         isTimeUp = false;
         List<Future<?>> threads = new ArrayList<>();
         try {
-            for (SoakActivity activity : activities) {
+            for (Activity activity : activities) {
                 for (int thread = 0; thread < activity.threads(); thread++) {
                     int number = thread;
                     threads.add(executor.submit(() -> {
-                        boolean goesOn = true;
-                        while (goesOn) {
-                            goesOn = activity.step(number, isTimeUp);
+                        while (activity.step(number, isTimeUp)) {
+                            // the step checks its answers
                         }
                         return null;
                     }));

@@ -6,6 +6,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
 import io.github.djlpositional.attention.AlibiBiasBlock;
+import io.github.djlpositional.attention.KerpleBiasBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativePositionBiasBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
@@ -20,8 +21,8 @@ import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
 import java.util.function.Supplier;
 import java.util.stream.LongStream;
 
-/** At least one of every block of the library, small, and with settings that are not the defaults. */
-@SuppressWarnings("ImmutableEnumChecker") // neither a shape nor a supplier is changed
+/** Small examples of every block of the library, with and without settings that differ from the defaults. */
+@SuppressWarnings("ImmutableEnumChecker") // shapes and suppliers do not change
 public enum TestBlocks {
     POSITIONS(
             new Shape(2, 3, 4),
@@ -41,7 +42,7 @@ public enum TestBlocks {
                     .optAddToInput(false)
                     .optSequenceAxis(0)
                     .optLearnedScale(0.25f)
-                    .optAutoExtend(true)
+                    .optAutoExtend(1 << 20)
                     .optRangeChecks(true)
                     .optDropoutRate(0.1f)
                     .build()),
@@ -105,7 +106,7 @@ public enum TestBlocks {
                     .optLayout(PairLayout.CONCATENATED)
                     .optScaling(RotaryScaling.longRope(new double[] {1, 1.1}, new double[] {2, 4}, 4, 16))
                     .optMaxSequenceLength(12)
-                    .optAutoExtend(true)
+                    .optAutoExtend(1 << 20)
                     .build()),
     ALIBI(
             new Shape(2, 3, 4),
@@ -118,6 +119,7 @@ public enum TestBlocks {
                     .optBuckets(8)
                     .optMaxDistance(20)
                     .build()),
+    KERPLE(new Shape(2, 3, 4), () -> KerpleBiasBlock.builder().setHeadCount(3).build()),
     SHAW(
             new Shape(1, 2, 3, 4),
             () -> ShawRelativePositionBlock.builder()
@@ -161,14 +163,15 @@ public enum TestBlocks {
         this.maker = maker;
     }
 
-    /** The shape of an input: real numbers, for an embedding token ids. */
+    /** The shape of an input of real numbers, or of token ids for an embedding. */
     public Shape input() {
         return input;
     }
 
     /**
-     * Numbers of that shape, a new array: 0 to 6 and again, as they are where they are ids, else in eighths. The answer to tokens
-     * all alike would be the same whatever an attention's queries and keys, and to ids of padding alone whatever the table.
+     * Numbers of that shape, a new array: 0 to 6 and again, as they are where they are ids, else in eighths. The answer
+     * to tokens all alike would be the same whatever an attention's queries and keys, and to ids of padding alone
+     * whatever the table.
      */
     public NDArray numbers(NDManager manager) {
         boolean isIds = input.dimension() == 2;

@@ -1,6 +1,6 @@
 package io.github.djlpositional.arguments;
 
-import java.util.Locale;
+import java.util.function.Supplier;
 
 /** Checks of arguments, one line each. A failed check says what was given, what is expected, and what to do. */
 public final class Check {
@@ -11,14 +11,26 @@ public final class Check {
      * Checks any condition.
      *
      * @param holds the condition
-     * @param message what was given, what is expected and what to do, in the syntax of {@link String#format}; it is only
-     *     formatted if the condition does not hold
-     * @param values the values in the message
+     * @param message what was given, what is expected and what to do
      * @throws IllegalArgumentException if the condition does not hold
      */
-    public static void that(boolean holds, String message, Object... values) {
+    public static void that(boolean holds, String message) {
         if (!holds) {
-            throw new IllegalArgumentException(String.format(Locale.ROOT, message, values));
+            throw new IllegalArgumentException(message);
+        }
+    }
+
+    /**
+     * Checks any condition.
+     *
+     * @param holds the condition
+     * @param message returns what was given, what is expected and what to do; called only if the condition does not
+     *     hold
+     * @throws IllegalArgumentException if the condition does not hold
+     */
+    public static void that(boolean holds, Supplier<String> message) {
+        if (!holds) {
+            throw new IllegalArgumentException(message.get());
         }
     }
 
@@ -43,13 +55,11 @@ public final class Check {
      * @throws IllegalArgumentException if it is outside this range
      */
     public static void between(String name, long value, long least, long greatest) {
-        String range = greatest == Integer.MAX_VALUE ? least + " or more" : least + " to " + greatest;
         that(
                 value >= least && value <= greatest,
-                "%s %d: expected %s; set %1$s to a number in this range",
-                name,
-                value,
-                range);
+                () -> name + " " + value + ": expected " + least
+                        + (greatest == Integer.MAX_VALUE ? " or more" : " to " + greatest) + "; set " + name
+                        + " to a number in this range");
     }
 
     /**
@@ -63,10 +73,7 @@ public final class Check {
     public static void positive(String name, double value, String usual) {
         that(
                 value > 0 && Double.isFinite(value),
-                "%s %s: expected a positive finite number; set %1$s to one, %s",
-                name,
-                value,
-                usual);
+                () -> name + " " + value + ": expected a positive finite number; set " + name + " to one, " + usual);
     }
 
     /**
@@ -77,7 +84,9 @@ public final class Check {
      * @throws IllegalArgumentException if it is outside [0, 1) or NaN
      */
     public static void rate(String name, float rate) {
-        that(rate >= 0 && rate < 1, "%s %s: expected 0 or more and less than 1; use 0 for no dropout", name, rate);
+        that(
+                rate >= 0 && rate < 1,
+                () -> name + " " + rate + ": expected 0 or more and less than 1; use 0 for no dropout");
     }
 
     /**
@@ -90,7 +99,7 @@ public final class Check {
      * @throws IllegalArgumentException if it is null
      */
     public static <T> T given(String name, T value) {
-        that(value != null, "%s is missing: expected a value; set it", name);
+        that(value != null, () -> name + " is missing: expected a value; set it");
         return value;
     }
 }

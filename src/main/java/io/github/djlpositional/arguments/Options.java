@@ -6,23 +6,27 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The options of a builder: the components of a record of settings, by name. Defaults and checks are those of the record's
- * constructor.
+ * The options of a builder: the components of a record of settings, by name. Defaults and checks are those of the
+ * record's constructor.
  *
  * @param <R> the record
+ * @param <B> the builder
  */
-public final class Options<R extends Record> {
+public final class Options<R extends Record, B> {
 
     private final Class<R> type;
+    private final B builder;
     private final Map<String, Object> values = new LinkedHashMap<>();
 
     /**
      * Starts without any option.
      *
      * @param type the record
+     * @param builder the builder, which {@link #set} returns
      */
-    public Options(Class<R> type) {
+    public Options(Class<R> type, B builder) {
         this.type = type;
+        this.builder = builder;
     }
 
     /**
@@ -30,20 +34,12 @@ public final class Options<R extends Record> {
      *
      * @param name the name of a component
      * @param value its value
+     * @return the builder
      * @throws NullPointerException if the value is null
      */
-    public void set(String name, Object value) {
+    public B set(String name, Object value) {
         values.put(name, Objects.requireNonNull(value, name));
-    }
-
-    /**
-     * Returns an option as it was set.
-     *
-     * @param name the name of a component
-     * @return its value, or null if it was not set
-     */
-    public Object get(String name) {
-        return values.get(name);
+        return builder;
     }
 
     /**
@@ -53,18 +49,28 @@ public final class Options<R extends Record> {
      * @throws IllegalArgumentException if a required option was not set, or a value is not valid
      */
     public R build() {
+        return build(Map.of());
+    }
+
+    /**
+     * Creates the record, with other defaults than those of its constructor.
+     *
+     * @param defaults the values of options that were not set, by name
+     * @return the record
+     * @throws IllegalArgumentException if a required option was not set, or a value is not valid
+     */
+    public R build(Map<String, Object> defaults) {
         List<String> names = Records.names(type);
-        Object[] components = names.stream().map(values::get).toArray();
+        Object[] components = names.stream()
+                .map(name -> values.getOrDefault(name, defaults.get(name)))
+                .toArray();
         for (int i = 0; i < components.length; i++) {
             String name = names.get(i);
             Check.that(
                     components[i] != null
                             || !type.getRecordComponents()[i].getType().isPrimitive(),
-                    "%s of %s is missing: expected a value; set it with set%s%s",
-                    name,
-                    Records.nameOf(type),
-                    Character.toUpperCase(name.charAt(0)),
-                    name.substring(1));
+                    () -> name + " of " + Records.nameOf(type) + " is missing: expected a value; set it with set"
+                            + Character.toUpperCase(name.charAt(0)) + name.substring(1));
         }
         return Records.create(type, components);
     }

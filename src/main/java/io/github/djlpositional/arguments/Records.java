@@ -7,10 +7,13 @@ import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.math.BigDecimal;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeSet;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -30,26 +33,29 @@ import java.util.stream.Stream;
  * Map<String, Object> map = Records.write(settings);               // {headCount=8, dropoutRate=0.0}
  * }</pre>
  *
- * <p>A component is a number, a boolean, a string, an enum constant, a list of these, a record, a sealed interface whose
- * implementations are records, or a class that {@linkplain HasArguments has arguments} and a static method
- * {@code fromArguments(Map)}. A component of a primitive type is required. Any other is optional: the constructor gets null
- * where the map has no such key, and replaces it with the default. A record of a sealed interface is told from its siblings
- * by the key {@value #KIND}, its simple class name with a small first letter.
+ * <p>A component is a number, a boolean, a string, an enum constant, a list of these, a record, a sealed interface
+ * whose implementations are records, or a class that {@linkplain HasArguments has arguments} and a static method
+ * {@code fromArguments(Map)}. A component of a primitive type is required. Any other is optional: the constructor gets
+ * null where the map has no such key, and replaces it with the default. A record of a sealed interface is told from its
+ * siblings by the key {@value #KIND}, its simple class name with a small first letter.
  *
- * <p>Numbers may have any {@link Number} type, because JSON readers differ; numbers and booleans may also be strings, as they
- * are in properties. All methods throw {@link IllegalArgumentException} for an unknown key, a missing required value, or a
- * value of another type; the message names the key.
+ * <p>Numbers may have any {@link Number} type, because JSON readers differ; numbers and booleans may also be strings,
+ * as they are in properties. All methods throw {@link IllegalArgumentException} for an unknown key, a missing required
+ * value, or a value of another type; the message names the key.
  */
 public final class Records {
 
     /** The key that tells records of a sealed interface apart. */
     public static final String KIND = "kind";
 
-    /** The key that holds the simple class name of a block within a block. */
+    /** The key that holds the type of a block within a block: its simple class name. */
     public static final String TYPE = "type";
 
     /** The greatest length of a number given as a string, and of a value in an error message. */
     private static final int MAX_TEXT = 100;
+
+    /** The greatest depth of maps and lists within maps: no settings need more, and a map may contain itself. */
+    private static final int MAX_DEPTH = 16;
 
     /** The number of elements of a list that a description shows. */
     private static final int SHOWN_ELEMENTS = 8;
@@ -61,15 +67,17 @@ public final class Records {
      *
      * @param type a record class, or a sealed interface of records
      * @param values the values by component name
-     * @param others further keys that the map may have, which the caller reads with {@link #value} or {@link #child}
+     * @param others further keys that the map may have, which the caller reads with {@link #value}
      * @param <R> the type
      * @return the record
      * @throws IllegalArgumentException if a key or a value is not valid
      */
     public static <R> R read(Class<R> type, Map<?, ?> values, String... others) {
         String owner = nameOf(type);
+        requireDepth(owner, values, 1);
         Class<? extends R> chosen = type;
-        List<String> ignored = List.of(others);
+        // not List.of: a map may have the key null
+        List<String> ignored = Arrays.asList(others);
         if (type.isSealed()) {
             String kind = value(owner, values, KIND, String.class);
             List<String> kinds = Stream.of(type.getPermittedSubclasses())
@@ -80,7 +88,7 @@ public final class Records {
                 throw invalid(owner, KIND, kind, "one of " + kinds);
             }
             chosen = type.getPermittedSubclasses()[index].asSubclass(type);
-            ignored = List.of(KIND);
+            ignored = Arrays.asList(KIND);
         }
         RecordComponent[] components = chosen.getRecordComponents();
         for (Object key : values.keySet()) {
@@ -88,10 +96,9 @@ public final class Records {
                     Stream.of(components).map(RecordComponent::getName).toList();
             Check.that(
                     names.contains(key) || ignored.contains(key),
-                    "%s has no argument '%s': expected %s; correct the name, or remove it",
-                    owner,
-                    key,
-                    Stream.concat(names.stream(), ignored.stream()).toList());
+                    owner + " has no argument '" + shortened(key) + "': expected "
+                            + Stream.concat(names.stream(), ignored.stream()).toList()
+                            + "; correct the name, or remove it");
         }
         Object[] converted = new Object[components.length];
         for (int i = 0; i < components.length; i++) {
@@ -124,9 +131,8 @@ public final class Records {
         Object value = values.get(key);
         Check.that(
                 value != null || !values.containsKey(key),
-                "argument '%s' of %s is null: expected a value; leave the key out for the default",
-                key,
-                owner);
+                () -> "argument '" + key + "' of " + owner
+                        + " is null: expected a value; leave the key out for the default");
         if (value == null && type instanceof Class<?> primitive && primitive.isPrimitive()) {
             throw invalid(owner, key, null, "a value");
         }
@@ -134,43 +140,24 @@ public final class Records {
     }
 
     /**
-     * Creates a block, or another object with arguments, from a map within a map.
-     *
-     * @param owner the class that the outer map describes, for messages
-     * @param values the outer map
-     * @param key the key of the inner map, which has the simple class name under {@value #TYPE}, and the arguments of
-     *     that class
-     * @param types the classes to choose from; each has a static method {@code fromArguments(Map)}
-     * @return the object, or null if the outer map does not have the key
-     * @throws IllegalArgumentException if the type is missing or none of these, or an argument is not valid
-     */
-    public static Object child(Class<?> owner, Map<?, ?> values, String key, List<? extends Class<?>> types) {
-        Map<?, ?> inner = value(owner, values, key, Map.class);
-        return inner == null ? null : ofType(key + " of " + nameOf(owner), inner, types);
-    }
-
-    /**
-     * Creates a block, or another object with arguments, from a map that names its class.
+     * Creates an object from a map that names its type.
      *
      * @param name what the map describes, for messages
-     * @param values the arguments, and the simple class name under {@value #TYPE}
-     * @param types the classes to choose from; each has a static method {@code fromArguments(Map)}
+     * @param values the name of a type under {@value #TYPE}, and the arguments of that type
+     * @param types the functions that create an object from its arguments, by the name of its type
+     * @param <T> the type of the object
      * @return the object
-     * @throws IllegalArgumentException if the type is missing or none of these, or an argument is not valid
+     * @throws IllegalArgumentException if the type is missing or unknown, or an argument is not valid
      */
-    public static Object ofType(String name, Map<?, ?> values, List<? extends Class<?>> types) {
+    public static <T> T ofType(String name, Map<?, ?> values, Map<String, Function<Map<?, ?>, ? extends T>> types) {
+        requireDepth(name, values, 1);
         String type = value(name, values, TYPE, String.class);
-        Class<?> chosen = types.stream()
-                .filter(each -> each.getSimpleName().equals(type))
-                .findFirst()
-                .orElseThrow(() -> invalid(
-                        name,
-                        TYPE,
-                        type,
-                        "one of " + types.stream().map(Class::getSimpleName).toList()));
+        if (type == null || !types.containsKey(type)) {
+            throw invalid(name, TYPE, type, "one of " + new TreeSet<>(types.keySet()));
+        }
         Map<Object, Object> arguments = new LinkedHashMap<>(values);
         arguments.remove(TYPE);
-        return fromArguments(chosen, arguments);
+        return types.get(type).apply(arguments);
     }
 
     private static Object fromArguments(Class<?> type, Map<?, ?> arguments) {
@@ -269,21 +256,34 @@ public final class Records {
     }
 
     private static IllegalArgumentException invalid(String owner, String key, Object value, String expected) {
-        String text = String.valueOf(value);
-        String given = value == null
-                ? "missing"
-                : "the " + value.getClass().getSimpleName() + " "
-                        + (text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT) + "…");
+        String given = value == null ? "missing" : "the " + value.getClass().getSimpleName() + " " + shortened(value);
         return new IllegalArgumentException(
                 "argument '" + key + "' of " + owner + " is " + given + ": expected " + expected + "; correct it");
+    }
+
+    private static String shortened(Object value) {
+        String text = String.valueOf(value);
+        return text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT) + "…";
+    }
+
+    private static void requireDepth(String owner, Object value, int depth) {
+        Check.that(
+                depth <= MAX_DEPTH,
+                () -> "the arguments of " + owner + " are nested more than " + MAX_DEPTH
+                        + " deep: expected maps of plain values; remove a map that contains itself");
+        if (value instanceof Map<?, ?> map) {
+            map.values().forEach(each -> requireDepth(owner, each, depth + 1));
+        } else if (value instanceof Collection<?> elements) {
+            elements.forEach(each -> requireDepth(owner, each, depth + 1));
+        }
     }
 
     /**
      * Returns the values of a record as a map of plain values, from which {@link #read} creates it again.
      *
      * @param settings the record
-     * @return an unmodifiable map of {@link String}, {@link Boolean}, {@link Number}, {@link List} and {@link Map}, in the
-     *     order of the components, without those that are null
+     * @return an unmodifiable map of {@link String}, {@link Boolean}, {@link Number}, {@link List} and {@link Map}, in
+     *     the order of the components, without those that are null
      */
     public static Map<String, Object> write(Record settings) {
         Map<String, Object> values = new LinkedHashMap<>();
@@ -311,8 +311,13 @@ public final class Records {
         return value instanceof Enum<?> choice ? choice.name() : value;
     }
 
-    /** The values of a record's components by name, null included. */
-    static Map<String, Object> components(Record settings) {
+    /**
+     * Returns the values of a record's components.
+     *
+     * @param settings the record
+     * @return the values by name, in the order of the components; null for those that were not set
+     */
+    public static Map<String, Object> components(Record settings) {
         Map<String, Object> values = new LinkedHashMap<>();
         for (RecordComponent component : settings.getClass().getRecordComponents()) {
             try {
@@ -353,15 +358,39 @@ public final class Records {
         return value.toString();
     }
 
-    /** A nested record of settings has the name of the class that it configures. */
+    /** A record of settings, or an interface of such records, has the name of the class that it is nested in. */
     static String nameOf(Class<?> type) {
         Class<?> outer = type.getEnclosingClass();
-        return outer != null && type.isRecord() ? outer.getSimpleName() : type.getSimpleName();
+        return outer != null && (type.isRecord() || type.isSealed()) ? outer.getSimpleName() : type.getSimpleName();
     }
 
     private static String kindOf(Class<?> type) {
         String name = type.getSimpleName();
         return Character.toLowerCase(name.charAt(0)) + name.substring(1);
+    }
+
+    /**
+     * Returns what a component would be if it had not been set.
+     *
+     * @param settings the record
+     * @param name the component's name
+     * @return the default, which may depend on the other components; null if there is none
+     */
+    public static Object defaultOf(Record settings, String name) {
+        Map<String, Object> values = components(settings);
+        values.put(name, null);
+        for (RecordComponent component : settings.getClass().getRecordComponents()) {
+            if (component.getName().equals(name) && component.getType().isPrimitive()) {
+                return null;
+            }
+        }
+        try {
+            return components(create(settings.getClass(), values.values().toArray()))
+                    .get(name);
+        } catch (IllegalArgumentException e) {
+            // required, or required by another component
+            return null;
+        }
     }
 
     /** The names of a record's components. */

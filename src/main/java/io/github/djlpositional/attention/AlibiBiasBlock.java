@@ -2,19 +2,20 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.arguments.Arguments;
-import io.github.djlpositional.internal.BlockSettings;
-import io.github.djlpositional.internal.BuilderChecks;
-import io.github.djlpositional.internal.ConstantArray;
-import io.github.djlpositional.internal.GrowingTable;
+import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.FloatFormat;
 import java.nio.ByteBuffer;
 import java.util.Map;
+import java.util.Objects;
 
 /**
- * Attention with linear biases: each key's score falls with its distance from the query, by a slope of each head's own, and
- * no position is added to the embeddings. After Press, Smith and Lewis, <em>Train Short, Test Long</em> (2022).
+ * Attention with linear biases (ALiBi): the score of a key falls with its distance from the query, by a slope that each
+ * head has for itself. No position is added to the embeddings. After Press, Smith and Lewis, <em>Train Short, Test
+ * Long</em> (2022).
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
@@ -29,157 +30,106 @@ import java.util.Map;
  * T queries, F keys, N heads, D embedding size.
  *
  * <ul>
- *   <li>{@code [x]}: x is (…, T, D), FLOAT16, FLOAT32 or FLOAT64. The queries have the positions s … s + T - 1 and the keys
- *       0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or Long, 0 without it.
+ *   <li>{@code [x]}: x is (…, T, D), FLOAT16, FLOAT32 or FLOAT64. The queries have the positions s … s + T - 1 and the
+ *       keys 0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or a Long (default: 0).
  *   <li>{@code [x, keys]}: keys is (…, F, D); they have the positions 0 … F - 1.
  * </ul>
  *
- * The output is the bias, (1, N, T, F), {@code -slope · |i - j|} for the query's position i and the key's j, each value the
- * nearest one of x's data type. It is on x's device, attached to the manager of x and the caller's to close. It also serves
- * as the four-dimensional mask of DJL's {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}. With
- * {@code optCausal(true)} the keys after a query get -100,000 (FLOAT16: -30,000), which masks them.
+ * The output is the bias, (1, N, T, F), {@code -slope · |i - j|} for the query's position i and the key's position j,
+ * each value the nearest one that the data type of x has. It is on the device of x, attached to the manager of x, and
+ * the caller's to close. It also serves as the four-dimensional mask of DJL's
+ * {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}. With {@code optCausal(true)} the bias of keys after the
+ * query is -100,000 (FLOAT16: -30,000), which masks them.
  *
  * <p>There is no greatest position: the block holds a table of the biases by distance, which grows with the longest
- * sequence. It is no parameter, and lives as that of {@link io.github.djlpositional.PositionalEncodingBlock} does.
+ * sequence. The table is not a parameter, and has the lifetime of that of
+ * {@link io.github.djlpositional.PositionalEncodingBlock}.
  *
- * <p>A forward throws {@link IllegalArgumentException} for another rank or data type of x and a negative start.
+ * <p>A forward throws {@link IllegalArgumentException} for an x of rank below 2 or of another data type, and for a
+ * negative start position.
  */
-public final class AlibiBiasBlock extends ScoreTermBlock {
+public final class AlibiBiasBlock extends RelativeBiasBlock {
+
+    record Settings(int headCount, Boolean causal) {
+        Settings {
+            causal = Objects.requireNonNullElse(causal, false);
+        }
+    }
 
     private final AlibiSlopes slopes;
     private final boolean causal;
+    private final ConstantTable table;
 
-    /** The biases by key less query, from -(length - 1) to length - 1: (2 · length - 1, N). */
-    private final GrowingTable table;
-
-    private AlibiBiasBlock(Builder builder) {
-        super(new BlockSettings(AlibiBiasBlock.class)
-                .with("headCount", builder.headCount)
-                .with("causal", builder.causal));
-        slopes = AlibiSlopes.of(builder.headCount);
-        causal = builder.causal;
-        table = tableOf(this::biases);
+    private AlibiBiasBlock(Settings settings) {
+        super(settings, settings.headCount);
+        slopes = AlibiSlopes.of(settings.headCount);
+        causal = settings.causal;
+        table = addTable(new Shape(settings.headCount), this::write);
     }
 
-    private ConstantArray biases(int length) {
-        return new ConstantArray(
-                new Shape(2L * length - 1, slopes.heads()),
-                (first, count, format, out) -> write(first - (length - 1), count, format, out));
-    }
-
-    private void write(int relative, int count, FloatFormat format, ByteBuffer out) {
+    private void write(int first, int count, FloatFormat format, ByteBuffer out) {
         int index = 0;
-        for (int row = 0; row < count; row++) {
-            boolean isMasked = causal && relative + row > 0;
+        for (int relative = first; relative < first + count; relative++) {
+            boolean isMasked = causal && relative > 0;
             for (int head = 0; head < slopes.heads(); head++) {
-                double bias = isMasked ? MaskedScore.in(format) : slopes.bias(head, (long) relative + row);
-                format.put(out, index++, bias);
+                format.put(out, index++, isMasked ? maskedScore(format) : slopes.bias(head, relative));
             }
         }
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
 
     /**
-     * Makes a block from the plain values that {@link #getArguments} returns.
+     * Creates a block from the plain values that {@link #getArguments} returns.
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
      * @return the block
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static AlibiBiasBlock fromArguments(Map<?, ?> arguments) {
-        Arguments given = Arguments.of(AlibiBiasBlock.class, arguments);
-        Builder builder = builder();
-        builder.setHeadCount(given.getInt("headCount"));
-        given.optFlag("causal").ifPresent(builder::optCausal);
-        given.requireNoOthers();
-        return builder.build();
+        return new AlibiBiasBlock(Records.read(Settings.class, arguments));
     }
 
-    /**
-     * Returns the slopes of the heads.
-     *
-     * @return N slopes
-     */
+    /** {@return the slopes of the N heads} */
     public AlibiSlopes getSlopes() {
         return slopes;
     }
 
     @Override
-    public void requireFits(int headCount, int headSize) {
-        AttentionSizes.requireSameHeadCount(slopes.heads(), headCount, this);
-    }
-
-    @Override
-    void requireQueries(Shape queries) {
-        requireSequence(queries);
-    }
-
-    @Override
-    Shape outputShape(Shape queries, long length, long keyLength) {
-        return new Shape(1, slopes.heads(), length, keyLength);
-    }
-
-    /**
-     * {@inheritDoc}
-     *
-     * @return the bias (1, N, T, F)
-     */
-    @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries) {
-        try (NDArray biases = DistanceTable.rows(table, call, queries)) {
-            NDArray spread = RelativeShift.spread(biases, call);
-            if (call.queryLength() > 1) {
-                return spread;
-            }
-            // it may be a view of the table
-            try (spread) {
-                return spread.duplicate();
-            }
-        }
-    }
-
-    @Override
-    GrowingTable table() {
-        return table;
+    NDArray biases(Temporaries temporaries, AttentionCall call, NDArray queries) {
+        NDArray rows = rows(temporaries, table, call, queries, queries.getDataType());
+        return call.queryLength() == 1 ? temporaries.add(rows.duplicate()) : rows;
     }
 
     /** Builds an {@link AlibiBiasBlock}. */
     public static final class Builder {
 
-        private int headCount;
-        private boolean causal;
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
         /**
          * Sets N, the number of heads.
          *
-         * @param headCount from 1 to 65,536; any number, not powers of two alone
+         * @param headCount from 1 to 65,536; it need not be a power of two
          * @return this builder
          */
         public Builder setHeadCount(int headCount) {
-            this.headCount = headCount;
-            return this;
+            return options.set("headCount", headCount);
         }
 
         /**
-         * Sets whether keys after the query are masked; false without it: keys before and after it are then treated alike. A
-         * {@link MultiHeadAttentionBlock} that is causal itself needs none of it.
+         * Sets whether keys after the query are masked (default: false, so that the distance counts in both
+         * directions). A {@link MultiHeadAttentionBlock} that is causal masks them already.
          *
          * @param causal true for a decoder
          * @return this builder
          */
         public Builder optCausal(boolean causal) {
-            this.causal = causal;
-            return this;
+            return options.set("causal", causal);
         }
 
         /**
@@ -189,8 +139,7 @@ public final class AlibiBiasBlock extends ScoreTermBlock {
          * @throws IllegalArgumentException if the number of heads is outside 1 to 65,536
          */
         public AlibiBiasBlock build() {
-            BuilderChecks.requirePositive("head count", headCount, "setHeadCount(int)");
-            return new AlibiBiasBlock(this);
+            return new AlibiBiasBlock(options.build());
         }
     }
 }

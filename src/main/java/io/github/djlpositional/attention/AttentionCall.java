@@ -12,11 +12,11 @@ import ai.djl.training.ParameterStore;
  * @param firstQuery the position of the first query, from 0
  * @param queryLength T, at least 1
  * @param keyLength F, at least 1, keys of a cache included
- * @param causal whether keys after a query are masked by the attention: what is given for them does not matter, as long as
- *     it is finite
+ * @param causal whether keys after a query are masked by the attention: what is given for them does not matter, as long
+ *     as it is finite
  * @param scale what the products of queries and keys are multiplied by, usually 1 / √H
- * @param shared what {@link RelativeEncoding#sharedTerm} gave, where the forward is done in several parts; null where it is done
- *     in one, where sharedTerm gave nothing, or outside an attention; the attention's to close
+ * @param shared what {@link RelativeEncoding#sharedTerm} gave, where the forward is done in several parts; null where
+ *     it is done in one, where sharedTerm gave nothing, or outside an attention; the attention's to close
  */
 public record AttentionCall(
         ParameterStore parameterStore,

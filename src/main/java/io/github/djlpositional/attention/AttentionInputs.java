@@ -2,21 +2,22 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.internal.DataTypes;
+import java.util.List;
 
 /**
- * What an attention is given: checked, but for the mask, whose shape depends on the cache.
+ * The inputs of an attention, checked except for the mask, whose shape depends on the cache.
  *
  * @param keys (B, F, D)
  * @param queries (B, T, D)
  * @param values (B, F, D)
- * @param mask null where there is none
+ * @param mask null for none
  */
 record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray mask) {
 
-    private static final String[] NAMES = {"keys", "queries", "values"};
+    private static final List<String> NAMES = List.of("keys", "queries", "values");
 
     static AttentionInputs of(NDList inputs, int embeddingSize) {
         requireShapes(inputs.getShapes(), embeddingSize);
@@ -32,59 +33,59 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
     }
 
     private static void requireSame(NDArray queries, NDArray other, String what) {
-        DataType type = queries.getDataType();
-        if (other.getDataType() != type) {
-            throw new IllegalArgumentException("queries are " + type + " and " + what + " " + other.getDataType()
-                    + ": allowed is one data type for all; convert them with toType");
-        }
-        if (!other.getDevice().equals(queries.getDevice())) {
-            throw new IllegalArgumentException("queries are on " + queries.getDevice() + " and " + what + " on "
-                    + other.getDevice() + ": allowed is one device for all; move them with toDevice");
-        }
+        Check.that(
+                other.getDataType() == queries.getDataType(),
+                () -> "queries are " + queries.getDataType() + " and " + what + " " + other.getDataType()
+                        + ": expected the same data type; convert them with toType");
+        Check.that(
+                other.getDevice().equals(queries.getDevice()),
+                () -> "queries are on " + queries.getDevice() + " and " + what + " on " + other.getDevice()
+                        + ": expected the same device; move them with toDevice");
     }
 
     /**
-     * Refuses shapes of inputs that are none of an attention.
+     * Checks the shapes of inputs.
      *
-     * @param shapes those of {@code [x]}, {@code [x, mask]}, {@code [keys, queries, values]}, or these and a mask
+     * @param shapes the shapes of {@code [x]}, {@code [x, mask]}, {@code [keys, queries, values]}, or these and a mask;
+     *     -1 stands for an unknown size
      * @param embeddingSize D
      * @return the shape of the queries
+     * @throws IllegalArgumentException if an attention cannot have inputs of these shapes
      */
     static Shape requireShapes(Shape[] shapes, int embeddingSize) {
-        if (shapes.length < 1 || shapes.length > 4) {
-            throw new IllegalArgumentException(shapes.length
-                    + " inputs were given: allowed are [x], [x, mask], [keys, queries, values] or"
-                    + " [keys, queries, values, mask]; pass one of these");
-        }
-        int arrays = shapes.length <= 2 ? 1 : 3;
-        for (int i = 0; i < arrays; i++) {
+        Check.that(
+                shapes.length >= 1 && shapes.length <= 4,
+                () -> shapes.length
+                        + " inputs were given: expected [x], [x, mask], [keys, queries, values] or [keys, queries,"
+                        + " values, mask]; pass one of these");
+        boolean isSelf = shapes.length <= 2;
+        for (int i = 0; i < (isSelf ? 1 : 3); i++) {
             Shape shape = shapes[i];
-            if (shape.dimension() != 3 || (shape.get(2) != embeddingSize && shape.get(2) != -1)) {
-                String what = arrays == 1 ? "input" : NAMES[i];
-                throw new IllegalArgumentException(what + " of shape " + shape + ": allowed is (B, "
-                        + (arrays == 1 || i == 1 ? "T, " : "F, ") + embeddingSize
-                        + "); give embeddings of this size, or build the block with another setEmbeddingSize(int)");
-            }
+            Check.that(
+                    shape.dimension() == 3 && (shape.get(2) == embeddingSize || shape.get(2) == -1),
+                    (isSelf ? "input" : NAMES.get(i)) + " of shape " + shape + ": expected (B, "
+                            + (isSelf || i == 1 ? "T" : "F") + ", " + embeddingSize
+                            + "); give embeddings of this size, or build the block with another setEmbeddingSize(int)");
         }
         Shape keys = shapes[0];
-        Shape queries = shapes[arrays == 1 ? 0 : 1];
-        Shape values = shapes[arrays == 1 ? 0 : 2];
-        if (differ(keys.get(0), queries.get(0))
-                || differ(keys.get(0), values.get(0))
-                || differ(keys.get(1), values.get(1))) {
-            throw new IllegalArgumentException("keys " + keys + ", queries " + queries + " and values " + values
-                    + ": allowed is one batch size for all and one length for keys and values; give (B, F, D), (B, T, D)"
-                    + " and (B, F, D)");
-        }
+        Shape queries = shapes[isSelf ? 0 : 1];
+        Shape values = shapes[isSelf ? 0 : 2];
+        Check.that(
+                agree(keys.get(0), queries.get(0))
+                        && agree(keys.get(0), values.get(0))
+                        && agree(keys.get(1), values.get(1)),
+                () -> "keys " + keys + ", queries " + queries + " and values " + values
+                        + ": expected the same batch size for all and the same length for keys and values; give (B, F,"
+                        + " D), (B, T, D) and (B, F, D)");
         return queries;
     }
 
-    /** Whether two sizes are known and not the same. */
-    private static boolean differ(long one, long other) {
-        return one != -1 && other != -1 && one != other;
+    /** Whether two sizes are the same, or one is unknown. */
+    private static boolean agree(long one, long other) {
+        return one == other || one == -1 || other == -1;
     }
 
-    /** Whether the keys are the queries, so that a cache adds to those of the steps before. */
+    /** Whether the keys are the queries, so that a cache adds them to those of the previous steps. */
     boolean isSelf() {
         return keys == queries;
     }

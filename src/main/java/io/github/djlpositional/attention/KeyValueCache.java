@@ -7,13 +7,14 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.util.PairList;
-import io.github.djlpositional.internal.StartPosition;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.internal.Positions;
 import java.util.IdentityHashMap;
 
 /**
- * The keys and values of the positions that a decoder has seen, so that a further step, a forward of the tokens that follow,
- * computes its own alone. One cache serves every {@link MultiHeadAttentionBlock} of a model, and one sequence, or batch of
- * sequences, from its first position on.
+ * The keys and values of the positions that a decoder has processed, so that the next step, a forward of the tokens
+ * that follow, computes only its own. One cache serves all {@link MultiHeadAttentionBlock}s of a model, for one
+ * sequence or batch of sequences.
  *
  * <pre>{@code
  * try (KeyValueCache cache = new KeyValueCache(manager)) {
@@ -25,24 +26,24 @@ import java.util.IdentityHashMap;
  * }
  * }</pre>
  *
- * <p>{@link #nextStep} also carries the position of the step's first token, for the absolute encodings of this library. The
- * model has to hand forward parameters on to its blocks, which DJL's {@link ai.djl.nn.SequentialBlock} does not.
+ * <p>{@link #nextStep} also carries the position of the step's first token, for the absolute encodings of this library.
+ * The model has to pass forward parameters to its blocks, which DJL's {@link ai.djl.nn.SequentialBlock} does not do.
  *
- * <p>Positions are added by self-attention, an input {@code [x]} or the very same array as keys and queries. An attention
- * over other arrays, an encoder's output, keeps its projected keys and values here as long as it is given the same objects
- * with the same content, and computes them anew for others. In a self-attention that is not causal the result differs from
- * that of a forward over the whole sequence: an earlier query does not see later keys.
+ * <p>Positions are added by self-attention: an input {@code [x]}, or the same array as keys and queries. An attention
+ * over other arrays, such as an encoder's output, keeps its projected keys and values here as long as it is given the
+ * same objects with the same content, and computes them again for others. In a self-attention that is not causal, the
+ * result differs from that of a forward over the whole sequence: an earlier query does not see later keys.
  *
- * <p>The cache grows by doubling, from room for 64 positions: (B, N, capacity, H) for keys and for values in each attention, on
- * the device and in the data type of the model. After a forward that failed, the next step begins where that one began; if
- * it was the first and did not reach all attentions, after {@link #clear}. A forward throws {@link IllegalArgumentException}
- * with a cache in training, for a step of another batch size, data type or device than those before, and for a start position
- * that is not the number of positions that the cache holds. The cache is not to be used by several threads at once, nor for a
- * model that uses one attention block twice in a forward.
+ * <p>The capacity doubles when needed, starting at 64 positions: (B, N, capacity, H) for keys and for values in each
+ * attention, on the device and in the data type of the model. After a forward that failed, the next step begins where
+ * that one began; if it was the first and did not reach all attentions, call {@link #clear}. A forward throws
+ * {@link IllegalArgumentException} for a cache in training, for a step of another batch size, data type or device than
+ * the previous ones, and for a start position that is not the number of positions in the cache. The cache must not be
+ * used by several threads at once, nor by a model that uses one attention block twice in a forward.
  */
 public final class KeyValueCache implements AutoCloseable {
 
-    /** The key of the forward parameter that gives an attention its cache. */
+    /** The key of the forward parameter that holds the cache. */
     public static final String KEY = "keyValueCache";
 
     private static final int FIRST_CAPACITY = 64;
@@ -52,39 +53,36 @@ public final class KeyValueCache implements AutoCloseable {
     private final IdentityHashMap<Block, Source> sources = new IdentityHashMap<>();
 
     /**
-     * Makes an empty cache.
+     * Creates an empty cache.
      *
-     * @param manager its arrays are attached to a child of this one, and are freed with it or with {@link #close}
+     * @param manager the parent of the manager that the arrays are attached to; they are freed with it or by
+     *     {@link #close}
      */
     public KeyValueCache(NDManager manager) {
         this.manager = manager.newSubManager();
     }
 
-    /**
-     * Returns the number of positions whose keys and values every attention holds, which is the position of the next token.
-     *
-     * @return from 0
-     */
+    /** {@return the number of positions that all attentions hold, which is the position of the next token} */
     public int getLength() {
         return steps.values().stream().mapToInt(entry -> entry.length).min().orElse(0);
     }
 
     /**
-     * Begins the next step: returns the forward parameters for it, this cache and the position that the step begins at. To be
-     * called once for a forward of the whole model. What a forward that failed has left in some of the attentions is dropped.
+     * Begins the next step. Call it once for each forward of the whole model. Positions that a failed forward has added
+     * to some of the attentions are dropped.
      *
-     * @return new parameters, to which others may be added
+     * @return new forward parameters: this cache, and the position that the step begins at; others may be added
      */
     public PairList<String, Object> nextStep() {
         int length = getLength();
         steps.values().forEach(entry -> entry.length = length);
         PairList<String, Object> parameters = new PairList<>();
         parameters.add(KEY, this);
-        parameters.add(StartPosition.KEY, length);
+        parameters.add(Positions.START, length);
         return parameters;
     }
 
-    /** Frees all keys and values, for another sequence. */
+    /** Frees all keys and values, so that another sequence can begin. */
     public void clear() {
         steps.values().forEach(Steps::close);
         steps.clear();
@@ -99,46 +97,43 @@ public final class KeyValueCache implements AutoCloseable {
         manager.close();
     }
 
-    /** The cache among a forward's parameters; null where there is none. */
+    /** The cache among the parameters of a forward; null if there is none. */
     static KeyValueCache in(PairList<String, Object> params, boolean training) {
         Object found = params == null ? null : params.get(KEY);
         if (found == null) {
             return null;
         }
-        if (!(found instanceof KeyValueCache cache)) {
-            throw new IllegalArgumentException(KEY + " is a " + found.getClass().getSimpleName()
-                    + ": allowed is a KeyValueCache; pass the forward its nextStep()");
-        }
-        if (training) {
-            throw new IllegalArgumentException(
-                    "a KeyValueCache was given in training: allowed is inference alone; train on whole sequences");
-        }
-        return cache;
+        Check.that(
+                found instanceof KeyValueCache,
+                () -> KEY + " is a " + found.getClass().getSimpleName()
+                        + ": expected a KeyValueCache; pass its nextStep() to the forward");
+        Check.that(!training, "a KeyValueCache was given in training: expected inference; train on whole sequences");
+        return (KeyValueCache) found;
     }
 
-    /** What the steps of an attention over its own input have left. */
+    /** The positions of a self-attention. */
     Steps stepsOf(Block attention, PairList<String, Object> params) {
         Steps entry = steps.get(attention);
         int length = entry == null ? 0 : entry.length;
-        if (params.get(StartPosition.KEY) != null) {
-            int start = StartPosition.of(params, 0, StartPosition.UNLIMITED);
-            if (start != length) {
-                throw new IllegalArgumentException(StartPosition.KEY + " is " + start + ", but the cache holds "
-                        + length + " positions of " + attention
-                        + ": allowed is the same; pass nextStep() of the cache, once for the whole model, or begin anew"
-                        + " with clear()");
-            }
+        if (params.get(Positions.START) != null) {
+            int start = Positions.start(params, 0, Positions.UNLIMITED);
+            Check.that(
+                    start == length,
+                    () -> Positions.START + " is " + start + ", but the cache holds " + length + " positions of "
+                            + attention
+                            + ": expected the same; pass nextStep() of the cache once for the whole model, or start again"
+                            + " with clear()");
         }
         return steps.computeIfAbsent(attention, key -> new Steps(manager));
     }
 
-    /** The keys and values that an attention over other arrays has projected; null where they were others. */
+    /** The projected keys and values of an attention over other arrays; null if those were other objects. */
     Source sourceOf(Block attention, NDArray keys, NDArray values) {
         Source found = sources.get(attention);
         return found != null && found.givenKeys == keys && found.givenValues == values ? found : null;
     }
 
-    /** Keeps projected keys and values for the arrays that they come from. */
+    /** Keeps projected keys and values together with the arrays that they were projected from. */
     void put(Block attention, NDArray givenKeys, NDArray givenValues, NDArray keys, NDArray values) {
         Source before =
                 sources.put(attention, new Source(givenKeys, givenValues, kept(manager, keys), kept(manager, values)));
@@ -147,7 +142,7 @@ public final class KeyValueCache implements AutoCloseable {
         }
     }
 
-    /** The numbers of an array, to be kept: without what led to them, and past any scope. */
+    /** The values of an array without their gradient, kept beyond any scope. */
     private static NDArray kept(NDManager manager, NDArray array) {
         NDArray plain = array.stopGradient();
         NDScope.unregister(plain);
@@ -175,17 +170,17 @@ public final class KeyValueCache implements AutoCloseable {
             this.manager = manager;
         }
 
-        /** Counts positions as held. */
+        /** Sets the number of positions. */
         void done(int newLength) {
             length = newLength;
         }
 
-        /** How many positions are held. */
+        /** The number of positions. */
         int length() {
             return length;
         }
 
-        /** Writes the keys and values of further positions, (B, N, T, H), behind those that are held. */
+        /** Writes the keys and values of further positions, (B, N, T, H). They count once {@link #done} is called. */
         void write(NDArray newKeys, NDArray newValues) {
             if (keys != null) {
                 requireSame(newKeys);
@@ -198,20 +193,19 @@ public final class KeyValueCache implements AutoCloseable {
         private void requireSame(NDArray newKeys) {
             Shape given = newKeys.getShape();
             Shape held = keys.getShape();
-            if (given.get(0) != held.get(0)
-                    || newKeys.getDataType() != keys.getDataType()
-                    || !newKeys.getDevice().equals(keys.getDevice())) {
-                throw new IllegalArgumentException(
-                        "a step with batch size " + given.get(0) + ", " + newKeys.getDataType()
-                                + " on " + newKeys.getDevice() + " does not fit the cache's " + held.get(0) + ", "
-                                + keys.getDataType() + " on " + keys.getDevice()
-                                + ": allowed is the same throughout a sequence; begin another one with clear()");
-            }
+            Check.that(
+                    given.get(0) == held.get(0)
+                            && newKeys.getDataType() == keys.getDataType()
+                            && newKeys.getDevice().equals(keys.getDevice()),
+                    () -> "a step with batch size " + given.get(0) + ", " + newKeys.getDataType() + " on "
+                            + newKeys.getDevice() + " does not fit the cache's " + held.get(0) + ", "
+                            + keys.getDataType() + " on " + keys.getDevice()
+                            + ": expected the same throughout a sequence; start another one with clear()");
         }
 
         private NDArray written(NDArray held, NDArray added, long end) {
             NDArray room = held == null || held.getShape().get(2) < end ? grown(held, added, end) : held;
-            // without its gradient, or each step would add to a graph that nobody asks for
+            // without its gradient, otherwise each step would extend a graph that is never used
             try (NDArray plain = added.stopGradient()) {
                 room.set(NDIndex.sliceAxis(2, length, end), plain);
             } catch (RuntimeException e) {
@@ -226,7 +220,7 @@ public final class KeyValueCache implements AutoCloseable {
             return room;
         }
 
-        /** Twice the room, with the positions that are held in it. */
+        /** An array of at least twice the capacity, with the present positions. */
         private NDArray grown(NDArray held, NDArray added, long end) {
             long capacity = held == null ? FIRST_CAPACITY : 2 * held.getShape().get(2);
             Shape shape = added.getShape();

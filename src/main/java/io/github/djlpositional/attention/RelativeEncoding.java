@@ -2,13 +2,14 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.nn.Block;
-import io.github.djlpositional.arguments.Arguments;
-import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.arguments.Records;
 import java.util.Map;
+import java.util.function.Function;
 
 /**
- * A relative positional encoding, as {@link MultiHeadAttentionBlock} takes it: it may change the queries and the keys, add a
- * term to the scores, and add a term to the attention's result. Whatever it does not override does nothing.
+ * A relative positional encoding for a {@link MultiHeadAttentionBlock}. It may change the queries and the keys, add a
+ * term to the scores, and add a term to the attention's result. By default, each method leaves its input as it is or
+ * adds nothing.
  *
  * <p>With the queries q, the keys k, the values v, and the terms s and r of this interface, the attention is
  *
@@ -17,18 +18,18 @@ import java.util.Map;
  * result = p · v + r(p)
  * </pre>
  *
- * <p>A forward may be done in parts of some queries each; the terms are then asked for part by part.
+ * <p>A forward may process its queries in several parts; the terms are then computed for each part.
  *
- * <p>It is initialized with the shape of the queries, (B, N, T, H), of which B and T may be -1.
+ * <p>The encoding is initialized with the shape of the queries, (B, N, T, H), of which B and T may be -1.
  *
- * <p>What a method returns is a new array on the manager of its input, which the attention closes, or the input itself.
- * It belongs to the device and the data type of its input. Nothing is closed or written to by an implementation but what it
- * made.
+ * <p>A method returns a new array on the manager of its input, which the attention closes, or the input itself. The
+ * result has the device and the data type of the input. An implementation closes and writes to only the arrays that it
+ * created.
  */
 public interface RelativeEncoding extends Block {
 
     /**
-     * Checks that the encoding fits an attention; called when that is built.
+     * Checks that the encoding fits an attention. It is called when the attention is built.
      *
      * @param headCount N
      * @param headSize H
@@ -37,7 +38,7 @@ public interface RelativeEncoding extends Block {
     void requireFits(int headCount, int headSize);
 
     /**
-     * Returns the queries as they are to meet the keys.
+     * Encodes the queries before they are multiplied by the keys.
      *
      * @param call all queries of the forward
      * @param queries (B, N, T, H)
@@ -48,7 +49,7 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Returns the keys as they are to meet the queries. A cache keeps what comes from here, unless
+     * Encodes the keys before they are multiplied by the queries. A cache keeps the result, unless
      * {@link #keysDependOnLength}.
      *
      * @param call the forward
@@ -61,19 +62,16 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Returns whether a key is encoded otherwise once the sequence is longer, so that a cache keeps the keys as they were
-     * and all are encoded anew at every step.
-     *
-     * @return false without an own implementation
+     * {@return whether the encoding of a key depends on the length of the sequence: false by default} A cache then
+     * keeps the keys as they were before {@link #encodeKeys}, and all keys are encoded again at every step.
      */
     default boolean keysDependOnLength() {
         return false;
     }
 
     /**
-     * Returns what the terms of all parts of a forward share, so that it is computed once; they find it in
-     * {@link AttentionCall#shared}. Asked only where a forward is done in several parts; without it {@link AttentionCall#shared}
-     * is null and a term has to compute it itself.
+     * Computes what the terms of all parts of a forward share. It is called once, and only if a forward is processed in
+     * several parts; the terms read it from {@link AttentionCall#shared}. If that is null, a term computes it.
      *
      * @param call all queries of the forward
      * @param queries (B, N, T, H), before {@link #encodeQueries}
@@ -84,8 +82,8 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Returns what is added to the scores. It is added after the scale: a term that belongs under it is multiplied by
-     * {@link AttentionCall#scale} here.
+     * Computes what is added to the scores. It is added after the scale: an implementation whose term has to be scaled
+     * multiplies it by {@link AttentionCall#scale}.
      *
      * @param call some or all queries of the forward
      * @param queries their queries, (B, N, T, H), before {@link #encodeQueries}
@@ -96,10 +94,10 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Returns what is added to the weighted sum of the values.
+     * Computes what is added to the weighted sum of the values.
      *
      * @param call some or all queries of the forward
-     * @param probabilities their attention, (B, N, T, F), in training after dropout
+     * @param probabilities their attention weights, (B, N, T, F), in training after dropout
      * @return (B, N, T, H), or null for nothing
      */
     default NDArray valueTerm(AttentionCall call, NDArray probabilities) {
@@ -107,26 +105,21 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Makes one of this library's relative encodings from plain values.
+     * Creates one of this library's relative encodings from plain values.
      *
-     * @param arguments the block's simple class name as {@code type}, and what the {@code fromArguments} of that class takes
+     * @param arguments the block's simple class name as {@code type}, and the arguments of the {@code fromArguments} of
+     *     that class
      * @return the encoding
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     static RelativeEncoding fromArguments(Map<?, ?> arguments) {
-        Arguments given = Arguments.of(RelativeEncoding.class, arguments);
-        Map<String, Object> own = given.without(BlockSettings.TYPE);
-        return switch (given.getText(BlockSettings.TYPE)) {
-            case "RotaryEmbeddingBlock" -> RotaryEmbeddingBlock.fromArguments(own);
-            case "AlibiBiasBlock" -> AlibiBiasBlock.fromArguments(own);
-            case "RelativePositionBiasBlock" -> RelativePositionBiasBlock.fromArguments(own);
-            case "ShawRelativePositionBlock" -> ShawRelativePositionBlock.fromArguments(own);
-            case "TransformerXlPositionBlock" -> TransformerXlPositionBlock.fromArguments(own);
-            default ->
-                throw given.refused(
-                        BlockSettings.TYPE,
-                        "RotaryEmbeddingBlock, AlibiBiasBlock, RelativePositionBiasBlock, ShawRelativePositionBlock or"
-                                + " TransformerXlPositionBlock");
-        };
+        Map<String, Function<Map<?, ?>, ? extends RelativeEncoding>> types = Map.of(
+                "AlibiBiasBlock", AlibiBiasBlock::fromArguments,
+                "KerpleBiasBlock", KerpleBiasBlock::fromArguments,
+                "RelativePositionBiasBlock", RelativePositionBiasBlock::fromArguments,
+                "RotaryEmbeddingBlock", RotaryEmbeddingBlock::fromArguments,
+                "ShawRelativePositionBlock", ShawRelativePositionBlock::fromArguments,
+                "TransformerXlPositionBlock", TransformerXlPositionBlock::fromArguments);
+        return Records.ofType("RelativeEncoding", arguments, types);
     }
 }

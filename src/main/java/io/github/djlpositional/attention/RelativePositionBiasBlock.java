@@ -5,166 +5,102 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
-import io.github.djlpositional.arguments.Arguments;
-import io.github.djlpositional.internal.BlockSettings;
-import io.github.djlpositional.internal.BuilderChecks;
-import io.github.djlpositional.internal.ConstantArray;
-import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.GrowingTable;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.RelativeBuckets;
 import java.util.Map;
+import java.util.Objects;
 
 /**
- * A learned bias of each head for each bucket of relative positions, after Raffel et al., <em>Exploring the Limits of Transfer
- * Learning with a Unified Text-to-Text Transformer</em> (T5, 2020), section 2.1. Near positions have a bucket each, far ones
- * share them: see {@link RelativeBuckets}.
+ * A learned bias of each head for each bucket of relative positions, after Raffel et al., <em>Exploring the Limits of
+ * Transfer Learning with a Unified Text-to-Text Transformer</em> (T5, 2020), section 2.1. Each near position has its
+ * own bucket; far positions share buckets: see {@link RelativeBuckets}.
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
  *         .setEmbeddingSize(512)
  *         .setHeadCount(8)
  *         .optRelativeEncoding(RelativePositionBiasBlock.builder().setHeadCount(8).build())
- *         .optScale(1)                    // T5's own attention does not scale its scores
+ *         .optScale(1)                    // T5 does not scale its scores
  *         .build();
  * }</pre>
  *
- * <h2>Inputs and output</h2>
+ * <p>Inputs, output and errors are those of {@link AlibiBiasBlock}, except that x must have the data type of the
+ * biases.
  *
- * T queries, F keys, N heads, D embedding size.
- *
- * <ul>
- *   <li>{@code [x]}: x is (…, T, D), of the data type of the biases. The queries have the positions s … s + T - 1 and the
- *       keys 0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or Long, 0 without it.
- *   <li>{@code [x, keys]}: keys is (…, F, D); they have the positions 0 … F - 1.
- * </ul>
- *
- * The output is the bias, (1, N, T, F), on x's device, attached to the manager of x and the caller's to close. It also serves
- * as the four-dimensional mask of DJL's {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}. T5 has one such block
- * for all layers of a stack: run it once, and give every layer's attention its output as the mask,
- * with -100,000 (FLOAT16: -30,000) added to it at padding where there is any.
- *
- * <p>A forward throws {@link IllegalArgumentException} for another rank or data type of x and a negative start.
+ * <p>T5 has one such block for all layers of a stack: run it once, and pass its output to the attention of every layer
+ * as the mask. If there is padding, add -100,000 (FLOAT16: -30,000) to the output there.
  */
-public final class RelativePositionBiasBlock extends ScoreTermBlock {
+public final class RelativePositionBiasBlock extends RelativeBiasBlock {
 
-    private static final int DEFAULT_BUCKETS = 32;
-    private static final int DEFAULT_MAX_DISTANCE = 128;
     private static final float STANDARD_DEVIATION = 0.02f;
 
-    private final int headCount;
-    private final RelativeBuckets buckets;
+    record Settings(int headCount, Boolean bidirectional, Integer buckets, Integer maxDistance) {
+        Settings {
+            bidirectional = Objects.requireNonNullElse(bidirectional, true);
+            buckets = Objects.requireNonNullElse(buckets, 32);
+            maxDistance = Objects.requireNonNullElse(maxDistance, 128);
+            Check.positive("headCount", headCount);
+        }
+    }
+
     private final Parameter biases;
 
     /**
-     * The buckets by key less query, from -(length - 1) to length - 1: (2 · length - 1), as floats, which hold them exactly. An
-     * array that is made on the host in every forward would make it wait for a GPU.
+     * The buckets as floats, which hold them exactly. An array that each forward creates on the host would make it wait
+     * for a GPU.
      */
-    private final GrowingTable bucketNumbers;
+    private final ConstantTable bucketNumbers;
 
-    private RelativePositionBiasBlock(Builder builder) {
-        super(new BlockSettings(RelativePositionBiasBlock.class)
-                .with("headCount", builder.headCount)
-                .with("bidirectional", builder.bidirectional)
-                .with("buckets", builder.buckets)
-                .with("maxDistance", builder.maxDistance));
-        headCount = builder.headCount;
-        buckets = RelativeBuckets.of(builder.bidirectional, builder.buckets, builder.maxDistance);
-        biases = addParameter(LearnedTerms.table("biases", tableShape(), new NormalInitializer(STANDARD_DEVIATION)));
-        bucketNumbers = tableOf(this::bucketNumbers);
-    }
-
-    private ConstantArray bucketNumbers(int length) {
-        return new ConstantArray(new Shape(2L * length - 1), (first, count, format, out) -> {
-            for (int row = 0; row < count; row++) {
-                format.put(out, row, buckets.bucket((long) first + row - (length - 1)));
+    private RelativePositionBiasBlock(Settings settings) {
+        super(settings, settings.headCount);
+        RelativeBuckets buckets = RelativeBuckets.of(settings.bidirectional, settings.buckets, settings.maxDistance);
+        biases = addParameter(
+                "biases", new Shape(buckets.size(), settings.headCount), new NormalInitializer(STANDARD_DEVIATION));
+        bucketNumbers = addTable(new Shape(), (first, count, format, out) -> {
+            for (int i = 0; i < count; i++) {
+                format.put(out, i, buckets.bucket(first + i));
             }
         });
     }
 
-    private Shape tableShape() {
-        return new Shape(buckets.size(), headCount);
-    }
-
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
 
     /**
-     * Makes a block from the plain values that {@link #getArguments} returns.
+     * Creates a block from the plain values that {@link #getArguments} returns.
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
      * @return the block
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static RelativePositionBiasBlock fromArguments(Map<?, ?> arguments) {
-        Arguments given = Arguments.of(RelativePositionBiasBlock.class, arguments);
-        Builder builder = builder();
-        builder.setHeadCount(given.getInt("headCount"));
-        given.optFlag("bidirectional").ifPresent(builder::optBidirectional);
-        given.optInt("buckets").ifPresent(builder::optBuckets);
-        given.optInt("maxDistance").ifPresent(builder::optMaxDistance);
-        given.requireNoOthers();
-        return builder.build();
+        return new RelativePositionBiasBlock(Records.read(Settings.class, arguments));
     }
 
-    /**
-     * Returns the trained biases.
-     *
-     * @return the parameter (buckets, N), in the model's data type; this block's
-     */
+    /** {@return the learned biases: the parameter (buckets, N), in the model's data type; a parameter of this block} */
     public Parameter getBiases() {
         return biases;
     }
 
     @Override
-    public void requireFits(int attentionHeads, int headSize) {
-        AttentionSizes.requireSameHeadCount(headCount, attentionHeads, this);
-    }
-
-    @Override
-    void requireQueries(Shape queries) {
-        requireSequence(queries);
-    }
-
-    @Override
-    Shape outputShape(Shape queries, long length, long keyLength) {
-        return new Shape(1, headCount, length, keyLength);
-    }
-
-    /**
-     * {@inheritDoc}
-     *
-     * @return the bias (1, N, T, F)
-     */
-    @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries) {
-        NDArray table = call.parameterStore().getValue(biases, queries.getDevice(), call.training());
-        DataTypes.requireSame(queries, table, "biases");
-        try (NDArray numbers = DistanceTable.rows(bucketNumbers, call, queries, DataType.FLOAT32);
-                NDArray indices = numbers.toType(DataType.INT32, false);
-                NDArray rows = Indices.lookUp(indices, table, queries.getManager())) {
-            return RelativeShift.spread(rows, call);
-        }
-    }
-
-    @Override
-    GrowingTable table() {
-        return bucketNumbers;
+    NDArray biases(Temporaries temporaries, AttentionCall call, NDArray queries) {
+        NDArray table = value(biases, call, queries);
+        NDArray numbers = rows(temporaries, bucketNumbers, call, queries, DataType.FLOAT32);
+        NDArray indices = temporaries.add(numbers.toType(DataType.INT32, false));
+        return temporaries.add(Indices.lookUp(indices, table, queries.getManager()));
     }
 
     /** Builds a {@link RelativePositionBiasBlock}. */
     public static final class Builder {
 
-        private int headCount;
-        private boolean bidirectional = true;
-        private int buckets = DEFAULT_BUCKETS;
-        private int maxDistance = DEFAULT_MAX_DISTANCE;
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -175,53 +111,48 @@ public final class RelativePositionBiasBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder setHeadCount(int headCount) {
-            this.headCount = headCount;
-            return this;
+            return options.set("headCount", headCount);
         }
 
         /**
-         * Sets whether keys before and after the query are told apart; true without it, as in an encoder. In a decoder, which
-         * sees no key after the query, all buckets are for those before it.
+         * Sets whether keys before and after the query have different buckets (default: true, as in an encoder). In a
+         * decoder, which sees no key after the query, all buckets are for keys before it.
          *
          * @param bidirectional false for a decoder
          * @return this builder
          */
         public Builder optBidirectional(boolean bidirectional) {
-            this.bidirectional = bidirectional;
-            return this;
+            return options.set("bidirectional", bidirectional);
         }
 
         /**
-         * Sets the number of buckets; 32 without it.
+         * Sets the number of buckets (default: 32).
          *
-         * @param buckets from 2 to 4096; for two directions even and at least 4
+         * @param buckets from 2 to 4096; if bidirectional, even and at least 4
          * @return this builder
          */
         public Builder optBuckets(int buckets) {
-            this.buckets = buckets;
-            return this;
+            return options.set("buckets", buckets);
         }
 
         /**
-         * Sets the distance from which on all share the last bucket; 128 without it.
+         * Sets the distance from which all positions share the last bucket (default: 128).
          *
-         * @param maxDistance steps; more than a quarter of the buckets, for one direction half of them
+         * @param maxDistance steps; more than half of the buckets, or a quarter of them if bidirectional
          * @return this builder
          */
         public Builder optMaxDistance(int maxDistance) {
-            this.maxDistance = maxDistance;
-            return this;
+            return options.set("maxDistance", maxDistance);
         }
 
         /**
          * Builds the block.
          *
          * @return the block
-         * @throws IllegalArgumentException if a setting is outside its range
+         * @throws IllegalArgumentException if a setting is out of range
          */
         public RelativePositionBiasBlock build() {
-            BuilderChecks.requirePositive("head count", headCount, "setHeadCount(int)");
-            return new RelativePositionBiasBlock(this);
+            return new RelativePositionBiasBlock(options.build());
         }
     }
 }

@@ -5,44 +5,46 @@ import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.internal.InPlace;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.PairLayout;
 
 /**
- * Turns pairs of dimensions by given cosines and sines: x · C + x' · S on the rotated ones, where x' has the halves of each
- * pair exchanged; see {@link io.github.djlpositional.math.RotaryTable} for C and S.
+ * Rotates pairs of dimensions by given cosines and sines: x · C + x' · S on the rotated ones, where x' has the two
+ * dimensions of each pair exchanged; see {@link io.github.djlpositional.math.RotaryTable} for C and S.
  *
  * @param headSize H
- * @param rotarySize r, the rotated dimensions
- * @param layout where the halves of a pair are
+ * @param rotarySize r, the number of rotated dimensions
+ * @param layout where the two dimensions of a pair are
  */
 record Rotation(int headSize, int rotarySize, PairLayout layout) {
 
     /**
-     * A large input is turned in parts of about this size, which with what is made of them stay in the processor's caches: in
-     * one piece each of the five passes over it would wait for the memory.
+     * A large input is rotated in parts of about this size, which stay in the caches of the processor together with the
+     * intermediate results. In one piece, each of the five passes over it would wait for the memory.
      */
     private static final long PART_BYTES = 2 << 20;
 
     /**
-     * Turns an array.
+     * Rotates an array.
      *
      * @param x (B, N, T, H)
-     * @param rows [C | S] of each position: (T, 2r), or (B, T, 2r)
+     * @param rows [C | S] of each position, (T, 2r) or (1, T, 2r), or of each sequence (B, 1, T, 2r)
      * @return a new array like x, on its manager
      */
     NDArray apply(NDArray x, NDArray rows) {
-        boolean isOfEachSequence = rows.getShape().dimension() == 3;
-        if (!isOfEachSequence && isWorthParts(x)) {
+        if (rows.getShape().dimension() < 4 && isWorthParts(x)) {
             return inParts(x, rows);
         }
         try (Temporaries temporaries = new Temporaries()) {
-            return whole(x, new Angles(temporaries, isOfEachSequence ? temporaries.add(rows.expandDims(1)) : rows));
+            return whole(x, new Angles(temporaries, rows));
         }
     }
 
-    /** The cosines of all rotated dimensions and the sines of either half, and where those are in an array. */
+    /**
+     * The cosines of all rotated dimensions, the sines of the first and of the second dimensions, and where those are.
+     */
     private final class Angles {
         final NDArray cosines;
         final NDArray sines;
@@ -53,7 +55,7 @@ record Rotation(int headSize, int rotarySize, PairLayout layout) {
             int rank = rows.getShape().dimension();
             cosines = temporaries.add(rows.get(NDIndex.sliceAxis(rank - 1, 0, rotarySize)));
             sines = temporaries.add(rows.get(NDIndex.sliceAxis(rank - 1, rotarySize, 2L * rotarySize)));
-            if (InPlace.isSafe(rows)) {
+            if (Arithmetic.isInPlaceSafe(rows)) {
                 for (int i = 0; i < 2; i++) {
                     sinesOfHalf[i] = temporaries.add(sines.get(halfOf(rank, i)));
                 }
@@ -61,15 +63,15 @@ record Rotation(int headSize, int rotarySize, PairLayout layout) {
         }
     }
 
-    /** Only where nothing is recorded for gradients: a record of every part would cost more than it saves. */
+    /** Not while gradients are recorded: recording each part would cost more than it saves. */
     private static boolean isWorthParts(NDArray x) {
         return x.getShape().size() * x.getDataType().getNumOfBytes() > 2 * PART_BYTES
-                && !x.getDevice().isGpu()
-                && InPlace.isSafe(x)
+                && HostData.isHost(x.getDevice())
+                && Arithmetic.isInPlaceSafe(x)
                 && !x.hasGradient();
     }
 
-    /** Parts of several heads, or of one that is long. */
+    /** Parts of several heads, or of one long head. */
     private NDArray inParts(NDArray x, NDArray rows) {
         Shape shape = x.getShape();
         long heads = shape.get(1);
@@ -79,12 +81,13 @@ record Rotation(int headSize, int rotarySize, PairLayout layout) {
         long stepsAtOnce = Math.min(steps, stepsOfPart);
         long headsAtOnce = Math.min(heads, stepsOfPart / stepsAtOnce);
         long batchesAtOnce = stepsOfPart / stepsAtOnce / headsAtOnce;
-        NDArray turned = x.getManager().create(shape, x.getDataType(), x.getDevice());
+        int sequenceAxis = rows.getShape().dimension() - 2;
+        NDArray rotated = x.getManager().create(shape, x.getDataType(), x.getDevice());
         try {
             for (long step = 0; step < steps; step += stepsAtOnce) {
                 long lastStep = Math.min(steps, step + stepsAtOnce);
                 try (Temporaries temporaries = new Temporaries()) {
-                    NDArray some = temporaries.add(rows.get(NDIndex.sliceAxis(0, step, lastStep)));
+                    NDArray some = temporaries.add(rows.get(NDIndex.sliceAxis(sequenceAxis, step, lastStep)));
                     Angles angles = new Angles(temporaries, some);
                     for (long row = 0; row < shape.get(0); row += batchesAtOnce) {
                         for (long head = 0; head < heads; head += headsAtOnce) {
@@ -94,56 +97,51 @@ record Rotation(int headSize, int rotarySize, PairLayout layout) {
                                     .addSliceDim(step, lastStep)
                                     .addAllDim();
                             try (NDArray given = x.get(part);
-                                    NDArray made = whole(given, angles)) {
-                                turned.set(part, made);
+                                    NDArray result = whole(given, angles)) {
+                                rotated.set(part, result);
                             }
                         }
                     }
                 }
             }
-            return turned;
+            return rotated;
         } catch (RuntimeException e) {
-            turned.close();
+            rotated.close();
             throw e;
         }
     }
 
     private NDArray whole(NDArray x, Angles angles) {
         if (rotarySize == headSize) {
-            return turned(x, angles);
+            return rotated(x, angles);
         }
         try (NDArray part = x.get(NDIndex.sliceAxis(3, 0, rotarySize));
-                NDArray rotated = turned(part, angles);
+                NDArray rotated = rotated(part, angles);
                 NDArray kept = x.get(NDIndex.sliceAxis(3, rotarySize, headSize))) {
             return NDArrays.concat(new NDList(rotated, kept), 3);
         }
     }
 
-    private NDArray turned(NDArray x, Angles angles) {
-        NDArray turned = x.mul(angles.cosines);
-        if (InPlace.isSafe(x)) {
+    private NDArray rotated(NDArray x, Angles angles) {
+        NDArray rotated = x.mul(angles.cosines);
+        if (Arithmetic.isInPlaceSafe(x)) {
             for (int half = 0; half < 2; half++) {
-                addAcross(turned, x, angles, half);
+                // with halves, the intermediate result is half as large as with an exchanged copy of x
+                try (NDArray other = x.get(angles.half[1 - half]);
+                        NDArray product = other.mul(angles.sinesOfHalf[half]);
+                        NDArray target = rotated.get(angles.half[half])) {
+                    target.addi(product);
+                }
             }
-            return turned;
+            return rotated;
         }
         try (Temporaries temporaries = new Temporaries()) {
-            NDArray across = temporaries.add(
-                    temporaries.add(exchanged(temporaries, x, angles)).mul(angles.sines));
-            return temporaries.add(turned).add(across);
+            NDArray exchanged = temporaries.add(exchanged(temporaries, x, angles));
+            return temporaries.add(rotated).add(temporaries.add(exchanged.mul(angles.sines)));
         }
     }
 
-    /** Adds to one half of the pairs the other one times the sines: half an array is all that this needs. */
-    private static void addAcross(NDArray turned, NDArray x, Angles angles, int half) {
-        try (NDArray other = x.get(angles.half[1 - half]);
-                NDArray across = other.mul(angles.sinesOfHalf[half]);
-                NDArray target = turned.get(angles.half[half])) {
-            target.addi(across);
-        }
-    }
-
-    /** The first (0) or the second (1) half of every pair along the last axis. */
+    /** The first (0) or the second (1) dimension of every pair, along the last axis. */
     private NDIndex halfOf(int rank, int half) {
         NDIndex index = new NDIndex().addAllDim(rank - 1);
         return layout == PairLayout.CONCATENATED
@@ -151,7 +149,7 @@ record Rotation(int headSize, int rotarySize, PairLayout layout) {
                 : index.addSliceDim(half, rotarySize, 2);
     }
 
-    /** The halves of each pair exchanged, (B, N, T, r). */
+    /** x' with the two dimensions of each pair exchanged, (B, N, T, r). */
     private NDArray exchanged(Temporaries temporaries, NDArray x, Angles angles) {
         if (layout == PairLayout.CONCATENATED) {
             NDArray first = temporaries.add(x.get(angles.half[0]));

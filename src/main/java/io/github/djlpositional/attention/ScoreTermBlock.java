@@ -2,151 +2,153 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.internal.BlockSettings;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
-import io.github.djlpositional.internal.ConstantArray;
+import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.GrowingTable;
-import io.github.djlpositional.internal.StartPosition;
-import java.util.function.IntFunction;
+import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.math.FloatFormat;
 
 /**
- * A relative encoding that adds a term to the scores. Its forward gives that term, unscaled:
+ * A relative encoding that adds a term to the scores. Its forward returns that term, unscaled:
  *
  * <ul>
- *   <li>{@code [queries]}: for keys at positions 0 … s + T - 1 and queries at s … s + T - 1, where s is the forward parameter
- *       {@link StartPosition#KEY}, 0 without it.
+ *   <li>{@code [queries]}: for queries at positions s … s + T - 1 and keys at positions 0 … s + T - 1, where s is the
+ *       forward parameter {@link Positions#START} (default: 0).
  *   <li>{@code [queries, keys]}: for keys at positions 0 … F - 1.
  * </ul>
  */
 abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncoding {
 
-    private static final int FIRST_LENGTH = 512;
+    private static final int INITIAL_LENGTH = 512;
 
-    ScoreTermBlock(BlockSettings settings) {
+    ScoreTermBlock(Record settings) {
         super(settings);
     }
 
-    /** Refuses queries of a shape that this encoding cannot serve. */
+    /** Checks the shape of the queries; -1 stands for an unknown size. */
     abstract void requireQueries(Shape queries);
 
-    /** Refuses anything but (B, N, T, H) with the given sizes; -1 stands for any, and passes where it is not known yet. */
-    static void requireHeads(Shape shape, String what, long heads, long headSize) {
-        String allowed = "(B, " + (heads < 0 ? "N" : heads) + ", T, " + (headSize < 0 ? "H" : headSize) + ")";
-        if (shape.dimension() != 4 || differs(shape.get(1), heads) || differs(shape.get(3), headSize)) {
-            throw new IllegalArgumentException(what + " of shape " + shape + ": allowed is " + allowed
-                    + "; split the embeddings into heads first, as MultiHeadAttentionBlock does");
-        }
-    }
-
-    private static boolean differs(long size, long wanted) {
-        return size != -1 && wanted != -1 && size != wanted;
-    }
+    /** Returns the shape of the term for T queries and F keys. */
+    abstract Shape outputShape(Shape queries, long length, long keyLength);
 
     @Override
-    protected NDList forwardInternal(
+    protected final NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         Shape[] shapes = inputs.getShapes();
-        requireInputs(shapes);
-        NDArray queries = inputs.get(0);
+        requireShapes(shapes);
+        NDArray queries = inputs.head();
         DataTypes.requireEmbedding(queries, "queries");
-        long length = shapes[0].get(shapes[0].dimension() - 2);
-        int start = StartPosition.of(params, length, StartPosition.UNLIMITED);
-        long keys = shapes.length == 1 ? start + length : shapes[1].get(shapes[1].dimension() - 2);
-        if (length == 0 || keys == 0) {
-            throw new IllegalArgumentException(length + " queries and " + keys
-                    + " keys: allowed is 1 or more of both; there are no scores without them");
-        }
-        Shape answer = outputShape(shapes[0], length, keys);
-        if (answer.size() == 0) {
-            // an empty batch: MXNet does not slice what is empty
-            return new NDList(queries.getManager().create(answer, queries.getDataType(), queries.getDevice()));
+        long length = lengthOf(shapes[0]);
+        int start = Positions.start(params, length, Positions.UNLIMITED);
+        long keys = shapes.length == 1 ? start + length : lengthOf(shapes[1]);
+        Check.that(
+                length > 0 && keys > 0,
+                () -> length + " queries and " + keys
+                        + " keys: expected 1 or more of both; skip the call if there are none");
+        Shape output = outputShape(shapes[0], length, keys);
+        if (output.size() == 0) {
+            // an empty batch: MXNet cannot slice an empty array
+            return new NDList(queries.getManager().create(output, queries.getDataType(), queries.getDevice()));
         }
         AttentionCall call = new AttentionCall(
                 parameterStore, training, start, Math.toIntExact(length), Math.toIntExact(keys), false, 1, null);
         return new NDList(scoreTerm(call, queries));
     }
 
-    private void requireInputs(Shape[] shapes) {
-        if (shapes.length < 1 || shapes.length > 2) {
-            throw new IllegalArgumentException(shapes.length
-                    + " inputs were given: allowed are [queries] or [queries, keys]; pass one or two arrays");
-        }
-        requireQueries(shapes[0]);
-        if (shapes.length == 2 && shapes[1].dimension() < 2) {
-            throw new IllegalArgumentException("keys of shape " + shapes[1]
-                    + ": allowed is (…, F, D), rank 2 or more; give the keys, of which the length is taken");
-        }
-    }
-
-    /** Refuses queries of a rank that has no sequence. */
-    static void requireSequence(Shape queries) {
-        if (queries.dimension() < 2) {
-            throw new IllegalArgumentException("queries of shape " + queries
-                    + ": allowed is (…, T, D), rank 2 or more; give the array whose sequence is to be attended");
-        }
-    }
-
     @Override
     public final Shape[] getOutputShapes(Shape[] inputShapes) {
-        requireInputs(inputShapes);
-        Shape queries = inputShapes[0];
+        requireShapes(inputShapes);
         Shape keys = inputShapes[inputShapes.length - 1];
-        long length = queries.get(queries.dimension() - 2);
-        return new Shape[] {outputShape(queries, length, keys.get(keys.dimension() - 2))};
+        return new Shape[] {outputShape(inputShapes[0], lengthOf(inputShapes[0]), lengthOf(keys))};
     }
 
-    /** The shape of the term for T queries and F keys. */
-    abstract Shape outputShape(Shape queries, long length, long keyLength);
+    @Override
+    protected final void requireShapes(Shape... inputShapes) {
+        Check.that(
+                inputShapes.length == 1 || inputShapes.length == 2,
+                () -> inputShapes.length
+                        + " inputs were given: expected [queries] or [queries, keys]; pass one or two arrays");
+        requireQueries(inputShapes[0]);
+        if (inputShapes.length == 2) {
+            requireSequence("keys", inputShapes[1]);
+        }
+    }
+
+    /** Checks that a shape is (…, T, D). */
+    static void requireSequence(String what, Shape shape) {
+        Check.that(
+                shape.dimension() >= 2,
+                () -> what + " of shape " + shape
+                        + ": expected (…, length, D), rank 2 or more; add the missing dimensions with expandDims");
+    }
 
     /**
-     * {@inheritDoc}
-     *
-     * @param dataType FLOAT16, FLOAT32 or FLOAT64
-     * @param inputShapes those of queries and, where they are given, keys; a size may be -1 for unknown
-     * @throws IllegalArgumentException if the data type is another or the shapes do not fit; the block is then left as it was
+     * Checks that a shape is (B, N, T, H) with the given sizes; -1 stands for any size, and for one that is not known
+     * yet.
      */
-    @Override
-    public final void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
-        DataTypes.requireEmbedding(dataType, toString());
-        requireInputs(inputShapes);
-        DataTypes.initializing(
-                "parameters of " + this, manager, dataType, () -> super.initialize(manager, dataType, inputShapes));
-        ownTable(manager);
-    }
-
-    /** What a table by distance begins as: it grows with the longest sequence. */
-    static GrowingTable tableOf(IntFunction<ConstantArray> maker) {
-        return new GrowingTable(FIRST_LENGTH, StartPosition.UNLIMITED, maker);
-    }
-
-    /** The table by distance, which lives with the manager that the block was initialized or loaded with; null for none. */
-    GrowingTable table() {
-        return null;
-    }
-
-    @Override
-    protected final void loaded(NDManager manager) {
-        ownTable(manager);
-    }
-
-    private void ownTable(NDManager manager) {
-        if (table() != null) {
-            table().current().ownedBy(manager);
+    static void requireHeads(Shape shape, String what, long heads, long headSize) {
+        if (shape.dimension() != 4 || differs(shape.get(1), heads) || differs(shape.get(3), headSize)) {
+            throw new IllegalArgumentException(what + " of shape " + shape + ": expected (B, "
+                    + (heads < 0 ? "N" : heads) + ", T, " + (headSize < 0 ? "H" : headSize)
+                    + "); split the embeddings into heads first, as MultiHeadAttentionBlock does");
         }
     }
 
-    /** {@inheritDoc} Frees the table by distance too, where there is one; a later forward makes it anew. */
-    @Override
-    public final void clear() {
-        super.clear();
-        if (table() != null) {
-            table().current().close();
-        }
+    private static boolean differs(long size, long expected) {
+        return size != -1 && expected != -1 && size != expected;
+    }
+
+    private static long lengthOf(Shape shape) {
+        return shape.get(shape.dimension() - 2);
+    }
+
+    /**
+     * Adds a table by relative position, which is the key's position less the query's. It grows with the longest
+     * sequence.
+     *
+     * @param row the shape of a row
+     * @param rows computes the rows of consecutive relative positions
+     */
+    final ConstantTable addTable(Shape row, HostData.Rows rows) {
+        return addTable(ConstantTable.ofDistances(row, INITIAL_LENGTH, Positions.UNLIMITED, rows));
+    }
+
+    /**
+     * {@return the rows of all relative positions of a call, as {@link RelativeShift} orders them: (1, W, …), a view of
+     * the table, on the device of the queries and the manager of the table; not the caller's to close}
+     */
+    static NDArray rows(
+            Temporaries temporaries, ConstantTable table, AttentionCall call, NDArray queries, DataType type) {
+        return table.rows(temporaries, RelativeShift.least(call), RelativeShift.columns(call), queries, type);
+    }
+
+    /** Returns the value of a parameter on the device of an input, whose data type it must have. */
+    static NDArray value(Parameter parameter, AttentionCall call, NDArray input) {
+        NDArray value = call.parameterStore().getValue(parameter, input.getDevice(), call.training());
+        DataTypes.requireSame(input, value, "encoding's parameters");
+        return value;
+    }
+
+    /** Returns an array multiplied by the scale of the scores. */
+    static NDArray scaled(Temporaries temporaries, AttentionCall call, NDArray array) {
+        return call.scale() == 1 ? array : temporaries.add(Arithmetic.multiply(array, call.scale()));
+    }
+
+    /**
+     * Returns what is added to the score of a masked key: enough to make its weight 0, and finite, so that a query
+     * without any visible key does not become NaN. In FLOAT32 it is DJL's value; in FLOAT16 the sum of two is still
+     * finite.
+     */
+    static double maskedScore(FloatFormat format) {
+        return format == FloatFormat.FLOAT16 ? -3e4 : -1e5;
     }
 }

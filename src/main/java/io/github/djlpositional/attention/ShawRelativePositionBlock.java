@@ -7,19 +7,18 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
-import io.github.djlpositional.arguments.Arguments;
-import io.github.djlpositional.internal.BlockSettings;
-import io.github.djlpositional.internal.BuilderChecks;
-import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.Product;
-import io.github.djlpositional.internal.StartPosition;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * Learned vectors for relative positions, added to the keys and to the values, after Shaw, Uszkoreit and Vaswani,
- * <em>Self-Attention with Relative Position Representations</em> (2018). Positions farther apart than a clipping distance k
- * share the vectors of k. All heads share the vectors.
+ * <em>Self-Attention with Relative Position Representations</em> (2018). Positions farther apart than a clipping
+ * distance k share the vectors of k. All heads share the vectors.
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
@@ -29,111 +28,104 @@ import java.util.Map;
  *         .build();
  * }</pre>
  *
- * <p>With a<sup>K</sup> and a<sup>V</sup> the vectors and c(d) = max(-k, min(k, d)), a score of the paper's equation 4 is
- * q<sub>i</sub> · (k<sub>j</sub> + a<sup>K</sup><sub>c(j - i)</sub>), and a result of its equation 3
- * Σ<sub>j</sub> p<sub>ij</sub> · (v<sub>j</sub> + a<sup>V</sup><sub>c(j - i)</sub>). Queries meet the 2k + 1 vectors, not one
- * for each pair of positions, and weights are summed by relative position before they meet them: no array of the shape
- * (T, F, H) is made.
+ * <p>With a<sup>K</sup> and a<sup>V</sup> the vectors and c(d) = max(-k, min(k, d)), a score is q<sub>i</sub> ·
+ * (k<sub>j</sub> + a<sup>K</sup><sub>c(j - i)</sub>) (equation 4 of the paper), and a result is Σ<sub>j</sub>
+ * p<sub>ij</sub> · (v<sub>j</sub> + a<sup>V</sup><sub>c(j - i)</sub>) (equation 3). Queries are multiplied by the 2k +
+ * 1 vectors, not by one vector for each pair of positions, and weights are summed by relative position before they are
+ * multiplied by vectors. No array of the shape (T, F, H) is created.
  *
  * <h2>Inputs and output</h2>
  *
  * B batch, T queries, F keys, N heads, H head size, D embedding size.
  *
  * <ul>
- *   <li>{@code [queries]}: (B, N, T, H), of the data type of the vectors. The queries have the positions s … s + T - 1 and the
- *       keys 0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or Long, 0 without it.
+ *   <li>{@code [queries]}: (B, N, T, H), of the data type of the vectors. The queries have the positions s … s + T - 1
+ *       and the keys 0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or a Long
+ *       (default: 0).
  *   <li>{@code [queries, keys]}: keys is (…, F, D); they have the positions 0 … F - 1.
  * </ul>
  *
  * The output is the term of the keys, q<sub>i</sub> · a<sup>K</sup><sub>c(j - i)</sub>, unscaled: (B, N, T, F), on the
- * queries' device, attached to their manager and the caller's to close.
+ * device of the queries, attached to their manager, and the caller's to close.
  *
- * <p>A forward throws {@link IllegalArgumentException} for queries of another shape or data type and a negative start.
+ * <p>A forward throws {@link IllegalArgumentException} for queries of another shape or data type, and for a negative
+ * start position.
  */
 public final class ShawRelativePositionBlock extends ScoreTermBlock {
 
-    private static final int DEFAULT_MAX_DISTANCE = 16;
+    record Settings(int headSize, Integer maxDistance, Boolean values) {
+        Settings {
+            maxDistance = Objects.requireNonNullElse(maxDistance, 16);
+            values = Objects.requireNonNullElse(values, true);
+            Check.positive("headSize", headSize);
+            Check.between("maxDistance", maxDistance, 1, Positions.UNLIMITED);
+        }
+    }
 
-    private final int headSize;
-    private final int maxDistance;
+    private final Settings settings;
     private final Parameter keyVectors;
 
-    /** Null where only the keys have vectors. */
+    /** Null if only the keys have vectors. */
     private final Parameter valueVectors;
 
-    private ShawRelativePositionBlock(Builder builder) {
-        super(new BlockSettings(ShawRelativePositionBlock.class)
-                .with("headSize", builder.headSize)
-                .with("maxDistance", builder.maxDistance)
-                .with("values", builder.values));
-        headSize = builder.headSize;
-        maxDistance = builder.maxDistance;
-        keyVectors = addParameter(vectors("keys"));
-        valueVectors = builder.values ? addParameter(vectors("values")) : null;
+    private ShawRelativePositionBlock(Settings settings) {
+        super(settings);
+        this.settings = settings;
+        keyVectors = addVectors("keys");
+        valueVectors = settings.values ? addVectors("values") : null;
     }
 
-    private Parameter vectors(String name) {
-        // so that their mean norm is that of the projected keys at a start after Glorot and Bengio
-        return LearnedTerms.table(name, tableShape(), new NormalInitializer((float) (1 / Math.sqrt(headSize))));
+    private Parameter addVectors(String name) {
+        // the mean norm is then that of projected keys initialized after Glorot and Bengio
+        float deviation = (float) (1 / Math.sqrt(settings.headSize));
+        return addParameter(
+                name, new Shape(2L * settings.maxDistance + 1, settings.headSize), new NormalInitializer(deviation));
     }
 
-    private Shape tableShape() {
-        return new Shape(2L * maxDistance + 1, headSize);
-    }
-
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
 
     /**
-     * Makes a block from the plain values that {@link #getArguments} returns.
+     * Creates a block from the plain values that {@link #getArguments} returns.
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
      * @return the block
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static ShawRelativePositionBlock fromArguments(Map<?, ?> arguments) {
-        Arguments given = Arguments.of(ShawRelativePositionBlock.class, arguments);
-        Builder builder = builder();
-        builder.setHeadSize(given.getInt("headSize"));
-        given.optInt("maxDistance").ifPresent(builder::optMaxDistance);
-        given.optFlag("values").ifPresent(builder::optValues);
-        given.requireNoOthers();
-        return builder.build();
+        return new ShawRelativePositionBlock(Records.read(Settings.class, arguments));
     }
 
     /**
-     * Returns the vectors that are added to the keys, the first for keys k or more before the query.
-     *
-     * @return the parameter a<sup>K</sup>, (2k + 1, H), in the model's data type; this block's
+     * {@return the vectors that are added to the keys: the parameter a<sup>K</sup>, (2k + 1, H), in the model's data
+     * type; a parameter of this block} The first is for keys that are k or more before the query.
      */
     public Parameter getKeyVectors() {
         return keyVectors;
     }
 
     /**
-     * Returns the vectors that are added to the values.
-     *
-     * @return the parameter a<sup>V</sup>, (2k + 1, H), in the model's data type; this block's; null if the block is built
-     *     without
+     * {@return the vectors that are added to the values: the parameter a<sup>V</sup>, (2k + 1, H), in the model's data
+     * type; a parameter of this block; null if the block was built with {@code optValues(false)}}
      */
     public Parameter getValueVectors() {
         return valueVectors;
     }
 
     @Override
-    public void requireFits(int headCount, int attentionHeadSize) {
-        AttentionSizes.requireSameHeadSize(headSize, attentionHeadSize, this, "setHeadSize(" + attentionHeadSize + ")");
+    public void requireFits(int headCount, int headSize) {
+        Check.that(
+                headSize == settings.headSize,
+                () -> this + " does not fit an attention with heads of size " + headSize
+                        + " (its embedding size by its head count): expected the same headSize; build it with setHeadSize("
+                        + headSize + ")");
     }
 
     @Override
     void requireQueries(Shape queries) {
-        requireHeads(queries, "queries", -1, headSize);
+        requireHeads(queries, "queries", -1, settings.headSize);
     }
 
     @Override
@@ -142,29 +134,26 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     }
 
     /**
-     * Which vectors a call meets: those of relative positions first … last, the ends standing for all beyond them. Where all
-     * keys are farther before, or behind, the queries than the vectors reach, both are the same end.
+     * The vectors for consecutive relative positions: those of first … last, of which the first also stands for
+     * {@code front} more positions before it, and the last for {@code end} more positions after it. If all positions
+     * are clipped to the same end, first and last are equal.
      */
-    private record Clipped(int first, int last) {
+    private record Clipped(int first, int last, int front, int end) {
 
-        static Clipped of(int least, int greatest, int maxDistance) {
+        static Clipped of(int least, int count, int maxDistance) {
+            int greatest = least + count - 1;
+            int first = Math.max(-maxDistance, Math.min(maxDistance, least));
+            int last = Math.max(-maxDistance, Math.min(maxDistance, greatest));
             return new Clipped(
-                    Math.max(-maxDistance, Math.min(maxDistance, least)),
-                    Math.max(-maxDistance, Math.min(maxDistance, greatest)));
+                    first,
+                    last,
+                    Math.max(0, Math.min(first, greatest) - least),
+                    Math.max(0, greatest - Math.max(last, least)));
         }
 
-        /** How many columns stand before that of the first vector. */
-        int front(int least, int greatest) {
-            return first > greatest ? greatest - least : Math.max(0, first - least);
-        }
-
-        /** How many columns stand behind that of the last vector. */
-        int end(int least, int greatest) {
-            return last < least ? greatest - least : Math.max(0, greatest - last);
-        }
-
-        NDArray rows(NDArray table, int maxDistance) {
-            return table.get(NDIndex.sliceAxis(0, (long) first + maxDistance, (long) last + maxDistance + 1));
+        NDArray rows(Temporaries temporaries, NDArray vectors) {
+            long zero = vectors.getShape().get(0) / 2;
+            return temporaries.add(vectors.get(NDIndex.sliceAxis(0, zero + first, zero + last + 1)));
         }
     }
 
@@ -175,104 +164,85 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
      */
     @Override
     public NDArray scoreTerm(AttentionCall call, NDArray queries) {
-        NDArray table = vectors(keyVectors, call, queries);
-        int least = RelativeShift.least(call);
-        int greatest = least + RelativeShift.columns(call) - 1;
-        Clipped clipped = Clipped.of(least, greatest, maxDistance);
+        NDArray vectors = value(keyVectors, call, queries);
+        Clipped clipped = Clipped.of(RelativeShift.least(call), RelativeShift.columns(call), settings.maxDistance);
         try (Temporaries temporaries = new Temporaries()) {
-            NDArray rows = temporaries.add(clipped.rows(table, maxDistance));
-            NDArray scaled = call.scale() == 1 ? rows : temporaries.add(Product.of(rows, call.scale()));
-            NDArray products = temporaries.add(queries.matMul(temporaries.add(scaled.transpose(1, 0))));
-            NDArray byPosition =
-                    repeatedEnds(temporaries, products, clipped.front(least, greatest), clipped.end(least, greatest));
-            return RelativeShift.toKeys(byPosition, call.keyLength());
+            NDArray rows = scaled(temporaries, call, clipped.rows(temporaries, vectors));
+            NDArray products = temporaries.add(queries.matMul(temporaries.add(rows.transpose(1, 0))));
+            return RelativeShift.toKeys(repeatedEnds(temporaries, products, clipped), call.keyLength());
         }
     }
 
-    /** (B, N, T, C) with the first column so many times more in front, and the last so many times more at the end. */
-    private static NDArray repeatedEnds(Temporaries temporaries, NDArray columns, int front, int end) {
-        Shape shape = columns.getShape();
-        long width = shape.get(3);
+    /** Repeats the first and the last column: (B, N, T, C) to (B, N, T, front + C + end). */
+    private static NDArray repeatedEnds(Temporaries temporaries, NDArray columns, Clipped clipped) {
         NDList parts = new NDList(columns);
-        if (front > 0) {
-            NDArray first = temporaries.add(columns.get(NDIndex.sliceAxis(3, 0, 1)));
-            parts.add(0, temporaries.add(first.broadcast(withWidth(shape, front))));
+        if (clipped.front > 0) {
+            parts.add(0, repeated(temporaries, columns, 0, clipped.front));
         }
-        if (end > 0) {
-            NDArray last = temporaries.add(columns.get(NDIndex.sliceAxis(3, width - 1, width)));
-            parts.add(temporaries.add(last.broadcast(withWidth(shape, end))));
+        if (clipped.end > 0) {
+            parts.add(repeated(temporaries, columns, columns.getShape().get(3) - 1, clipped.end));
         }
         return parts.size() == 1 ? columns : temporaries.add(NDArrays.concat(parts, 3));
     }
 
-    private static Shape withWidth(Shape shape, int width) {
-        return new Shape(shape.get(0), shape.get(1), shape.get(2), width);
+    private static NDArray repeated(Temporaries temporaries, NDArray columns, long column, int count) {
+        return temporaries.add(
+                cut(temporaries, columns, column, column + 1).broadcast(Shape.update(columns.getShape(), 3, count)));
+    }
+
+    private static NDArray cut(Temporaries temporaries, NDArray columns, long from, long to) {
+        return temporaries.add(columns.get(NDIndex.sliceAxis(3, from, to)));
     }
 
     /**
      * {@inheritDoc}
      *
-     * @return Σ<sub>j</sub> p<sub>ij</sub> · a<sup>V</sup><sub>c(j - i)</sub>, (B, N, T, H); null if the block is built without
-     *     values
+     * @return Σ<sub>j</sub> p<sub>ij</sub> · a<sup>V</sup><sub>c(j - i)</sub>, (B, N, T, H); null if the block was
+     *     built with {@code optValues(false)}
      */
     @Override
     public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
         if (valueVectors == null) {
             return null;
         }
-        NDArray table = vectors(valueVectors, call, probabilities);
-        int least = RelativeShift.least(call);
-        int greatest = least + call.keyLength() + call.queryLength() - 2;
-        Clipped clipped = Clipped.of(least, greatest, maxDistance);
+        NDArray vectors = value(valueVectors, call, probabilities);
         try (Temporaries temporaries = new Temporaries()) {
             NDArray byPosition = temporaries.add(RelativeShift.toPositions(probabilities));
-            NDArray weights =
-                    summedEnds(temporaries, byPosition, clipped.front(least, greatest), clipped.end(least, greatest));
-            return weights.matMul(temporaries.add(clipped.rows(table, maxDistance)));
+            int count = call.keyLength() + call.queryLength() - 1;
+            Clipped clipped = Clipped.of(RelativeShift.least(call), count, settings.maxDistance);
+            return summedEnds(temporaries, byPosition, clipped).matMul(clipped.rows(temporaries, vectors));
         }
     }
 
-    /** The reverse of {@link #repeatedEnds}: (B, N, T, C), so many columns in front summed into the first that stays. */
-    private static NDArray summedEnds(Temporaries temporaries, NDArray columns, int front, int end) {
-        if (front == 0 && end == 0) {
+    /** The reverse of {@link #repeatedEnds}: sums the columns that are repeated there. */
+    private static NDArray summedEnds(Temporaries temporaries, NDArray columns, Clipped clipped) {
+        long width = columns.getShape().get(3);
+        // where the middle, which is not summed, begins and ends
+        long from = clipped.front > 0 ? clipped.front + 1L : 0;
+        long to = clipped.end > 0 ? width - clipped.end - 1 : width;
+        if (to - from == width) {
             return columns;
         }
-        long width = columns.getShape().get(3);
-        if (width - front - end == 1) {
+        if (clipped.first == clipped.last) {
             return temporaries.add(columns.sum(new int[] {3}, true));
         }
         NDList parts = new NDList();
-        if (front > 0) {
-            parts.add(summed(temporaries, columns, 0, front + 1L));
+        if (from > 0) {
+            parts.add(temporaries.add(cut(temporaries, columns, 0, from).sum(new int[] {3}, true)));
         }
-        long from = front > 0 ? front + 1L : 0;
-        long to = end > 0 ? width - end - 1 : width;
         if (from < to) {
-            parts.add(temporaries.add(columns.get(NDIndex.sliceAxis(3, from, to))));
+            parts.add(cut(temporaries, columns, from, to));
         }
-        if (end > 0) {
-            parts.add(summed(temporaries, columns, width - end - 1, width));
+        if (to < width) {
+            parts.add(temporaries.add(cut(temporaries, columns, to, width).sum(new int[] {3}, true)));
         }
         return temporaries.add(NDArrays.concat(parts, 3));
-    }
-
-    private static NDArray summed(Temporaries temporaries, NDArray columns, long from, long to) {
-        return temporaries.add(
-                temporaries.add(columns.get(NDIndex.sliceAxis(3, from, to))).sum(new int[] {3}, true));
-    }
-
-    private static NDArray vectors(Parameter parameter, AttentionCall call, NDArray met) {
-        NDArray table = call.parameterStore().getValue(parameter, met.getDevice(), call.training());
-        DataTypes.requireSame(met, table, "relative vectors");
-        return table;
     }
 
     /** Builds a {@link ShawRelativePositionBlock}. */
     public static final class Builder {
 
-        private int headSize;
-        private int maxDistance = DEFAULT_MAX_DISTANCE;
-        private boolean values = true;
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -283,48 +253,38 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder setHeadSize(int headSize) {
-            this.headSize = headSize;
-            return this;
+            return options.set("headSize", headSize);
         }
 
         /**
-         * Sets k, the distance from which on all share a vector; 16 without it, the paper's.
+         * Sets k, the distance from which all positions share a vector (default: 16, as in the paper).
          *
-         * @param maxDistance steps, at least 1
+         * @param maxDistance steps, from 1 to 2<sup>29</sup>
          * @return this builder
          */
         public Builder optMaxDistance(int maxDistance) {
-            this.maxDistance = maxDistance;
-            return this;
+            return options.set("maxDistance", maxDistance);
         }
 
         /**
-         * Sets whether the values have vectors too; true without it. The paper's table 3 finds that those of the keys suffice
-         * for translation.
+         * Sets whether the values have vectors too (default: true). According to table 3 of the paper, the vectors of
+         * the keys suffice for translation.
          *
-         * @param values false for the keys alone
+         * @param values false if only the keys have vectors
          * @return this builder
          */
         public Builder optValues(boolean values) {
-            this.values = values;
-            return this;
+            return options.set("values", values);
         }
 
         /**
          * Builds the block.
          *
          * @return the block
-         * @throws IllegalArgumentException if a setting is outside its range
+         * @throws IllegalArgumentException if a setting is out of range
          */
         public ShawRelativePositionBlock build() {
-            BuilderChecks.requirePositive("head size", headSize, "setHeadSize(int)");
-            BuilderChecks.requirePositive("maximum distance", maxDistance, "optMaxDistance(int)");
-            if (maxDistance > StartPosition.UNLIMITED) {
-                throw new IllegalArgumentException(
-                        "maximum distance " + maxDistance + " is too great: allowed is up to " + StartPosition.UNLIMITED
-                                + "; give a smaller one with optMaxDistance(int)");
-            }
-            return new ShawRelativePositionBlock(this);
+            return new ShawRelativePositionBlock(options.build());
         }
     }
 }

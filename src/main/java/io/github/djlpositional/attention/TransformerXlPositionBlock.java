@@ -5,25 +5,21 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
-import io.github.djlpositional.arguments.Arguments;
-import io.github.djlpositional.internal.BlockSettings;
-import io.github.djlpositional.internal.BuilderChecks;
-import io.github.djlpositional.internal.ConstantArray;
-import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.GrowingTable;
-import io.github.djlpositional.internal.Product;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.nio.ByteBuffer;
 import java.util.Map;
-import java.util.Objects;
 
 /**
  * The relative positional encoding of Dai et al., <em>Transformer-XL: Attentive Language Models beyond a Fixed-Length
- * Context</em> (2019), section 3.3: sinusoids of the distance between query and key, projected by a learned matrix, and two
- * learned biases that stand for the query where its own position would be.
+ * Context</em> (2019), section 3.3: sinusoids of the distance between query and key, projected by a learned matrix, and
+ * two learned biases that are added to the query.
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
@@ -33,161 +29,136 @@ import java.util.Objects;
  *         .build();
  * }</pre>
  *
- * <p>A score is (q<sub>i</sub> + u) · k<sub>j</sub> + (q<sub>i</sub> + v) · W R<sub>i - j</sub>, with R the sinusoids, W the
- * projection, u the content bias and v the position bias. W R is computed once for each distance and reaches the keys by the
- * relative shift of the paper's appendix B. What the paper keeps of the segment before is a {@link KeyValueCache} here,
- * in inference; its recurrence in training is not part of this.
+ * <p>A score is (q<sub>i</sub> + u) · k<sub>j</sub> + (q<sub>i</sub> + v) · W R<sub>i - j</sub>, with R the sinusoids,
+ * W the projection, u the content bias and v the position bias. W R is computed once for each distance; the relative
+ * shift of the paper's appendix B moves its products to the keys. In inference, a {@link KeyValueCache} holds what the
+ * paper keeps of the previous segment; the recurrence of the paper in training is not implemented.
  *
- * <h2>Inputs and output</h2>
+ * <p>Inputs, output and errors are those of {@link ShawRelativePositionBlock}, with D = N · H. The output is the term
+ * of the positions, (q<sub>i</sub> + v) · W R<sub>i - j</sub>. E is the size of the sinusoids, which is D unless
+ * {@code optEncoding} sets another.
  *
- * B batch, T queries, F keys, N heads, H head size, D = N · H embedding size, E size of the sinusoids, which is D unless
- * {@code optEncoding} says otherwise.
- *
- * <ul>
- *   <li>{@code [queries]}: (B, N, T, H), of the data type of the biases. The queries have the positions s … s + T - 1 and the
- *       keys 0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or Long, 0 without it.
- *   <li>{@code [queries, keys]}: keys is (…, F, D); they have the positions 0 … F - 1.
- * </ul>
- *
- * The output is the term of the positions, (q<sub>i</sub> + v) · W R<sub>i - j</sub>, unscaled: (B, N, T, F), on the queries'
- * device, attached to their manager and the caller's to close.
- *
- * <p>There is no greatest position: the table of sinusoids grows with the longest sequence. It is no parameter, and lives as
- * that of {@link io.github.djlpositional.PositionalEncodingBlock} does.
- *
- * <p>A forward throws {@link IllegalArgumentException} for queries of another shape or data type and a negative start.
+ * <p>There is no greatest position: the table of sinusoids grows with the longest sequence. The table is not a
+ * parameter, and has the lifetime of that of {@link io.github.djlpositional.PositionalEncodingBlock}.
  */
 public final class TransformerXlPositionBlock extends ScoreTermBlock {
 
-    /** The published code's. */
+    /** As in the published code. */
     private static final float STANDARD_DEVIATION = 0.02f;
 
-    private final SinusoidalEncoding encoding;
-    private final int headCount;
-    private final int headSize;
+    record Settings(int embeddingSize, int headCount, SinusoidalEncoding encoding) {
+        Settings {
+            Check.positive("embeddingSize", embeddingSize);
+            Check.positive("headCount", headCount);
+            Check.that(
+                    embeddingSize % headCount == 0,
+                    () -> "embeddingSize " + embeddingSize + " with headCount " + headCount
+                            + ": expected a multiple of headCount; change one of them");
+            if (encoding == null) {
+                encoding = SinusoidalEncoding.builder()
+                        .setEmbeddingSize(embeddingSize)
+                        .optLayout(PairLayout.CONCATENATED)
+                        .build();
+            }
+        }
+
+        int headSize() {
+            return embeddingSize / headCount;
+        }
+    }
+
+    private final Settings settings;
     private final Parameter contentBias;
     private final Parameter positionBias;
     private final Parameter projection;
+    private final ConstantTable sinusoids;
 
-    /** The sinusoids of distances length - 1 down to -(length - 1): (2 · length - 1, E). */
-    private final GrowingTable table;
-
-    private TransformerXlPositionBlock(Builder builder, SinusoidalEncoding encoding) {
-        super(new BlockSettings(TransformerXlPositionBlock.class)
-                .with("embeddingSize", builder.embeddingSize)
-                .with("headCount", builder.headCount)
-                .with("encoding", encoding));
-        this.encoding = encoding;
-        headCount = builder.headCount;
-        headSize = builder.embeddingSize / headCount;
-        contentBias =
-                addParameter(LearnedTerms.table("contentBias", biasShape(), new NormalInitializer(STANDARD_DEVIATION)));
-        positionBias = addParameter(
-                LearnedTerms.table("positionBias", biasShape(), new NormalInitializer(STANDARD_DEVIATION)));
+    private TransformerXlPositionBlock(Settings settings) {
+        super(settings);
+        this.settings = settings;
+        Shape biasShape = new Shape(settings.headCount, settings.headSize());
+        int width = settings.encoding.getEmbeddingSize();
+        contentBias = addParameter("contentBias", biasShape, new NormalInitializer(STANDARD_DEVIATION));
+        positionBias = addParameter("positionBias", biasShape, new NormalInitializer(STANDARD_DEVIATION));
         projection = addParameter(Parameter.builder()
                 .setName("projection")
                 .setType(Parameter.Type.WEIGHT)
-                .optShape(new Shape(builder.embeddingSize, encoding.getEmbeddingSize()))
+                .optShape(new Shape(settings.embeddingSize, width))
                 .build());
-        table = tableOf(this::sinusoids);
+        sinusoids = addTable(new Shape(width), this::write);
     }
 
-    private Shape biasShape() {
-        return new Shape(headCount, headSize);
-    }
-
-    private ConstantArray sinusoids(int length) {
-        return new ConstantArray(
-                new Shape(2L * length - 1, encoding.getEmbeddingSize()),
-                (first, count, format, out) -> write(length - 1 - first, count, format, out));
-    }
-
-    /** Writes the sinusoids of so many distances, from the given one down. */
-    private void write(int distance, int count, FloatFormat format, ByteBuffer out) {
+    /** Writes R of distances, which are relative positions with the opposite sign. */
+    private void write(int first, int count, FloatFormat format, ByteBuffer out) {
         double[] distances = new double[count];
         for (int row = 0; row < count; row++) {
-            distances[row] = distance - row;
+            distances[row] = -(first + row);
         }
-        encoding.write(distances, format, out);
+        settings.encoding.write(distances, format, out);
     }
 
-    /**
-     * Returns a builder.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
 
     /**
-     * Makes a block from the plain values that {@link #getArguments} returns.
+     * Creates a block from the plain values that {@link #getArguments} returns.
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
      * @return the block
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static TransformerXlPositionBlock fromArguments(Map<?, ?> arguments) {
-        Arguments given = Arguments.of(TransformerXlPositionBlock.class, arguments);
-        Builder builder = builder();
-        builder.setEmbeddingSize(given.getInt("embeddingSize"));
-        builder.setHeadCount(given.getInt("headCount"));
-        given.optMap("encoding").map(SinusoidalEncoding::fromArguments).ifPresent(builder::optEncoding);
-        given.requireNoOthers();
-        return builder.build();
+        return new TransformerXlPositionBlock(Records.read(Settings.class, arguments));
     }
 
-    /**
-     * Returns the sinusoids of a distance.
-     *
-     * @return R, of size E; immutable
-     */
+    /** {@return the sinusoids of a distance: R, of size E; immutable} */
     public SinusoidalEncoding getEncoding() {
-        return encoding;
+        return settings.encoding;
     }
 
     /**
-     * Returns the content bias, which is added to each query in its product with the keys.
-     *
-     * @return the parameter u, {@code r_w_bias} in the published code, (N, H), in the model's data type; this block's
+     * {@return the content bias, which is added to each query before it is multiplied by the keys: the parameter u,
+     * {@code r_w_bias} in the published code, (N, H), in the model's data type; a parameter of this block}
      */
     public Parameter getContentBias() {
         return contentBias;
     }
 
     /**
-     * Returns the position bias, which is added to each query in its product with the projected sinusoids.
-     *
-     * @return the parameter v, {@code r_r_bias} in the published code, (N, H), in the model's data type; this block's
+     * {@return the position bias, which is added to each query before it is multiplied by the projected sinusoids: the
+     * parameter v, {@code r_r_bias} in the published code, (N, H), in the model's data type; a parameter of this block}
      */
     public Parameter getPositionBias() {
         return positionBias;
     }
 
     /**
-     * Returns the projection of the sinusoids.
-     *
-     * @return the parameter W, {@code r_net.weight} in the published code, (N · H, E), in the model's data type; this block's
+     * {@return the projection of the sinusoids: the parameter W, {@code r_net.weight} in the published code, (N · H,
+     * E), in the model's data type; a parameter of this block}
      */
     public Parameter getProjection() {
         return projection;
     }
 
     @Override
-    public void requireFits(int attentionHeads, int attentionHeadSize) {
-        AttentionSizes.requireSameHeadCount(headCount, attentionHeads, this);
-        AttentionSizes.requireSameHeadSize(
-                headSize, attentionHeadSize, this, "setEmbeddingSize(" + attentionHeads * attentionHeadSize + ")");
+    public void requireFits(int headCount, int headSize) {
+        Check.that(
+                headCount == settings.headCount && headSize == settings.headSize(),
+                () -> this + " does not fit an attention of embeddingSize " + (headCount * headSize) + " and headCount "
+                        + headCount + ": expected the same sizes; build it with setEmbeddingSize("
+                        + (headCount * headSize) + ") and setHeadCount(" + headCount + ")");
     }
 
     @Override
     void requireQueries(Shape queries) {
-        requireHeads(queries, "queries", headCount, headSize);
+        requireHeads(queries, "queries", settings.headCount, settings.headSize());
     }
 
     @Override
     Shape outputShape(Shape queries, long length, long keyLength) {
-        return new Shape(queries.get(0), headCount, length, keyLength);
+        return new Shape(queries.get(0), settings.headCount, length, keyLength);
     }
 
     /**
@@ -197,8 +168,12 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
      */
     @Override
     public NDArray encodeQueries(AttentionCall call, NDArray queries) {
-        try (NDArray bias = value(contentBias, call, queries).reshape(1, headCount, 1, headSize)) {
-            return queries.add(bias);
+        return biased(contentBias, call, queries);
+    }
+
+    private NDArray biased(Parameter bias, AttentionCall call, NDArray queries) {
+        try (NDArray byHead = value(bias, call, queries).reshape(1, settings.headCount, 1, settings.headSize())) {
+            return queries.add(byHead);
         }
     }
 
@@ -212,10 +187,9 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray positions =
                     temporaries.add(call.shared() == null ? projected(call, queries) : columns(call.shared(), call));
-            NDArray bias = temporaries.add(value(positionBias, call, queries).reshape(1, headCount, 1, headSize));
-            NDArray biased = temporaries.add(queries.add(bias));
-            NDArray scaled = call.scale() == 1 ? biased : temporaries.add(Product.of(biased, call.scale()));
-            NDArray byPosition = temporaries.add(scaled.matMul(positions));
+            NDArray biased = temporaries.add(biased(positionBias, call, queries));
+            NDArray byPosition =
+                    temporaries.add(scaled(temporaries, call, biased).matMul(positions));
             return RelativeShift.toKeys(byPosition, call.keyLength());
         }
     }
@@ -223,19 +197,18 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     /**
      * {@inheritDoc}
      *
-     * @return W R of every distance that any of the queries has to any key, (1, N, H, columns): the last column belongs to
-     *     relative position F - 1
+     * @return W R of every distance between any of the queries and any key, (1, N, H, columns): the last column is that
+     *     of the relative position F - 1
      */
     @Override
     public NDArray sharedTerm(AttentionCall call, NDArray queries) {
         int end = call.firstQuery() + call.queryLength();
-        return projected(
-                new AttentionCall(
-                        call.parameterStore(), call.training(), 0, end, call.keyLength(), false, call.scale(), null),
-                queries);
+        AttentionCall all = new AttentionCall(
+                call.parameterStore(), call.training(), 0, end, call.keyLength(), false, call.scale(), null);
+        return projected(all, queries);
     }
 
-    /** Of the shared columns those of a call. */
+    /** The columns of a call among the shared columns. */
     private static NDArray columns(NDArray shared, AttentionCall call) {
         long least = call.keyLength() - shared.getShape().get(3);
         long first = RelativeShift.least(call) - least;
@@ -244,32 +217,22 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
 
     /** W R of the distances of a call, (1, N, H, columns). */
     private NDArray projected(AttentionCall call, NDArray queries) {
+        NDArray weight = value(projection, call, queries);
         try (Temporaries temporaries = new Temporaries()) {
-            NDArray sinusoids = temporaries.add(DistanceTable.rows(table, call, queries));
-            NDArray weight = temporaries.add(value(projection, call, queries).transpose(1, 0));
-            NDArray rows = temporaries.add(sinusoids.matMul(weight));
-            NDArray heads = temporaries.add(rows.reshape(1, rows.getShape().get(0), headCount, headSize));
+            NDArray batch = rows(temporaries, sinusoids, call, queries, queries.getDataType());
+            NDArray rows = temporaries.add(batch.squeeze(0));
+            rows.attach(queries.getManager());
+            NDArray projected = temporaries.add(rows.matMul(temporaries.add(weight.transpose(1, 0))));
+            NDArray heads = temporaries.add(
+                    projected.reshape(1, projected.getShape().get(0), settings.headCount, settings.headSize()));
             return heads.transpose(0, 2, 3, 1);
         }
-    }
-
-    private static NDArray value(Parameter parameter, AttentionCall call, NDArray queries) {
-        NDArray value = call.parameterStore().getValue(parameter, queries.getDevice(), call.training());
-        DataTypes.requireSame(queries, value, "relative biases");
-        return value;
-    }
-
-    @Override
-    GrowingTable table() {
-        return table;
     }
 
     /** Builds a {@link TransformerXlPositionBlock}. */
     public static final class Builder {
 
-        private int embeddingSize;
-        private int headCount;
-        private SinusoidalEncoding encoding;
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -280,8 +243,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
-            this.embeddingSize = embeddingSize;
-            return this;
+            return options.set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -291,40 +253,30 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder setHeadCount(int headCount) {
-            this.headCount = headCount;
-            return this;
+            return options.set("headCount", headCount);
         }
 
         /**
-         * Sets the sinusoids of a distance; without it those of the published code: the paper's frequencies, all sines, then
-         * all cosines.
+         * Sets the sinusoids of a distance (default: those of the published code, which are the frequencies of the
+         * original transformer, all sines, then all cosines).
          *
          * @param encoding an encoding of any size, E
          * @return this builder
          * @throws NullPointerException if it is null
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
-            this.encoding = Objects.requireNonNull(encoding, "encoding");
-            return this;
+            return options.set("encoding", encoding);
         }
 
         /**
          * Builds the block.
          *
          * @return the block
-         * @throws IllegalArgumentException if a setting is outside its range, or the heads do not divide the embedding size
+         * @throws IllegalArgumentException if a setting is out of range, or the embedding size is not a multiple of the
+         *     head count
          */
         public TransformerXlPositionBlock build() {
-            BuilderChecks.requirePositive("embedding size", embeddingSize, "setEmbeddingSize(int)");
-            AttentionSizes.requireDivides(headCount, embeddingSize);
-            return new TransformerXlPositionBlock(
-                    this,
-                    encoding != null
-                            ? encoding
-                            : SinusoidalEncoding.builder()
-                                    .setEmbeddingSize(embeddingSize)
-                                    .optLayout(PairLayout.CONCATENATED)
-                                    .build());
+            return new TransformerXlPositionBlock(options.build());
         }
     }
 }

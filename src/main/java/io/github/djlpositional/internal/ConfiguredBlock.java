@@ -12,149 +12,217 @@ import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.norm.Dropout;
+import ai.djl.training.initializer.Initializer;
 import io.github.djlpositional.arguments.HasArguments;
+import io.github.djlpositional.arguments.Records;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.UTFDataFormatException;
 import java.nio.BufferUnderflowException;
+import java.nio.charset.CharacterCodingException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
-/** A block whose model file holds its settings, and which refuses a file of other settings. */
+/**
+ * A block with a record of settings. Its description, its arguments and its section of a model file are derived from
+ * the record; a model file with other settings is refused.
+ */
 public abstract class ConfiguredBlock extends AbstractBlock implements HasArguments {
 
-    /** The version of the model files of all these blocks. */
-    private static final byte VERSION = 1;
+    /** The name of DJL's identity block. */
+    private static final String IDENTITY = "identity";
 
-    private final BlockSettings settings;
+    /** The type of an identity block in a map of arguments. */
+    public static final String NONE = "none";
 
-    /**
-     * Makes a block.
-     *
-     * @param settings what it is built with
-     */
-    protected ConfiguredBlock(BlockSettings settings) {
-        super(VERSION);
+    private final Record settings;
+    private final Map<String, Block> configuredChildren = new LinkedHashMap<>();
+    private final List<Block> parts = new ArrayList<>();
+    private final List<ConstantTable> tables = new ArrayList<>();
+    private NDManager owner;
+
+    /** Creates a block with a record of settings. */
+    protected ConfiguredBlock(Record settings) {
         this.settings = settings;
     }
 
     /**
-     * Called once a file has been read.
-     *
-     * @param manager what the block was loaded with
+     * Adds a parameter with an initializer of its own. It has the type OTHER, so that a trainer's initializer for
+     * weights does not replace that.
      */
-    protected void loaded(NDManager manager) {}
+    protected final Parameter addParameter(String name, Shape shape, Initializer initializer) {
+        return addParameter(Parameter.builder()
+                .setName(name)
+                .setType(Parameter.Type.OTHER)
+                .optShape(shape)
+                .optInitializer(initializer)
+                .build());
+    }
 
     /**
-     * Drops out a part of a forward's answer, in training alone.
-     *
-     * @param encoded the answer, which only this forward holds; closed here where something is dropped
-     * @param rate the part that is dropped
-     * @param training whether this is training
-     * @return the answer, or a new array
+     * Adds a child whose parameters, of known shapes, are in this block's section of a model file: a block of DJL,
+     * whose own format may change.
      */
-    protected static NDList dropOut(NDArray encoded, float rate, boolean training) {
-        if (!training || rate == 0) {
-            return new NDList(encoded);
+    protected final <B extends Block> B addPart(String name, B part) {
+        parts.add(part);
+        return addChildBlock(name, part);
+    }
+
+    /**
+     * Adds a child that is a setting of this block: a block of this library, or a user's. The section of this block has
+     * its class name, and the arguments of this block have its arguments.
+     */
+    protected final <B extends Block> B addConfiguredChild(String name, B child) {
+        configuredChildren.put(name, child);
+        return child instanceof LambdaBlock ? addPart(name, child) : addChildBlock(name, child);
+    }
+
+    /**
+     * Adds a table. It lives with the manager that the block was initialized or loaded with last, and is freed by
+     * {@link #clear}.
+     */
+    protected final synchronized ConstantTable addTable(ConstantTable table) {
+        tables.add(table);
+        if (owner != null) {
+            table.moveTo(owner, null);
         }
-        try (encoded) {
-            return Dropout.dropout(encoded, rate, true);
+        return table;
+    }
+
+    /** Closes a table and forgets it. */
+    protected final synchronized void removeTable(ConstantTable table) {
+        tables.remove(table);
+        table.close();
+    }
+
+    /** Checks the shapes that the block is initialized with; -1 stands for an unknown size. */
+    protected abstract void requireShapes(Shape... inputShapes);
+
+    @Override
+    public final Record getSettings() {
+        return settings;
+    }
+
+    @Override
+    public final Map<String, Object> getArguments() {
+        Map<String, Object> arguments = new LinkedHashMap<>(Records.write(settings));
+        configuredChildren.forEach((name, child) -> arguments.put(name, argumentsOf(child)));
+        return Collections.unmodifiableMap(arguments);
+    }
+
+    private Map<String, Object> argumentsOf(Block child) {
+        Map<String, Object> arguments = new LinkedHashMap<>();
+        if (child instanceof ConfiguredBlock configured) {
+            arguments.put(Records.TYPE, child.getClass().getSimpleName());
+            arguments.putAll(configured.getArguments());
+        } else if (child instanceof LambdaBlock lambda && IDENTITY.equals(lambda.getName())) {
+            arguments.put(Records.TYPE, NONE);
+        } else {
+            throw new UnsupportedOperationException(
+                    "the block " + child.getClass().getName() + " within "
+                            + getClass().getSimpleName()
+                            + " has no arguments: expected a block of this library; create the outer block with its builder, in a"
+                            + " BlockFactory of your own");
+        }
+        return arguments;
+    }
+
+    private ModelFile section() {
+        Map<String, String> classes = new LinkedHashMap<>();
+        configuredChildren.forEach(
+                (name, child) -> classes.put(name, child.getClass().getSimpleName()));
+        return new ModelFile(getClass().getSimpleName(), settings, classes);
+    }
+
+    /** The parameters in this block's section of a model file. */
+    private List<Parameter> ownParameters() {
+        return Stream.concat(
+                        getDirectParameters().values().stream(),
+                        parts.stream().flatMap(part -> part.getParameters().values().stream()))
+                .toList();
+    }
+
+    /** The children with a section of their own. */
+    private List<Block> ownChildren() {
+        return getChildren().values().stream()
+                .filter(child -> !parts.contains(child))
+                .toList();
+    }
+
+    /**
+     * Applies dropout to the result of a forward, in training only. The result is closed if a new array is returned.
+     */
+    protected static NDList dropOut(NDArray result, float rate, boolean training) {
+        if (!training || rate == 0) {
+            return new NDList(result);
+        }
+        try (result) {
+            return Dropout.dropout(result, rate, true);
         }
     }
 
     @Override
-    protected final void saveMetadata(DataOutputStream os) throws IOException {
+    public final void saveParameters(DataOutputStream os) throws IOException {
         if (inputShapes == null) {
             throw new IllegalStateException(
-                    "the block " + this + " has no input shapes to save: allowed is one that was"
-                            + " initialized or loaded; call initialize(manager, dataType, shapes) before it is saved");
+                    "the block " + this + " has no input shapes to save: expected a block that was"
+                            + " initialized or loaded; call initialize(manager, dataType, shapes) before saving it");
         }
-        settings.write(os);
-        StoredShape.writeSizes(os, inputShapes);
+        ModelFile section = section();
+        section.write(os, inputShapes);
+        for (Block child : ownChildren()) {
+            child.saveParameters(os);
+        }
+        for (Parameter parameter : ownParameters()) {
+            section.write(os, parameter);
+        }
     }
 
     /**
-     * {@inheritDoc} Whatever the file claims, no array is made of another shape than this block's, or of a data type that no
-     * embedding has. A block of the user's own within this one reads its part by itself.
+     * {@inheritDoc} No array is created that does not have the shape of one of the block's parameters and a data type
+     * of embeddings. A user's block within this one reads its own section.
      *
-     * @throws MalformedModelException if the file was saved with other settings, by another version, or is damaged; a block
-     *     that was not initialized before is not after; one that was may hold some of the file's parameters
+     * @throws MalformedModelException if the file was saved with other settings or by another version, or is damaged. A
+     *     block that was not initialized before is not initialized afterwards; one that was may have some of the file's
+     *     parameters.
      */
     @Override
     public final void loadParameters(NDManager manager, DataInputStream is)
             throws IOException, MalformedModelException {
-        boolean mustStayUninitialized = !isInitialized();
+        ModelFile section = section();
+        Shape[] before = inputShapes;
         Runnable undo = undo();
         boolean isLoaded = false;
         try {
-            loadMetadata(is.readByte(), is);
-            for (Parameter parameter : getDirectParameters().values()) {
-                StoredParameter.load(parameter, parameter.getShape(), toString(), manager, is);
+            Shape[] shapes = section.read(is);
+            if (inputShapes == null) {
+                beforeInitialize(shapes);
             }
-            for (Block child : getChildren().values()) {
-                child.loadParameters(manager, child instanceof LambdaBlock ? checkedLambda(is) : is);
+            // children first, so that a file with other settings is refused before a large table is read
+            for (Block child : ownChildren()) {
+                child.loadParameters(manager, is);
             }
-            loaded(manager);
+            for (Parameter parameter : ownParameters()) {
+                section.read(is, parameter, manager);
+            }
+            moveTables(manager, null);
             isLoaded = true;
         } catch (EOFException
                 | UTFDataFormatException
+                | CharacterCodingException
                 | IllegalArgumentException
                 | IndexOutOfBoundsException
                 | NegativeArraySizeException
                 | BufferUnderflowException e) {
-            throw settings.damaged(e);
+            throw section.damaged(e);
         } finally {
-            if (!isLoaded && mustStayUninitialized) {
-                undo.run();
-                inputShapes = null;
-            }
-        }
-        keepFromScopes();
-    }
-
-    /** The part of DJL's identity block, and of its like: a version, and from the second on the shapes of its inputs. */
-    private static DataInputStream checkedLambda(DataInputStream is) throws IOException, MalformedModelException {
-        ReadAhead reader = new ReadAhead(is);
-        DataInputStream ahead = reader.ahead();
-        if (ahead.readByte() > 1) {
-            StoredShape.readAll(ahead);
-        }
-        return reader.again();
-    }
-
-    /**
-     * What frees whatever a load, or an initialization, brings from now on, should it fail. A child that was there before
-     * stays as it is: it may be shared.
-     */
-    private Runnable undo() {
-        List<Parameter> parameters = getDirectParameters().values().stream()
-                .filter(parameter -> !parameter.isInitialized())
-                .toList();
-        List<Block> blocks = getChildren().values().stream()
-                .filter(child -> !child.isInitialized())
-                .toList();
-        return () -> {
-            parameters.forEach(Parameter::close);
-            blocks.forEach(Block::clear);
-        };
-    }
-
-    /**
-     * {@inheritDoc} Parameters that were freed with their manager are made anew. Should it fail, the block is left as it was.
-     */
-    @Override
-    public void initialize(NDManager manager, DataType dataType, Shape... shapes) {
-        forgetFreedParameters();
-        Shape[] before = inputShapes;
-        Runnable undo = undo();
-        boolean isDone = false;
-        try {
-            super.initialize(manager, dataType, shapes);
-            isDone = true;
-        } finally {
-            if (!isDone) {
+            if (!isLoaded) {
                 undo.run();
                 inputShapes = before;
             }
@@ -162,14 +230,92 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         keepFromScopes();
     }
 
-    /** {@inheritDoc} Frees what its blocks hold too. */
+    private synchronized void moveTables(NDManager manager, DataType type) {
+        tables.forEach(table -> table.moveTo(manager, type));
+        owner = manager;
+    }
+
+    /**
+     * Frees what a load or an initialization creates from now on. Children that were initialized before may be shared.
+     */
+    private Runnable undo() {
+        List<Parameter> parameters = getParameters().values().stream()
+                .filter(parameter -> !parameter.isInitialized())
+                .toList();
+        List<Block> blocks =
+                ownChildren().stream().filter(child -> !child.isInitialized()).toList();
+        return () -> {
+            parameters.forEach(Parameter::close);
+            blocks.forEach(Block::clear);
+        };
+    }
+
+    /**
+     * {@inheritDoc} Parameters that were freed with their manager are created again. If this fails, the block is as it
+     * was before.
+     *
+     * @param manager the manager that parameters and tables are created with; the tables live with it from now on
+     * @param dataType FLOAT16, FLOAT32 or FLOAT64
+     * @param inputShapes the shapes of the inputs; -1 stands for an unknown size
+     * @throws IllegalArgumentException if the data type is another, the block cannot have inputs of these shapes, or
+     *     the machine has no memory for a table
+     * @throws UnsupportedOperationException if the engine cannot create a parameter in the data type: MXNet in FLOAT16
+     */
+    @Override
+    public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
+        DataTypes.requireEmbedding(dataType, this);
+        requireShapes(inputShapes);
+        forgetFreedParameters();
+        for (Parameter parameter : ownParameters()) {
+            if (!parameter.isInitialized()) {
+                MachineMemory.requireRoomFor(parameter.getShape(), dataType, manager.getDevice());
+            }
+        }
+        Shape[] before = this.inputShapes;
+        Runnable undo = undo();
+        boolean isDone = false;
+        try {
+            moveTables(manager, dataType);
+            super.initialize(manager, dataType, inputShapes);
+            isDone = true;
+        } catch (UnsupportedOperationException e) {
+            throw unsupported(manager, dataType, e);
+        } finally {
+            if (!isDone) {
+                undo.run();
+                this.inputShapes = before;
+            }
+        }
+        keepFromScopes();
+    }
+
+    private UnsupportedOperationException unsupported(
+            NDManager manager, DataType type, UnsupportedOperationException e) {
+        if (e.getCause() instanceof UnsupportedOperationException) {
+            // from a block within this one
+            return e;
+        }
+        return new UnsupportedOperationException(
+                manager.getEngine().getEngineName() + " cannot create the parameters of "
+                        + getClass().getSimpleName() + " in " + type + " (" + e.getMessage()
+                        + "): expected float32 or float64; use one of these",
+                e);
+    }
+
+    /**
+     * Frees the parameters and tables of this block and the blocks within it. Tables are created again when they are
+     * needed.
+     */
     @Override
     public void clear() {
         super.clear();
         getChildren().values().forEach(Block::clear);
+        synchronized (this) {
+            tables.forEach(ConstantTable::close);
+        }
     }
 
-    /** DJL takes a parameter for initialized as long as it has an array, be it a closed one. */
+    /** DJL considers a parameter initialized as long as it has an array, even a closed one. */
     private void forgetFreedParameters() {
         for (Parameter parameter : getParameters().values()) {
             if (parameter.isInitialized() && parameter.getArray().isReleased()) {
@@ -178,7 +324,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         }
     }
 
-    /** A user's scope would close the parameters that were made within it. */
+    /** Otherwise a scope of the user would close the parameters that were created within it. */
     private void keepFromScopes() {
         for (Parameter parameter : getParameters().values()) {
             if (parameter.isInitialized()) {
@@ -187,25 +333,15 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         }
     }
 
-    @Override
-    protected final void loadMetadata(byte loadVersion, DataInputStream is)
-            throws IOException, MalformedModelException {
-        settings.requireVersion(loadVersion, VERSION);
-        settings.requireSame(is);
-        Shape[] shapes = StoredShape.readSizes(is);
-        if (inputShapes == null) {
-            beforeInitialize(shapes);
-        }
-    }
-
-    @Override
-    public final Map<String, Object> getArguments() {
-        return settings.arguments();
-    }
-
-    /** Returns the block's settings by name. */
+    /** Returns the block's settings, and those of the blocks within it. */
     @Override
     public String toString() {
-        return settings.toString();
+        StringBuilder text = new StringBuilder(Records.describe(settings));
+        configuredChildren.forEach((name, child) -> text.append(" with ")
+                .append(
+                        child instanceof ConfiguredBlock
+                                ? child
+                                : child.getClass().getSimpleName()));
+        return text.toString();
     }
 }

@@ -1,48 +1,42 @@
 package io.github.djlpositional.internal;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
+import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.math.FloatFormat;
 
-/** Which of DJL's data types an embedding has, and the refusal of others. */
+/** The data types of embeddings: FLOAT16, FLOAT32 and FLOAT64. */
 public final class DataTypes {
 
     private DataTypes() {}
 
-    /** Returns the format of an embedding's data type, which must have passed {@link #requireEmbedding}. */
+    /** Returns whether a type is FLOAT16, FLOAT32 or FLOAT64. */
+    public static boolean isEmbedding(DataType type) {
+        return type == DataType.FLOAT32 || type == DataType.FLOAT64 || type == DataType.FLOAT16;
+    }
+
+    /** Returns the format of a data type of embeddings. */
     public static FloatFormat formatOf(DataType type) {
         return switch (type) {
             case FLOAT16 -> FloatFormat.FLOAT16;
             case FLOAT32 -> FloatFormat.FLOAT32;
             case FLOAT64 -> FloatFormat.FLOAT64;
-            default -> throw new IllegalArgumentException(type + " is no data type of embeddings");
+            default -> throw new IllegalArgumentException(type + ": expected float16, float32 or float64");
         };
     }
 
     /**
-     * Refuses what an embedding cannot be. BFLOAT16 is refused here, before any array of it is made: on PyTorch making one
-     * ends the whole JVM.
-     *
-     * @param type the data type
-     * @param what what has it, for the message
-     * @throws IllegalArgumentException if it is another than FLOAT16, FLOAT32 and FLOAT64
+     * Checks the data type of an embedding. It is called before an array is created: creating a BFLOAT16 array on
+     * PyTorch aborts the JVM. {@code what} has the data type; it is described only if the check fails.
      */
-    public static void requireEmbedding(DataType type, String what) {
-        if (!isEmbedding(type)) {
-            throw new IllegalArgumentException(
-                    what + " has data type " + type
-                            + ": allowed are float16, float32 and float64; convert it with toType, or set the model's data type");
-        }
+    public static void requireEmbedding(DataType type, Object what) {
+        Check.that(
+                isEmbedding(type),
+                () -> what + " has data type " + type
+                        + ": expected float16, float32 or float64; convert it with toType, or set the model's data type");
     }
 
-    /**
-     * Refuses an array that cannot be an embedding. Its message is made only where there is need of it.
-     *
-     * @param array the array
-     * @param what what it is, for the message
-     * @throws IllegalArgumentException if its data type is another than FLOAT16, FLOAT32 and FLOAT64
-     */
+    /** Checks the data type of an array. */
     public static void requireEmbedding(NDArray array, String what) {
         if (!isEmbedding(array.getDataType())) {
             requireEmbedding(array.getDataType(), what + " " + array.getShape());
@@ -50,48 +44,14 @@ public final class DataTypes {
     }
 
     /**
-     * Refuses an input whose data type is not that of a parameter it would meet: MXNet fails on such a pair, and PyTorch
-     * silently gives the wider type.
-     *
-     * @param input what was given
-     * @param parameter the parameter's array
-     * @param what what the parameter is, for the message
-     * @throws IllegalArgumentException if they differ
+     * Checks that an input has the data type of a parameter. Otherwise MXNet would fail, and PyTorch would silently
+     * return the wider type.
      */
     public static void requireSame(NDArray input, NDArray parameter, String what) {
         if (input.getDataType() != parameter.getDataType()) {
             throw new IllegalArgumentException("input " + input.getShape() + " has data type " + input.getDataType()
-                    + ": allowed is " + parameter.getDataType() + ", that of the " + what
+                    + ": expected " + parameter.getDataType() + ", the data type of the " + what
                     + "; convert it with toType, or set the model's data type");
         }
-    }
-
-    /**
-     * Initializes a parameter, and says which one where the engine cannot make it in a data type.
-     *
-     * @param what what the parameter is, for the message
-     * @param manager what it is made with
-     * @param type its data type
-     * @param initialization makes it
-     * @throws UnsupportedOperationException if the engine cannot
-     */
-    public static void initializing(String what, NDManager manager, DataType type, Runnable initialization) {
-        try {
-            initialization.run();
-        } catch (UnsupportedOperationException e) {
-            if (e.getCause() instanceof UnsupportedOperationException) {
-                // a part of the block has said which parameter it is
-                throw e;
-            }
-            throw new UnsupportedOperationException(
-                    manager.getEngine().getEngineName() + " cannot make the " + what + " in " + type + " ("
-                            + e.getMessage() + "): use float32 or float64",
-                    e);
-        }
-    }
-
-    /** Returns whether a type is FLOAT16, FLOAT32 or FLOAT64. */
-    public static boolean isEmbedding(DataType type) {
-        return type == DataType.FLOAT32 || type == DataType.FLOAT64 || type == DataType.FLOAT16;
     }
 }

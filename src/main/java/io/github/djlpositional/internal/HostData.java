@@ -1,53 +1,136 @@
 package io.github.djlpositional.internal;
 
 import ai.djl.Device;
+import ai.djl.engine.EngineException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.math.FloatFormat;
 import java.nio.ByteBuffer;
 import java.util.function.Function;
 
-/** Numbers on their way between Java and an engine. */
+/** Copies numbers between Java and an engine. */
 public final class HostData {
 
-    /** The bytes of a buffer that every engine takes. */
+    /**
+     * An array that Java cannot write to directly is copied in pieces of about this size, so that it is never held
+     * twice.
+     */
+    private static final int PIECE_BYTES = 8 << 20;
+
+    /** The bytes of a buffer that every engine accepts. */
     public static final int LARGEST_BUFFER = 1 << 30;
 
     private HostData() {}
 
+    /** Computes the rows of an array, which are its parts along the first axis. */
+    @FunctionalInterface
+    public interface Rows {
+        /** Writes rows first … first + count - 1, row-major, from the start of the buffer. */
+        void write(int first, int count, FloatFormat format, ByteBuffer out);
+    }
+
     /**
-     * Makes a buffer for all values of an array.
-     *
-     * @param manager makes the buffer
-     * @param shape the array's shape
-     * @param type the array's data type
-     * @return a direct buffer
-     * @throws IllegalArgumentException if one buffer cannot hold them
+     * Creates an array, of rank 1 or more, from computed rows, in memory of the engine. Throws
+     * {@link IllegalArgumentException} if the machine has no memory for it, and {@link EngineException} if the engine
+     * has none.
      */
-    public static ByteBuffer bufferFor(NDManager manager, Shape shape, DataType type) {
-        long bytes = MachineMemory.bytes(shape, type);
-        if (bytes > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException(
-                    "the values of an array of shape " + shape + " in " + type + " are " + bytes
-                            + " bytes: allowed are " + Integer.MAX_VALUE
-                            + " where they are computed in Java; encode positions in parts, or give whole ones as integers, or"
-                            + " build a table of fewer");
+    public static NDArray computed(NDManager manager, Device device, Shape shape, DataType type, Rows rows) {
+        FloatFormat format = DataTypes.formatOf(type);
+        int height = Math.toIntExact(shape.get(0));
+        long bytes = Math.max(1, shape.slice(1).size()) * format.bytes();
+        Check.that(
+                bytes <= LARGEST_BUFFER,
+                () -> "a table of shape " + shape + " has rows of " + bytes + " bytes: expected at most "
+                        + LARGEST_BUFFER + "; encode it in parts");
+        int rowBytes = (int) bytes;
+        MachineMemory.requireRoomFor(shape, type, device);
+        NDArray array = allocated(manager, device, shape, type);
+        // a scope of this method: in the caller's, the temporary pieces would pile up
+        try (NDScope scope = new NDScope()) {
+            scope.suppressNotUsedWarning();
+            if (isHost(device) && Arithmetic.isPyTorch(array)) {
+                writeDirectly(array, height, rowBytes, format, rows);
+            } else {
+                copyInPieces(manager, array, height, rowBytes, format, rows);
+            }
+            return array;
+        } catch (RuntimeException | Error e) {
+            array.close();
+            throw e;
         }
+    }
+
+    private static void writeDirectly(NDArray array, int height, int rowBytes, FloatFormat format, Rows rows) {
+        int pieceHeight = LARGEST_BUFFER / rowBytes;
+        if (height <= pieceHeight) {
+            rows.write(0, height, format, array.toByteBuffer(true));
+            return;
+        }
+        for (int first = 0; first < height; first += pieceHeight) {
+            int count = Math.min(pieceHeight, height - first);
+            try (NDArray piece = array.get(NDIndex.sliceAxis(0, first, (long) first + count))) {
+                rows.write(first, count, format, piece.toByteBuffer(true));
+            }
+        }
+    }
+
+    private static void copyInPieces(
+            NDManager manager, NDArray array, int height, int rowBytes, FloatFormat format, Rows rows) {
+        int pieceHeight = Math.max(1, Math.min(height, PIECE_BYTES / rowBytes));
+        ByteBuffer buffer = manager.allocateDirect(pieceHeight * rowBytes);
+        for (int first = 0; first < height; first += pieceHeight) {
+            int count = Math.min(pieceHeight, height - first);
+            rows.write(first, count, format, buffer.clear());
+            try (Temporaries temporaries = new Temporaries()) {
+                Shape shape = new Shape(count).addAll(array.getShape().slice(1));
+                NDArray piece =
+                        temporaries.add(manager.create(buffer.limit(count * rowBytes), shape, array.getDataType()));
+                NDArray there = temporaries.addUnless(piece, piece.toDevice(array.getDevice(), false));
+                array.set(NDIndex.sliceAxis(0, first, (long) first + count), there);
+                // an engine that runs asynchronously would otherwise keep all pieces until it has copied them
+                awaitRow(array, first);
+            }
+        }
+    }
+
+    private static NDArray allocated(NDManager manager, Device device, Shape shape, DataType type) {
+        try {
+            return manager.create(shape, type, device);
+        } catch (EngineException e) {
+            String reason = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
+            throw new EngineException(
+                    "a table of shape " + shape + " in " + type + " needs " + shape.size() * type.getNumOfBytes()
+                            + " bytes, which " + manager.getEngine().getEngineName() + " cannot allocate on " + device
+                            + " (" + reason + "): use fewer positions or smaller sizes, or free memory there",
+                    e);
+        }
+    }
+
+    /** Waits until the engine has written a row. */
+    private static void awaitRow(NDArray array, int row) {
+        try (NDArray written = array.get(NDIndex.sliceAxis(0, row, row + 1L))) {
+            written.toByteBuffer();
+        }
+    }
+
+    /** Allocates a direct buffer for all values of an array. */
+    public static ByteBuffer bufferFor(NDManager manager, Shape shape, DataType type) {
+        long bytes = shape.size() * type.getNumOfBytes();
+        Check.that(
+                bytes <= Integer.MAX_VALUE,
+                () -> "an array of shape " + shape + " in " + type + " has " + bytes + " bytes: expected at most "
+                        + Integer.MAX_VALUE + "; use a smaller one");
         return manager.allocateDirect((int) bytes);
     }
 
     /**
-     * Makes an array in memory of the engine's own. One that {@code manager.create(buffer, …)} makes shares the buffer on
-     * PyTorch, which Java frees with the array, and a view of it would outlive it.
-     *
-     * @param manager what the array is attached to
-     * @param device where it is made
-     * @param buffer the numbers, direct, row-major from its start
-     * @param shape the array's shape
-     * @param type the array's data type
-     * @return a new array
+     * Creates an array in memory of the engine from a direct buffer. An array that {@code manager.create(buffer, …)}
+     * returns shares the buffer on PyTorch, so that a view of it may outlive its memory.
      */
     public static NDArray toArray(NDManager manager, Device device, ByteBuffer buffer, Shape shape, DataType type) {
         try (NDArray shared = manager.create(buffer, shape, type)) {
@@ -57,86 +140,45 @@ public final class HostData {
         }
     }
 
-    /** Makes an array of one number, without axes, FLOAT64, in memory of the engine's own. */
+    /** Creates a scalar, FLOAT64, in memory of the engine. */
     static NDArray number(NDManager manager, Device device, double value) {
         try (NDArray shared = manager.create(value)) {
             return shared.getDevice().equals(device) ? shared.duplicate() : shared.toDevice(device, true);
         }
     }
 
-    /** Whether a device works in step with the program, in memory that is the program's too. Apple's GPU is no {@code isGpu()}. */
-    static boolean isHost(Device device) {
+    /**
+     * Returns whether a device shares memory with Java and runs synchronously. {@code Device.isGpu} is false for
+     * Apple's GPU.
+     */
+    public static boolean isHost(Device device) {
         return Device.Type.CPU.equals(device.getDeviceType());
     }
 
     /**
-     * Reads an array's values. PyTorch's engine makes a copy of a view that is not contiguous, such as a column, and leaves it to
-     * the array's manager: here to one that is closed.
-     *
-     * @param array any array
-     * @param reader reads the values of what it is given
-     * @return what it has read
+     * Reads the values of an array. DJL's PyTorch engine copies a view that is not contiguous and attaches the copy to
+     * the array's manager: here that is one that is closed afterwards.
      */
     static <T> T read(NDArray array, Function<NDArray, T> reader) {
         if (array.size() <= 1) {
             return reader.apply(array);
         }
-        try (NDManager own = array.getManager().newSubManager()) {
+        try (NDManager temporary = array.getManager().newSubManager()) {
             NDArray same = array.reshape(array.getShape());
-            same.attach(own);
+            same.attach(temporary);
             return reader.apply(same);
         }
     }
 
-    /**
-     * Reads an array's values in a data type.
-     *
-     * @param array any array
-     * @param type what they are converted to
-     * @param reader reads the values of what it is given
-     * @return what it has read
-     */
+    /** Reads the values of an array after converting them to a data type. */
     static <T> T read(NDArray array, DataType type, Function<NDArray, T> reader) {
-        NDArray converted = array.toType(type, false);
-        try {
-            return read(converted, reader);
-        } finally {
-            if (converted != array) {
-                converted.close();
-            }
+        try (Temporaries temporaries = new Temporaries()) {
+            return read(temporaries.addUnless(array, array.toType(type, false)), reader);
         }
     }
 
-    /**
-     * Reads an array's values, and so waits for its device.
-     *
-     * @param array any shape, any data type of numbers
-     * @return the values, row-major
-     */
+    /** Reads the values of an array, row-major. This waits for its device. */
     public static double[] doubles(NDArray array) {
         return read(array, DataType.FLOAT64, NDArray::toDoubleArray);
-    }
-
-    /** Whether an array's own memory can be reached from Java: PyTorch's on the CPU. MXNet gives a copy. */
-    static boolean isReachable(NDArray array) {
-        return isHost(array.getDevice()) && PyTorch.isEngineOf(array);
-    }
-
-    /** Waits until what was written to a row of an array is there. */
-    static void awaitRow(NDArray array, int row) {
-        try (NDArray written = array.get(NDIndex.sliceAxis(0, row, row + 1L))) {
-            written.toByteBuffer();
-        }
-    }
-
-    /**
-     * Returns an array's own memory.
-     *
-     * @param array contiguous and {@linkplain #isReachable reachable}, of less than 2 GB; the buffer is not to be used after it
-     *     is closed
-     * @return its numbers, row-major
-     */
-    static ByteBuffer memoryOf(NDArray array) {
-        return array.toByteBuffer(true);
     }
 }

@@ -5,88 +5,72 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.SparseFormat;
 import ai.djl.nn.core.Embedding;
-import java.util.function.LongFunction;
+import io.github.djlpositional.arguments.Check;
 
-/** Integer arrays that pick rows of a table: token ids and positions. */
+/** Integer arrays that select rows of a table: token ids and positions. */
 public final class Indices {
 
-    /** Up to so many it costs less to read them all than to ask for the least and the greatest. */
+    /** Reading so many values costs less than asking the engine for the least and the greatest. */
     private static final int FEW = 64;
 
     private Indices() {}
 
-    /** Whether a limit of positions is the greatest that there is, of a block that extends itself or that has no table. */
-    static boolean isLongest(int limit) {
-        return limit >= Integer.MAX_VALUE - 1 || limit == StartPosition.UNLIMITED;
-    }
-
-    /** What to do about a position that is out of range. */
-    static String remedyFor(boolean isNegative, int limit) {
-        return isNegative || isLongest(limit)
-                ? "count positions from 0"
-                : "count positions from 0, or build the block with a greater optMaxSequenceLength(int)";
+    /**
+     * Returns whether indices are checked before they are used: true on every device, false on none, null only on a
+     * CPU, since reading them would wait for a GPU.
+     */
+    public static boolean areChecked(Boolean rangeChecks, NDArray indices) {
+        return rangeChecks == null ? HostData.isHost(indices.getDevice()) : rangeChecks;
     }
 
     /**
-     * Refuses a position outside 0 … limit - 1, as {@link #requireBelow} does.
-     *
-     * @param positions any shape, an integer type
-     * @param limit one more than the greatest
-     * @return the greatest position, -1 where there is none
-     * @throws IllegalArgumentException if one is out of range
+     * Checks that all indices are from 0 to limit - 1, and returns the greatest, -1 if there is none. The engines do
+     * not: MXNet silently reads another row, and PyTorch fails with a message that does not name the index. This waits
+     * for the device.
      */
-    public static int requirePositions(NDArray positions, int limit) {
-        return requireBelow(positions, limit, "position", position -> remedyFor(position < 0, limit));
-    }
-
-    /**
-     * Refuses an index outside 0 … limit - 1. The engines do not: MXNet silently reads another row, PyTorch fails with a
-     * message that names nothing. Reads the array's values, and so waits for its device.
-     *
-     * @param indices any shape, an integer type
-     * @param limit the number of rows
-     * @param what what one index is, for the message
-     * @param remedy what to do about an index, for the message
-     * @return the greatest index, -1 where there is none
-     * @throws IllegalArgumentException if one is out of range
-     */
-    public static int requireBelow(NDArray indices, int limit, String what, LongFunction<String> remedy) {
+    public static int requireBelow(NDArray indices, int limit, String what, String remedy) {
         if (indices.size() > FEW && isWide(indices.getDataType())) {
-            long greatest = extreme(indices.max());
-            if (greatest < limit && extreme(indices.min()) >= 0) {
+            long greatest = scalar(indices.max());
+            if (greatest < limit && scalar(indices.min()) >= 0) {
                 return (int) greatest;
             }
         }
-        long[] values = toLongArray(indices);
+        long[] values = HostData.read(indices, DataType.INT64, NDArray::toLongArray);
         long greatest = -1;
         for (int i = 0; i < values.length; i++) {
             if (values[i] < 0 || values[i] >= limit) {
                 throw new IllegalArgumentException(what + " " + values[i] + " at index " + i + " of "
-                        + indices.getShape() + " is outside 0 to " + (limit - 1) + ": " + remedy.apply(values[i]));
+                        + indices.getShape() + ": expected 0 to " + (limit - 1) + "; " + remedy);
             }
             greatest = Math.max(greatest, values[i]);
         }
         return (int) greatest;
     }
 
-    /**
-     * Returns the array in a type that both engines can look up with.
-     *
-     * @param indices any shape, an integer type
-     * @return the array itself where it is INT32 or INT64, else a new one, INT64, on the same manager
-     */
+    private static boolean isWide(DataType type) {
+        return type == DataType.INT32 || type == DataType.INT64;
+    }
+
+    private static long scalar(NDArray scalar) {
+        try (scalar) {
+            return HostData.read(scalar, DataType.INT64, NDArray::toLongArray)[0];
+        }
+    }
+
+    /** Checks that token ids are integers. */
+    public static void requireInteger(NDArray ids) {
+        Check.that(
+                ids.getDataType().isInteger(),
+                () -> "token ids " + ids.getShape() + " have data type " + ids.getDataType()
+                        + ": expected an integer type; convert them with toType(DataType.INT64, false)");
+    }
+
+    /** Converts indices to INT64, unless they are INT32, which both engines can look up with too. */
     public static NDArray forLookUp(NDArray indices) {
         return indices.getDataType() == DataType.INT32 ? indices : indices.toType(DataType.INT64, false);
     }
 
-    /**
-     * Looks rows up.
-     *
-     * @param indices any shape, an integer type, in range; any device
-     * @param table (n, D), on the device where the rows are wanted
-     * @param manager what the rows are attached to
-     * @return the shape of the indices + (D); a new array
-     */
+    /** Looks up rows of a table (n, D), on its device. The result is a new array, the shape of the indices + (D). */
     public static NDArray lookUp(NDArray indices, NDArray table, NDManager manager) {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray here = temporaries.addUnless(indices, indices.toDevice(table.getDevice(), false));
@@ -95,19 +79,5 @@ public final class Indices {
             rows.attach(manager);
             return rows;
         }
-    }
-
-    private static boolean isWide(DataType type) {
-        return type == DataType.INT32 || type == DataType.INT64;
-    }
-
-    private static long extreme(NDArray scalar) {
-        try (scalar) {
-            return toLongArray(scalar)[0];
-        }
-    }
-
-    private static long[] toLongArray(NDArray indices) {
-        return HostData.read(indices, DataType.INT64, NDArray::toLongArray);
     }
 }

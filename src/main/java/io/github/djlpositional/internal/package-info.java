@@ -1,4 +1,5 @@
 /**
- * What the blocks are made of: settings, constant arrays, checks. No part of the library's API; it may change at any time.
+ * The implementation that the blocks share. It is not part of the API: it is public only because several packages use
+ * it, and may change in any release.
  */
 package io.github.djlpositional.internal;

@@ -1,28 +1,39 @@
 package io.github.djlpositional.math;
 
-import java.util.Arrays;
+import io.github.djlpositional.arguments.Check;
 
 /**
- * The slope of each attention head in ALiBi: how much a key's score falls with each step of its distance from the query.
+ * The slope of each attention head in ALiBi, by which the score of a key decreases with each step of its distance from
+ * the query.
  *
  * <p>After Press, Smith and Lewis, <em>Train Short, Test Long: Attention with Linear Biases Enables Input Length
- * Extrapolation</em> (2022), section 3, and the authors' published code. For n heads, n a power of two, they are
- * 2<sup>-8/n</sup>, 2<sup>-16/n</sup>, … 2<sup>-8</sup>. For another n they are those of the power of two m below it,
- * followed by every other one of those of 2m, from the first: 2<sup>-4/m</sup>, 2<sup>-12/m</sup>, …
+ * Extrapolation</em> (2022), section 3, and the authors' published code. If the number of heads N is a power of two,
+ * the slope of head h = 1 … N is 2<sup>-8h/N</sup>. Otherwise, with m the largest power of two below N, the first m
+ * slopes are those of m heads, and the others are every second slope of 2m heads, starting with the first:
+ * 2<sup>-4/m</sup>, 2<sup>-12/m</sup>, …
  *
- * <p>Immutable. Each slope is kept as a sum of two doubles, so that a bias at any distance is rounded once.
+ * <p>Immutable. Each slope is stored as a sum of two doubles, so that a bias at any distance is rounded only once. Two
+ * objects are equal if they have the same number of heads.
  */
 public final class AlibiSlopes {
 
-    /** More than any attention has; a greater number, from a file perhaps, is refused before there is room for it. */
-    private static final int MOST = 1 << 16;
+    /**
+     * More than the heads of any model; a larger number, from a file perhaps, is rejected before memory is allocated.
+     */
+    private static final int MAX_HEADS = 1 << 16;
 
     private static final DoubleDouble LN_2 = DoubleDouble.of(2).log();
 
     private final DoubleDouble[] slopes;
 
-    private AlibiSlopes(DoubleDouble[] slopes) {
-        this.slopes = slopes;
+    private AlibiSlopes(int heads) {
+        int power = Integer.highestOneBit(heads);
+        slopes = new DoubleDouble[heads];
+        for (int head = 0; head < heads; head++) {
+            // -8 (head + 1) / m, and for the heads beyond m the odd multiples of -8 / 2m
+            long halfSteps = head < power ? 2L * (head + 1) : 2L * (head - power) + 1;
+            slopes[head] = powerOfTwo(-4.0 * halfSteps / power);
+        }
     }
 
     /**
@@ -30,21 +41,11 @@ public final class AlibiSlopes {
      *
      * @param heads N, from 1 to 65,536
      * @return the slopes
-     * @throws IllegalArgumentException if the number is not positive, or above 65,536
+     * @throws IllegalArgumentException if the number is outside its range
      */
     public static AlibiSlopes of(int heads) {
-        if (heads < 1 || heads > MOST) {
-            throw new IllegalArgumentException(
-                    "head count " + heads + " is outside 1 to " + MOST + ": give that of the attention");
-        }
-        int power = Integer.highestOneBit(heads);
-        DoubleDouble[] slopes = new DoubleDouble[heads];
-        for (int head = 0; head < heads; head++) {
-            // -8 (h + 1) / m, and for the heads beyond m the odd multiples of -8 / 2m
-            long halfSteps = head < power ? 2L * (head + 1) : 2L * (head - power) + 1;
-            slopes[head] = powerOfTwo(-4.0 * halfSteps / power);
-        }
-        return new AlibiSlopes(slopes);
+        Check.between("head count", heads, 1, MAX_HEADS);
+        return new AlibiSlopes(heads);
     }
 
     /** 2 to a power that is a whole number or an exact fraction. */
@@ -54,11 +55,7 @@ public final class AlibiSlopes {
                 : LN_2.times(exponent).exp();
     }
 
-    /**
-     * Returns the number of heads.
-     *
-     * @return N
-     */
+    /** {@return the number of heads, N} */
     public int heads() {
         return slopes.length;
     }
@@ -75,10 +72,10 @@ public final class AlibiSlopes {
     }
 
     /**
-     * Returns what a head adds to the score of a key.
+     * Returns the bias that a head adds to the score of a key.
      *
      * @param head the head, counted from 0
-     * @param distance steps between query and key; the sign does not matter
+     * @param distance steps between query and key; its sign is ignored
      * @return {@code -slope · |distance|}, the nearest double
      * @throws ArrayIndexOutOfBoundsException if there is no such head
      */
@@ -88,19 +85,16 @@ public final class AlibiSlopes {
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof AlibiSlopes that && slopes.length == that.slopes.length;
+        return other instanceof AlibiSlopes that && heads() == that.heads();
     }
 
     @Override
     public int hashCode() {
-        return slopes.length;
+        return heads();
     }
 
-    /** Returns the slopes as doubles. */
     @Override
     public String toString() {
-        return "AlibiSlopes"
-                + Arrays.toString(
-                        Arrays.stream(slopes).mapToDouble(DoubleDouble::high).toArray());
+        return "AlibiSlopes(heads=" + heads() + ")";
     }
 }

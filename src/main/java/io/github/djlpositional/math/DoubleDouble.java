@@ -1,10 +1,11 @@
 package io.github.djlpositional.math;
 
 /**
- * An unevaluated sum of two doubles, {@code high + low} with {@code |low| <= ulp(high) / 2}: about 106 significant bits.
+ * An unevaluated sum of two doubles, {@code high + low} with {@code |low| <= ulp(high) / 2}: about 106 significant
+ * bits.
  *
- * <p>It holds what a frequency needs beyond one double. At position 10<sup>7</sup> an angle is so large that the
- * rounding of the frequency alone would move a sine near its zero crossing by hundreds of float ulps.
+ * <p>Frequencies need more precision than one double. At position 10<sup>7</sup> the rounding of the frequency would
+ * change a sine near its zero crossing by hundreds of float ulps.
  *
  * <p>The sums and products are the classical error-free transformations: Dekker, <em>A floating-point technique for
  * extending the available precision</em>, Numerische Mathematik 18 (1971), and Hida, Li and Bailey, <em>Library for
@@ -17,14 +18,14 @@ record DoubleDouble(double high, double low) {
     /** Terms of the exponential's series: with |r| < 0.0014 the 11th is below 2^-120. */
     private static final int EXP_TERMS = 11;
 
-    /** The exponential's argument is halved this often before the series, and the result squared as often after it. */
+    /** The number of times that the argument is halved before the series, and the result squared after it. */
     private static final int EXP_HALVINGS = 8;
 
     static DoubleDouble of(double value) {
         return new DoubleDouble(value, 0);
     }
 
-    /** Renormalizes a sum of which the first part is the larger. */
+    /** Renormalizes a sum whose first part is the larger one. */
     private static DoubleDouble ofSum(double large, double small) {
         double sum = large + small;
         return new DoubleDouble(sum, small - (sum - large));
@@ -63,7 +64,7 @@ record DoubleDouble(double high, double low) {
     DoubleDouble exp() {
         double powerOfTwo = Math.rint(high / LN_2.high);
         DoubleDouble reduced = plus(LN_2.times(-powerOfTwo)).scaled(-EXP_HALVINGS);
-        // Horner's scheme for e^r - 1: keeping the 1 away until the end saves the bits that the squarings would lose
+        // Horner's scheme for e^r - 1: the 1 is added at the end, because the squarings would lose bits otherwise
         DoubleDouble inner = of(1);
         for (int n = EXP_TERMS; n > 1; n--) {
             inner = of(1).plus(inner.times(reduced).dividedBy(of(n)));
@@ -75,7 +76,10 @@ record DoubleDouble(double high, double low) {
         return lessOne.plus(of(1)).scaled((int) powerOfTwo);
     }
 
-    /** The natural logarithm of a positive number: one Newton step from the double's, which doubles its digits. */
+    /**
+     * The natural logarithm of a positive number: one Newton step from that of the double, which doubles the number of
+     * digits.
+     */
     DoubleDouble log() {
         DoubleDouble estimate = of(StrictMath.log(high));
         DoubleDouble ratio = times(estimate.negated().exp());

@@ -1,56 +1,136 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.arguments.Arguments;
+import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
+import io.github.djlpositional.arguments.Records;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
+import java.util.function.IntFunction;
+import java.util.stream.DoubleStream;
 
 /**
  * The angular frequency of each sine-cosine pair, in radians per position. Immutable.
  *
- * <p>Each frequency is kept as a sum of two doubles, and the angle {@code position × frequency} likewise, so that its
- * sine and cosine are right far out. One double would not do: near a zero crossing at position 10<sup>7</sup> the rounding
- * of the frequency alone costs hundreds of float ulps.
+ * <p>Each frequency is stored as a sum of two doubles, and the angle {@code position × frequency} is computed likewise,
+ * so that its sine and cosine are accurate at large positions. One double is not enough: near a zero crossing at
+ * position 10<sup>7</sup>, the rounding of the frequency causes an error of hundreds of float ulps.
  *
  * <p>For |frequency| up to 1, sine and cosine are within two double ulps of the true value at every |position| up to
- * 2<sup>26</sup>, or where it is smaller than 2<sup>-24</sup>, near a zero crossing, within 2<sup>-76</sup> of it; up to
+ * 2<sup>26</sup>, or within 2<sup>-76</sup> of it where it is smaller than 2<sup>-24</sup>, near a zero crossing. Up to
  * 2<sup>53</sup> they are within 2<sup>-50</sup>.
  *
- * <p>Sinusoidal and rotary encodings share this class.
+ * <p>Sinusoidal and rotary encodings share this class. Two objects are equal if all their frequencies are.
  */
 public final class Frequencies implements HasArguments {
 
     /** Below this the first-order correction of sine and cosine is exact to 2^-55. */
     private static final double FIRST_ORDER_LIMIT = 0x1p-27;
 
-    /** Between these a frequency's low part is a normal double too. */
+    /** Between these limits the low part of a frequency is a normal double too. */
     private static final double LEAST = 1e-270;
 
     private static final double GREATEST = 1e270;
 
-    /** More than any model has pairs; a greater count, from a file perhaps, is refused before there is room for it. */
-    private static final int MOST = 1 << 20;
+    /**
+     * More than the pairs of any model; a larger count, from a file perhaps, is rejected before memory is allocated.
+     */
+    private static final int MAX_COUNT = 1 << 20;
 
-    /** More than any convention has; each costs a pass over all frequencies when they are made from arguments. */
-    private static final int MOST_FACTORS = 16;
+    /** More than any convention has; each factor takes one pass over all frequencies. */
+    private static final int MAX_FACTORS = 16;
 
+    /** How frequencies were created. */
+    sealed interface Origin permits Geometric, Timescales, Given, Scaled, RotaryScalings.Rotary {
+
+        /** Computes the frequencies. */
+        Frequencies create();
+    }
+
+    private record Geometric(int count, double base, double period) implements Origin {
+
+        Geometric {
+            Check.between("frequency count", count, 0, MAX_COUNT);
+            Check.positive("base", base, "usually 10000");
+            Check.positive("period", period, "usually half the embedding size");
+        }
+
+        @Override
+        public Frequencies create() {
+            return geometric(this, count, DoubleDouble.of(base).log(), period);
+        }
+    }
+
+    private record Timescales(int count, double minTimescale, double maxTimescale) implements Origin {
+
+        Timescales {
+            Check.between("frequency count", count, 0, MAX_COUNT);
+            Check.positive("minTimescale", minTimescale, "usually 1");
+            Check.positive("maxTimescale", maxTimescale, "usually 10000");
+        }
+
+        @Override
+        public Frequencies create() {
+            DoubleDouble ratio = DoubleDouble.of(maxTimescale).dividedBy(DoubleDouble.of(minTimescale));
+            DoubleDouble logStep = ratio.log().dividedBy(DoubleDouble.of(-Math.max(count - 1, 1)));
+            return exponential(this, count, logStep, minTimescale);
+        }
+    }
+
+    private record Given(List<Double> values) implements Origin {
+
+        Given {
+            Check.given("values", values);
+            for (int pair = 0; pair < values.size(); pair++) {
+                Check.that(
+                        Double.isFinite(values.get(pair)),
+                        "frequency " + values.get(pair) + " of pair " + pair
+                                + ": expected a finite number; set it in radians per position");
+            }
+        }
+
+        @Override
+        public Frequencies create() {
+            return new Frequencies(this, values.size(), pair -> DoubleDouble.of(values.get(pair)));
+        }
+    }
+
+    private record Scaled(Origin frequencies, List<Double> factors) implements Origin {
+
+        Scaled {
+            Check.that(
+                    !(Check.given("frequencies", frequencies) instanceof Scaled),
+                    "scaled frequencies within scaled frequencies: expected one list of factors; join the lists");
+            Check.that(
+                    Check.given("factors", factors).size() <= MAX_FACTORS,
+                    () -> factors.size() + " factors: expected at most " + MAX_FACTORS
+                            + "; multiply them and scale by their product");
+        }
+
+        @Override
+        public Frequencies create() {
+            Frequencies scaled = frequencies.create();
+            for (double factor : factors) {
+                scaled = scaled.scaledBy(factor);
+            }
+            return scaled;
+        }
+    }
+
+    private final Origin origin;
     private final double[] high;
     private final double[] low;
-    private final Origin origin;
 
-    /** What the frequencies of the origin were multiplied by, one after the other. */
-    private final List<Double> factors;
-
-    private Frequencies(DoubleDouble[] frequencies, Origin origin, List<Double> factors) {
-        high = Arrays.stream(frequencies).mapToDouble(DoubleDouble::high).toArray();
-        low = Arrays.stream(frequencies).mapToDouble(DoubleDouble::low).toArray();
+    private Frequencies(Origin origin, int count, IntFunction<DoubleDouble> rule) {
         this.origin = origin;
-        this.factors = factors;
+        high = new double[count];
+        low = new double[count];
+        for (int pair = 0; pair < count; pair++) {
+            DoubleDouble frequency = rule.apply(pair);
+            high[pair] = frequency.high();
+            low[pair] = frequency.low();
+        }
     }
 
     /**
@@ -60,231 +140,124 @@ public final class Frequencies implements HasArguments {
      * (2017), section 3.5, and of Su et al., <em>RoFormer</em> (2021), for an even embedding size d.
      *
      * @param count the number of frequencies, from 0 to 1,048,576
-     * @param base what a frequency falls by over one period; positive and finite, usually 10,000
-     * @param period the number of steps over which the frequency falls by {@code base}; positive and finite
-     * @return the frequencies, the fastest first where {@code base > 1}
-     * @throws IllegalArgumentException if an argument is outside its range, or the last frequency is outside e<sup>-600</sup> to
-     *     e<sup>600</sup>
+     * @param base the ratio of two frequencies that are one period apart; positive and finite, usually 10,000
+     * @param period the number of steps over which the frequency falls by a factor of {@code base}; positive and finite
+     * @return the frequencies, the fastest first if {@code base > 1}
+     * @throws IllegalArgumentException if an argument is outside its range, or the last frequency is outside
+     *     e<sup>-600</sup> to e<sup>600</sup>
      */
     public static Frequencies geometric(int count, double base, double period) {
-        requireCount(count);
-        requirePositive("base", base, "the paper's is 10000");
-        requirePositive("period", period, "the paper's is half the embedding size");
-        return geometric(
-                count,
-                DoubleDouble.of(base).log(),
-                period,
-                new Origin(
-                                "geometric",
-                                "geometric(count=" + count + ", base=" + ExactText.of(base) + ", period="
-                                        + ExactText.of(period) + ")")
-                        .with("count", count)
-                        .with("base", base)
-                        .with("period", period));
+        return new Geometric(count, base, period).create();
     }
 
-    /** A geometric sequence whose base need not be a double. */
-    static Frequencies geometric(int count, DoubleDouble logBase, double period, Origin origin) {
-        return exponentials(count, logBase.dividedBy(DoubleDouble.of(-period)), DoubleDouble.of(1), origin);
+    /** A geometric sequence of which the logarithm of the base is known. */
+    static Frequencies geometric(Origin origin, int count, DoubleDouble logBase, double period) {
+        return exponential(origin, count, logBase.dividedBy(DoubleDouble.of(-period)), 1);
     }
 
     /**
-     * Returns the frequencies of tensor2tensor's {@code get_timing_signal_1d}:
-     * {@code minTimescale · exp(-k · ln(maxTimescale / minTimescale) / max(count - 1, 1))} for k = 0 … count - 1.
+     * Returns the frequencies of tensor2tensor's {@code get_timing_signal_1d}: {@code minTimescale · exp(-k ·
+     * ln(maxTimescale / minTimescale) / max(count - 1, 1))} for k = 0 … count - 1.
      *
-     * <p>The published code multiplies by the minimum timescale where its own docstring would have it divide; models were
-     * trained with the code, so this follows the code. With {@code minTimescale = 1} the two agree.
+     * <p>The published code multiplies by the minimum timescale, although its docstring describes a division. Models
+     * were trained with the code, so this follows the code. With {@code minTimescale = 1} both are the same.
      *
      * @param count the number of frequencies, from 0 to 1,048,576
      * @param minTimescale the first frequency; positive and finite, usually 1
      * @param maxTimescale positive and finite, usually 10,000
      * @return the frequencies
-     * @throws IllegalArgumentException if an argument is outside its range, the timescales are too far apart, or a frequency is
-     *     outside 10<sup>-270</sup> to 10<sup>270</sup>
+     * @throws IllegalArgumentException if an argument is outside its range, the timescales are too far apart, or a
+     *     frequency is outside 10<sup>-270</sup> to 10<sup>270</sup>
      */
     public static Frequencies timescales(int count, double minTimescale, double maxTimescale) {
-        requireCount(count);
-        requirePositive("minimum timescale", minTimescale, "tensor2tensor's is 1");
-        requirePositive("maximum timescale", maxTimescale, "tensor2tensor's is 10000");
-        DoubleDouble ratio = DoubleDouble.of(maxTimescale).dividedBy(DoubleDouble.of(minTimescale));
-        DoubleDouble logStep = ratio.log().dividedBy(DoubleDouble.of(-Math.max(count - 1, 1)));
-        return exponentials(
-                count,
-                logStep,
-                DoubleDouble.of(minTimescale),
-                new Origin(
-                                "timescales",
-                                "timescales(count=" + count + ", min=" + ExactText.of(minTimescale) + ", max="
-                                        + ExactText.of(maxTimescale) + ")")
-                        .with("count", count)
-                        .with("minTimescale", minTimescale)
-                        .with("maxTimescale", maxTimescale));
+        return new Timescales(count, minTimescale, maxTimescale).create();
     }
 
     /**
-     * Returns the given frequencies, taken as exact.
+     * Returns the given frequencies, which are taken as exact.
      *
-     * @param frequencies angular frequencies in radians per position, each finite
+     * @param frequencies angular frequencies in radians per position; each finite, may be 0 or negative
      * @return the frequencies, in the given order
      * @throws IllegalArgumentException if a frequency is infinite or NaN
      * @throws NullPointerException if they are null
      */
     public static Frequencies of(double... frequencies) {
-        DoubleDouble[] exact = new DoubleDouble[frequencies.length];
-        for (int k = 0; k < frequencies.length; k++) {
-            if (!Double.isFinite(frequencies[k])) {
-                throw new IllegalArgumentException("frequency " + frequencies[k] + " of pair " + k
-                        + " is not finite: give each frequency in radians per position, as a finite number");
-            }
-            exact[k] = DoubleDouble.of(frequencies[k]);
-        }
-        Origin origin = new Origin("given", "of(" + describe(frequencies) + ")").with("values", frequencies);
-        return new Frequencies(exact, origin, List.of());
-    }
-
-    /** The frequencies of a computation in this package, which must not have left the range of normal doubles. */
-    static Frequencies exact(DoubleDouble[] frequencies, Origin origin) {
-        for (int pair = 0; pair < frequencies.length; pair++) {
-            double frequency = frequencies[pair].high();
-            if (!isNormal(frequency)) {
-                throw new IllegalArgumentException("frequency " + frequency + " of pair " + pair + " of " + origin
-                        + " cannot be kept exactly: allowed are " + LEAST + " to " + GREATEST
-                        + "; choose a base, timescales or factors nearer to 1");
-            }
-        }
-        return new Frequencies(frequencies, origin, List.of());
-    }
-
-    /** Whether a frequency and its low part are normal doubles. */
-    private static boolean isNormal(double frequency) {
-        return Math.abs(frequency) > LEAST && Math.abs(frequency) < GREATEST;
-    }
-
-    /** A frequency in full. */
-    DoubleDouble exactly(int pair) {
-        return new DoubleDouble(high[pair], low[pair]);
+        return new Given(DoubleStream.of(frequencies).boxed().toList()).create();
     }
 
     /**
      * Returns these frequencies times a factor, for conventions that scale the position.
      *
      * @param factor finite and not zero
-     * @return new frequencies, as exact as these
-     * @throws IllegalArgumentException if the factor is zero, infinite or NaN, or makes a frequency other than 0 one outside
-     *     10<sup>-270</sup> to 10<sup>270</sup>, or this has been scaled 16 times
+     * @return new frequencies, with the same accuracy
+     * @throws IllegalArgumentException if the factor is zero, infinite or NaN; if it makes a frequency other than 0 one
+     *     outside 10<sup>-270</sup> to 10<sup>270</sup>; or if these frequencies have been scaled 16 times
      */
     public Frequencies scaledBy(double factor) {
-        if (factor == 0 || !Double.isFinite(factor)) {
-            throw new IllegalArgumentException(
-                    "scale " + factor + " is no factor of a frequency: give a finite number that is not 0");
-        }
-        if (factors.size() == MOST_FACTORS) {
-            throw new IllegalArgumentException("scale " + factor + " comes after " + MOST_FACTORS
-                    + " others: allowed is to scale " + MOST_FACTORS
-                    + " times; multiply the factors and scale by their product");
-        }
-        DoubleDouble[] scaled = new DoubleDouble[size()];
-        for (int pair = 0; pair < scaled.length; pair++) {
-            scaled[pair] = exactly(pair).times(factor);
-            if (high[pair] != 0 && !isNormal(scaled[pair].high())) {
-                throw new IllegalArgumentException(
-                        "scale " + factor + " makes frequency " + high[pair] + " of pair " + pair
-                                + " " + scaled[pair].high() + ": allowed are " + LEAST + " to " + GREATEST
-                                + "; give a factor nearer to 1");
-            }
-        }
-        List<Double> all = new ArrayList<>(factors);
-        all.add(factor);
-        return new Frequencies(scaled, origin, List.copyOf(all));
+        Check.that(
+                factor != 0 && Double.isFinite(factor),
+                () -> "frequency factor " + factor + ": expected a finite number other than 0; use 1 for no scaling");
+        boolean isScaled = origin instanceof Scaled;
+        List<Double> factors = new ArrayList<>(isScaled ? ((Scaled) origin).factors() : List.of());
+        factors.add(factor);
+        Origin scaled = new Scaled(isScaled ? ((Scaled) origin).frequencies() : origin, List.copyOf(factors));
+        return new Frequencies(scaled, size(), pair -> {
+            DoubleDouble product = exactly(pair).times(factor);
+            return high[pair] == 0 ? product : requireNormal(product, pair, scaled);
+        });
     }
 
-    private static Frequencies exponentials(int count, DoubleDouble logStep, DoubleDouble scale, Origin origin) {
-        DoubleDouble[] frequencies = new DoubleDouble[count];
-        for (int k = 0; k < count; k++) {
-            DoubleDouble exponent = logStep.times(k);
-            // beyond this the exponential, or its low part, is no longer a normal double; NaN where the ratio was none
-            if (!(Math.abs(exponent.high()) <= 600)) {
-                throw new IllegalArgumentException("frequency " + k + " of " + origin + " is about e^" + exponent.high()
-                        + ": only e^-600 to e^600 can be computed; choose a base or timescales nearer to 1, or fewer"
-                        + " pairs");
-            }
-            frequencies[k] = exponent.exp().times(scale);
-        }
-        return exact(frequencies, origin);
+    /** Frequencies that a rule computes. They must be in the range of normal doubles. */
+    static Frequencies computed(Origin origin, int count, IntFunction<DoubleDouble> rule) {
+        return new Frequencies(origin, count, pair -> requireNormal(rule.apply(pair), pair, origin));
     }
 
-    /** Numbers as text: all of a few, of many enough to tell them from others. */
-    static String describe(double... frequencies) {
-        if (frequencies.length <= 8) {
-            return Arrays.stream(frequencies).mapToObj(ExactText::of).collect(Collectors.joining(", "));
-        }
-        return frequencies.length + " values from " + ExactText.of(frequencies[0]) + " to "
-                + ExactText.of(frequencies[frequencies.length - 1]) + ", hash "
-                + Integer.toHexString(Arrays.hashCode(frequencies));
+    private static DoubleDouble requireNormal(DoubleDouble frequency, int pair, Origin origin) {
+        double size = Math.abs(frequency.high());
+        Check.that(
+                size > LEAST && size < GREATEST,
+                () -> "frequency " + frequency.high() + " of pair " + pair + " of " + origin + ": expected a size of "
+                        + LEAST + " to " + GREATEST + "; use a base, timescales or factors nearer to 1");
+        return frequency;
     }
 
-    private static void requireCount(int count) {
-        if (count < 0 || count > MOST) {
-            throw new IllegalArgumentException(
-                    "frequency count " + count + " is outside 0 to " + MOST + ": give one for each pair of dimensions");
-        }
-    }
-
-    /** Refuses a number that is none which a convention could have, and says which one is usual. */
-    static void requirePositive(String what, double value, String usual) {
-        if (!(value > 0 && Double.isFinite(value))) {
-            throw new IllegalArgumentException(
-                    what + " " + value + " is outside its range: give a positive finite number, " + usual);
-        }
+    private static Frequencies exponential(Origin origin, int count, DoubleDouble logStep, double first) {
+        return computed(origin, count, pair -> {
+            DoubleDouble exponent = logStep.times(pair);
+            // beyond 600 the exponential, or its low part, is not a normal double; NaN if the ratio overflowed
+            Check.that(
+                    Math.abs(exponent.high()) <= 600,
+                    () -> "frequency e^" + exponent.high() + " of pair " + pair + " of " + origin
+                            + ": expected e^-600 to e^600; use a base or timescales nearer to 1, or fewer pairs");
+            return exponent.exp().times(DoubleDouble.of(first));
+        });
     }
 
     /**
-     * Makes frequencies from the plain values that {@link #getArguments} returns.
+     * Creates frequencies from the map that {@link #getArguments} returns.
      *
-     * @param arguments {@code kind}, which is geometric (count, base, period), timescales (count, minTimescale, maxTimescale),
-     *     given (values) or rotary (rotarySize, base, length and scaling, a map for {@link RotaryScaling#fromArguments}), and
-     *     the arguments of that kind; and {@code factors}, a list of up to 16 numbers, where they were
-     *     {@linkplain #scaledBy scaled}
+     * @param arguments {@code kind} and the arguments of that kind: {@code geometric} (count, base, period),
+     *     {@code timescales} (count, minTimescale, maxTimescale), {@code given} (values, a list), {@code rotary}
+     *     (rotarySize, base, length, and scaling, a map for {@link RotaryScaling#fromArguments}), or {@code scaled}
+     *     (frequencies, a map of another kind, and factors, a list of up to 16 numbers)
      * @return the frequencies
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static Frequencies fromArguments(Map<?, ?> arguments) {
-        Arguments given = Arguments.of(Frequencies.class, arguments);
-        Frequencies frequencies = switch (given.getText("kind")) {
-            case "geometric" -> geometric(given.getInt("count"), given.getDouble("base"), given.getDouble("period"));
-            case "timescales" ->
-                timescales(given.getInt("count"), given.getDouble("minTimescale"), given.getDouble("maxTimescale"));
-            case "given" -> of(given.getDoubles("values"));
-            case "rotary" ->
-                RotaryScaling.fromArguments(given.getMap("scaling"))
-                        .frequencies(given.getInt("rotarySize"), given.getDouble("base"), given.getLong("length"));
-            default -> throw given.refused("kind", "geometric, timescales, given or rotary");
-        };
-        double[] factors = given.optDoubles("factors").orElseGet(() -> new double[0]);
-        if (factors.length > MOST_FACTORS) {
-            throw given.refused("factors", "a list of " + MOST_FACTORS + " or fewer");
-        }
-        for (double factor : factors) {
-            frequencies = frequencies.scaledBy(factor);
-        }
-        given.requireNoOthers();
-        return frequencies;
+        return Records.read(Origin.class, arguments).create();
     }
 
     @Override
-    public Map<String, Object> getArguments() {
-        Map<String, Object> arguments = new LinkedHashMap<>(origin.arguments());
-        if (!factors.isEmpty()) {
-            arguments.put("factors", factors);
-        }
-        return Collections.unmodifiableMap(arguments);
+    public Record getSettings() {
+        return (Record) origin;
     }
 
-    /**
-     * Returns the number of pairs.
-     *
-     * @return the number of frequencies
-     */
+    /** A frequency with all its bits. */
+    DoubleDouble exactly(int pair) {
+        return new DoubleDouble(high[pair], low[pair]);
+    }
+
+    /** {@return the number of pairs} */
     public int size() {
         return high.length;
     }
@@ -339,8 +312,8 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
-     * The sines of all pairs at a position, then their cosines: {@link #half} of each, within an ulp more, at a quarter of the
-     * cost. {@code Math}, unlike {@code StrictMath}, may use what the processor has.
+     * The sines of all pairs at a position, then their cosines: {@link #half} of each, with one more ulp of error, at a
+     * quarter of the cost. Unlike {@code StrictMath}, {@code Math} may use processor instructions.
      */
     double[] halves(double position) {
         double[] halves = new double[2 * size()];
@@ -355,12 +328,12 @@ public final class Frequencies implements HasArguments {
         return halves;
     }
 
-    /** The sine of pair {@code half}, or where that is past the last pair, the cosine of pair {@code half - size()}. */
+    /** The sine of pair {@code half}, or the cosine of pair {@code half - size()} if there is no such pair. */
     double half(double position, int half) {
         return half < size() ? sine(position, half) : cosine(position, half - size());
     }
 
-    /** What the double {@code angle} lacks of the true position × frequency. */
+    /** The true position × frequency, less the double {@code angle}. */
     private double angleRest(double position, int pair, double angle) {
         return Math.fma(position, high[pair], -angle) + position * low[pair];
     }
@@ -375,11 +348,11 @@ public final class Frequencies implements HasArguments {
         return Arrays.hashCode(high);
     }
 
-    /** Returns how these frequencies were made, for example {@code geometric(count=32, base=10000, period=32)}. */
+    /**
+     * Returns how these frequencies were created, for example {@code geometric(count=32, base=10000.0, period=32.0)}.
+     */
     @Override
     public String toString() {
-        StringBuilder text = new StringBuilder(origin.toString());
-        factors.forEach(factor -> text.append(" · ").append(ExactText.of(factor)));
-        return text.toString();
+        return Records.describe((Record) origin);
     }
 }

@@ -1,13 +1,17 @@
 package io.github.djlpositional.math;
 
 /**
- * Where the two halves of a pair sit in a vector.
+ * The positions of the two halves of each pair in a vector.
  *
- * <p>A pair is what belongs to one frequency: a sine and a cosine in a sinusoidal encoding, the two coordinates that are
- * turned together in a rotary embedding.
+ * <p>A pair belongs to one frequency. It is a sine and a cosine in a sinusoidal encoding, and two coordinates that are
+ * rotated together in a rotary embedding.
  */
 public enum PairLayout {
-    /** Side by side: {@code a0 b0 a1 b1 …}, as in <em>Attention Is All You Need</em> and RoFormer. */
+    /**
+     * Side by side: {@code a0 b0 a1 b1 …}, as in <em>Attention Is All You Need</em>. In rotary embeddings: RoFormer,
+     * GPT-J, Meta's own Llama weights, and of Hugging Face's models RoFormer, GPT-J, Cohere, GLM ({@code glm},
+     * {@code glm4}; not {@code glm4_moe}), DeepSeek and Llama 4.
+     */
     INTERLEAVED {
         @Override
         public int firstIndex(int pair, int pairs) {
@@ -21,8 +25,8 @@ public enum PairLayout {
     },
 
     /**
-     * All first halves, then all second halves: {@code a0 a1 … b0 b1 …}, as in tensor2tensor, fairseq, GPT-NeoX and Hugging
-     * Face's Llama (Meta's own Llama weights are interleaved).
+     * All first halves, then all second halves: {@code a0 a1 … b0 b1 …}, as in tensor2tensor and fairseq. In rotary
+     * embeddings: GPT-NeoX, and Hugging Face's Llama, Mistral and Qwen.
      */
     CONCATENATED {
         @Override
@@ -37,7 +41,7 @@ public enum PairLayout {
     };
 
     /**
-     * Returns where the first half of a pair sits.
+     * Returns the index of the first half of a pair.
      *
      * @param pair the pair, counted from 0
      * @param pairs the number of pairs in the vector
@@ -46,7 +50,7 @@ public enum PairLayout {
     public abstract int firstIndex(int pair, int pairs);
 
     /**
-     * Returns where the second half of a pair sits.
+     * Returns the index of the second half of a pair.
      *
      * @param pair the pair, counted from 0
      * @param pairs the number of pairs in the vector

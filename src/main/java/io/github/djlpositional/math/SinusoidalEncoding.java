@@ -1,27 +1,27 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.arguments.Arguments;
+import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
+import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.Records;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.util.Arrays;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.IntStream;
 
 /**
- * The function from a position to its sinusoidal encoding: a vector of sines and cosines of the position, each pair at its
- * own frequency.
+ * The function from a position to its sinusoidal encoding: a vector of sines and cosines of the position, where each
+ * pair of a sine and a cosine has its own frequency.
  *
- * <p>Every published convention is one configuration of the same few ideas: the {@link Frequencies}, the
- * {@link PairLayout}, which of sine and cosine comes first, and what an odd size gets ({@link OddSize}). Immutable and
- * safe to share.
+ * <p>Published conventions differ in the {@link Frequencies}, the {@link PairLayout}, whether sine or cosine comes
+ * first, and how they handle an odd size ({@link OddSize}). Immutable and safe to share. Two encodings are equal if all
+ * their values are.
  *
- * <p>All values are computed in double and rounded once: {@link #value} is as accurate as {@link Frequencies} says, and
- * {@link #table} holds, at every position, the float nearest to it; with frequencies up to 1 it is at most 0.501 float ulps from
- * the true value at every position up to 2<sup>24</sup>.
+ * <p>All values are computed in double and rounded once. {@link #value} has the accuracy of {@link Frequencies}.
+ * {@link #table} contains the floats nearest to these values; with frequencies up to 1 they are at most 0.501 float
+ * ulps from the true values at every position up to 2<sup>24</sup>.
  *
  * <pre>{@code
  * SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(512);
@@ -34,63 +34,90 @@ public final class SinusoidalEncoding implements HasArguments {
     /** The base of the frequencies in <em>Attention Is All You Need</em>. */
     public static final double DEFAULT_BASE = 10_000;
 
-    /** The most dimensions; {@link Frequencies} are half as many at most. */
-    static final int MOST_DIMENSIONS = 1 << 21;
+    /** Twice the maximum number of {@link Frequencies}. */
+    static final int MAX_DIMENSIONS = 1 << 21;
 
-    /** What an encoding of an odd size gets. With an even size all are the same. */
+    /** How an odd size is handled. For even sizes all are the same. */
     public enum OddSize {
-        /** The size itself stays in the exponent; the last pair's second half is dropped, as KerasHub does. */
+        /** The odd size is used in the exponent, and the second half of the last pair is dropped, as in KerasHub. */
         KEPT_IN_EXPONENT,
-        /** The encoding of the next even size, its last dimension dropped, as Géron's Keras layer does. */
+        /** The encoding of the next even size without its last dimension, as in Géron's Keras layer. */
         ROUNDED_UP,
-        /** The encoding of the previous even size, and a zero behind it, as tensor2tensor does. */
+        /** The encoding of the previous even size, followed by a zero, as in tensor2tensor. */
         ZERO_PADDED;
 
         private int pairs(int embeddingSize) {
             return this == ZERO_PADDED ? embeddingSize / 2 : embeddingSize / 2 + embeddingSize % 2;
         }
 
-        /** The number that stands below 2k in the exponent. */
+        /** The divisor of 2k in the exponent. */
         private int exponentSize(int embeddingSize) {
             return this == KEPT_IN_EXPONENT ? embeddingSize : 2 * pairs(embeddingSize);
         }
     }
 
+    record Settings(
+            int embeddingSize,
+            Double base,
+            Frequencies frequencies,
+            PairLayout layout,
+            Boolean cosineFirst,
+            OddSize oddSize) {
+
+        Settings {
+            checkSize(embeddingSize);
+            layout = layout == null ? PairLayout.INTERLEAVED : layout;
+            cosineFirst = cosineFirst != null && cosineFirst;
+            oddSize = oddSize == null ? OddSize.KEPT_IN_EXPONENT : oddSize;
+            Check.that(
+                    base == null || frequencies == null,
+                    "base " + base + " and frequencies " + frequencies
+                            + ": expected only one of them; set either optBase or optFrequencies");
+            int pairs = oddSize.pairs(embeddingSize);
+            if (frequencies == null) {
+                double period = Math.max(1, oddSize.exponentSize(embeddingSize)) / 2.0;
+                frequencies = Frequencies.geometric(pairs, base == null ? DEFAULT_BASE : base, period);
+                // equal encodings have equal settings, no matter how their frequencies were set
+                base = null;
+            }
+            Check.that(
+                    frequencies.size() == pairs,
+                    frequencies.size() + " frequencies for embedding size " + embeddingSize + ": expected " + pairs
+                            + "; set one frequency for each pair");
+        }
+    }
+
+    private final Settings settings;
     private final int embeddingSize;
     private final Frequencies frequencies;
-    private final PairLayout layout;
-    private final boolean cosineFirst;
-    private final OddSize oddSize;
 
     /**
-     * What sits in each dimension: a pair's sine (0 … pairs - 1), a pair's cosine (pairs … 2 · pairs - 1), or nothing (-1),
-     * which is a zero.
+     * The half in each dimension: a pair's sine (0 … pairs - 1), its cosine (pairs … 2 · pairs - 1), or a zero (2 ·
+     * pairs).
      */
     private final int[] halfAt;
 
-    private SinusoidalEncoding(Builder builder, Frequencies frequencies) {
-        embeddingSize = builder.embeddingSize;
-        this.frequencies = frequencies;
-        layout = builder.layout;
-        cosineFirst = builder.cosineFirst;
-        oddSize = builder.oddSize;
+    private SinusoidalEncoding(Settings settings) {
+        this.settings = settings;
+        embeddingSize = settings.embeddingSize;
+        frequencies = settings.frequencies;
         int pairs = frequencies.size();
         int[] withDropped = new int[Math.max(embeddingSize, 2 * pairs)];
-        Arrays.fill(withDropped, -1);
+        Arrays.fill(withDropped, 2 * pairs);
         for (int pair = 0; pair < pairs; pair++) {
-            int first = layout.firstIndex(pair, pairs);
-            int second = layout.secondIndex(pair, pairs);
-            withDropped[cosineFirst ? second : first] = pair;
-            withDropped[cosineFirst ? first : second] = pairs + pair;
+            int first = settings.layout.firstIndex(pair, pairs);
+            int second = settings.layout.secondIndex(pair, pairs);
+            withDropped[settings.cosineFirst ? second : first] = pair;
+            withDropped[settings.cosineFirst ? first : second] = pairs + pair;
         }
         halfAt = Arrays.copyOf(withDropped, embeddingSize);
     }
 
     /**
-     * Returns the encoding of Vaswani et al., <em>Attention Is All You Need</em> (2017), section 3.5:
-     * PE(t, 2k) = sin(t / 10000<sup>2k/d</sup>), PE(t, 2k + 1) = cos(t / 10000<sup>2k/d</sup>).
+     * Returns the encoding of Vaswani et al., <em>Attention Is All You Need</em> (2017), section 3.5: PE(t, 2k) = sin(t
+     * / 10000<sup>2k/d</sup>), PE(t, 2k + 1) = cos(t / 10000<sup>2k/d</sup>).
      *
-     * <p>An odd d stays in the exponent and the last dimension is a sine, as in KerasHub.
+     * <p>An odd d is used in the exponent, and the last dimension is a sine, as in KerasHub.
      *
      * @param embeddingSize d, from 1 to 2,097,152
      * @return the encoding
@@ -101,13 +128,13 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Returns the encoding of <em>Attention Is All You Need</em>, section 3.5, with another base than 10,000.
+     * Returns the encoding of <em>Attention Is All You Need</em>, section 3.5, with a base other than 10,000.
      *
      * @param embeddingSize d, from 1 to 2,097,152
      * @param base positive and finite
      * @return the encoding
-     * @throws IllegalArgumentException if the size is outside its range, the base is not positive or not finite, or a frequency
-     *     is outside e<sup>-600</sup> to e<sup>600</sup>
+     * @throws IllegalArgumentException if the size is outside its range, the base is not positive or not finite, or a
+     *     frequency is outside e<sup>-600</sup> to e<sup>600</sup>
      */
     public static SinusoidalEncoding vaswani(int embeddingSize, double base) {
         return builder().setEmbeddingSize(embeddingSize).optBase(base).build();
@@ -115,7 +142,7 @@ public final class SinusoidalEncoding implements HasArguments {
 
     /**
      * Returns the encoding of tensor2tensor's {@code get_timing_signal_1d}: all sines, then all cosines, then one zero
-     * where the channel count is odd, with the frequencies of {@link Frequencies#timescales}.
+     * if the channel count is odd, with the frequencies of {@link Frequencies#timescales}.
      *
      * @param channels the embedding size, from 1 to 2,097,152
      * @param minTimescale positive and finite, usually 1
@@ -127,16 +154,16 @@ public final class SinusoidalEncoding implements HasArguments {
     public static SinusoidalEncoding tensor2tensor(int channels, double minTimescale, double maxTimescale) {
         return builder()
                 .setEmbeddingSize(channels)
-                .optFrequencies(Frequencies.timescales(requireSize(channels) / 2, minTimescale, maxTimescale))
+                .optFrequencies(Frequencies.timescales(checkSize(channels) / 2, minTimescale, maxTimescale))
                 .optLayout(PairLayout.CONCATENATED)
                 .optOddSize(OddSize.ZERO_PADDED)
                 .build();
     }
 
     /**
-     * Returns the encoding of fairseq's {@code SinusoidalPositionalEmbedding}: {@link #tensor2tensor} with the timescales 1
-     * and 10,000. fairseq counts positions from the padding index + 1, so its first token has position 2 where that index is 1;
-     * see {@code optPositionsFromPadding} of {@code InputEmbeddingBlock}.
+     * Returns the encoding of fairseq's {@code SinusoidalPositionalEmbedding}: {@link #tensor2tensor} with the
+     * timescales 1 and 10,000. fairseq counts positions from the padding index + 1, so its first token has position 2
+     * if that index is 1; see {@code optPositionsFromPadding} of {@code InputEmbeddingBlock}.
      *
      * @param embeddingSize d, from 1 to 2,097,152
      * @return the encoding
@@ -147,8 +174,9 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Returns the paper's encoding with an odd size rounded up: computed for d + 1, the last dimension dropped. So Géron's
-     * Keras layer (<em>Hands-On Machine Learning</em>, chapter 16) and multidim-positional-encoding do it.
+     * Returns the encoding of <em>Attention Is All You Need</em> with an odd size rounded up: it is computed for d + 1,
+     * and the last dimension is dropped, as in Géron's Keras layer (<em>Hands-On Machine Learning</em>, second edition,
+     * chapter 16) and multidim-positional-encoding.
      *
      * @param embeddingSize d, from 1 to 2,097,152
      * @return the encoding
@@ -162,29 +190,31 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Returns the encoding of bert4keras's {@code sinusoidal_embeddings}: the paper's, for even sizes alone, of any base.
+     * Returns the encoding of bert4keras's {@code sinusoidal_embeddings}: {@link #vaswani(int, double)}, only for even
+     * sizes.
      *
      * @param embeddingSize d, from 2 to 2,097,152, even
      * @param base positive and finite, usually 10,000
      * @return the encoding
-     * @throws IllegalArgumentException if the size is odd or outside its range, the base is not a positive finite number, or a
-     *     frequency is outside e<sup>-600</sup> to e<sup>600</sup>
+     * @throws IllegalArgumentException if the size is odd or outside its range, the base is not a positive finite
+     *     number, or a frequency is outside e<sup>-600</sup> to e<sup>600</sup>
      */
     public static SinusoidalEncoding bert4keras(int embeddingSize, double base) {
-        requireEven(embeddingSize, "bert4keras");
+        checkEven(embeddingSize, "bert4keras");
         return vaswani(embeddingSize, base);
     }
 
     /**
-     * Returns the encoding of x-transformers' {@code ScaledSinusoidalEmbedding}, without its scale: the paper's frequencies,
-     * all sines, then all cosines. The scale is learned; a block has it with {@code optLearnedScale}.
+     * Returns the encoding of x-transformers' {@code ScaledSinusoidalEmbedding}, without its scale: the frequencies of
+     * {@link #vaswani(int)}, all sines, then all cosines. The scale is learned; a block adds it with
+     * {@code optLearnedScale}.
      *
      * @param embeddingSize d, from 2 to 2,097,152, even
      * @return the encoding
      * @throws IllegalArgumentException if the size is odd or outside its range
      */
     public static SinusoidalEncoding xTransformers(int embeddingSize) {
-        requireEven(embeddingSize, "x-transformers");
+        checkEven(embeddingSize, "x-transformers");
         return builder()
                 .setEmbeddingSize(embeddingSize)
                 .optLayout(PairLayout.CONCATENATED)
@@ -192,8 +222,8 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Returns the encoding of DDPM's time steps (Ho et al., <em>Denoising Diffusion Probabilistic Models</em>, 2020):
-     * {@link #diffusion(int, double, double, boolean)} with a frequency shift of 1, a scale of 1 and the sines first.
+     * Returns the encoding of time steps in DDPM (Ho et al., <em>Denoising Diffusion Probabilistic Models</em>, 2020):
+     * {@link #diffusion(int, double, double, boolean)} with a frequency shift of 1, a scale of 1 and sines first.
      *
      * @param embeddingSize d, from 4 to 2,097,152
      * @return the encoding
@@ -204,26 +234,27 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Returns the encoding of a diffusion model's time steps, as {@code get_timestep_embedding} in DDPM and Hugging Face's
-     * diffusers computes it: with n = ⌊d/2⌋, the frequencies scale · 10000<sup>-k/(n - frequencyShift)</sup>, all of one
-     * half, then all of the other, and a zero where d is odd. DDPM has a shift of 1 and the sines first; improved-diffusion
-     * and its descendants a shift of 0 and the cosines first.
+     * Returns the encoding of time steps in diffusion models, as computed by {@code get_timestep_embedding} in DDPM and
+     * Hugging Face's diffusers. With n = ⌊d/2⌋, the frequencies are scale · 10000<sup>-k/(n - frequencyShift)</sup>.
+     * All sines come before all cosines or after them, and a zero is appended if d is odd. DDPM has sines first with a
+     * shift of 1. In diffusers, U-Nets default to cosines first with a shift of 0, as in improved-diffusion and Stable
+     * Diffusion, and DiT to cosines first with a shift of 1.
      *
      * @param embeddingSize d, at least 2 · frequencyShift + 2 and at most 2,097,152
      * @param frequencyShift below ⌊d/2⌋, usually 0 or 1
-     * @param scale what a time step is multiplied by, usually 1
+     * @param scale the factor of a time step, usually 1
      * @param cosineFirst true for the cosines before the sines
      * @return the encoding
-     * @throws IllegalArgumentException if the size is outside its range, the shift is ⌊d/2⌋ or more, or the scale is zero,
-     *     infinite or NaN, or makes a frequency too large or too small
+     * @throws IllegalArgumentException if the size is outside its range, the shift is ⌊d/2⌋ or more, or the scale is
+     *     zero, infinite or NaN, or makes a frequency too large or too small
      */
     public static SinusoidalEncoding diffusion(
             int embeddingSize, double frequencyShift, double scale, boolean cosineFirst) {
-        int pairs = requireSize(embeddingSize) / 2;
-        if (!(frequencyShift < pairs)) {
-            throw new IllegalArgumentException("frequency shift " + frequencyShift + " is not below the " + pairs
-                    + " pairs of size " + embeddingSize + ": give a smaller shift, usually 0 or 1, or a greater size");
-        }
+        int pairs = checkSize(embeddingSize) / 2;
+        Check.that(
+                frequencyShift < pairs,
+                () -> "frequency shift " + frequencyShift + " for embedding size " + embeddingSize
+                        + ": expected less than its " + pairs + " pairs; use 0 or 1, or a larger size");
         Frequencies frequencies = Frequencies.geometric(pairs, DEFAULT_BASE, pairs - frequencyShift);
         return builder()
                 .setEmbeddingSize(embeddingSize)
@@ -234,41 +265,30 @@ public final class SinusoidalEncoding implements HasArguments {
                 .build();
     }
 
-    private static int requireSize(int embeddingSize) {
-        if (embeddingSize < 1 || embeddingSize > MOST_DIMENSIONS) {
-            throw new IllegalArgumentException("embedding size " + embeddingSize + " is outside 1 to " + MOST_DIMENSIONS
-                    + ": set the number of dimensions with setEmbeddingSize(int)");
-        }
+    private static int checkSize(int embeddingSize) {
+        Check.between("embedding size", embeddingSize, 1, MAX_DIMENSIONS);
         return embeddingSize;
     }
 
-    private static void requireEven(int embeddingSize, String convention) {
-        if (embeddingSize % 2 != 0) {
-            throw new IllegalArgumentException("embedding size " + embeddingSize + " is odd: " + convention
-                    + " knows even sizes alone; give an even size, or another convention");
-        }
+    private static void checkEven(int embeddingSize, String convention) {
+        Check.that(
+                embeddingSize % 2 == 0,
+                () -> "embedding size " + embeddingSize + " for " + convention
+                        + ": expected an even size; set an even size, or use another convention");
     }
 
-    /**
-     * Returns a builder, which reaches every combination. Its defaults are the paper's.
-     *
-     * @return a new builder
-     */
+    /** {@return a new builder} Its defaults are those of {@link #vaswani(int)}. */
     public static Builder builder() {
         return new Builder();
     }
 
-    /**
-     * Returns the number of dimensions of an encoded position.
-     *
-     * @return the embedding size d
-     */
+    /** {@return the number of dimensions of an encoded position, d} */
     public int getEmbeddingSize() {
         return embeddingSize;
     }
 
     /**
-     * Returns one dimension of one position's encoding, as accurate as {@link Frequencies} says.
+     * Returns one dimension of one position's encoding, with the accuracy of {@link Frequencies}.
      *
      * @param position any finite number, integer or not, negative or not
      * @param dimension 0 … d - 1
@@ -276,37 +296,36 @@ public final class SinusoidalEncoding implements HasArguments {
      * @throws IllegalArgumentException if the position is not finite or the dimension is out of range
      */
     public double value(double position, int dimension) {
-        TableBounds.requireFinite(position);
-        requireDimension(dimension);
-        return half(position, halfAt[dimension]);
+        TableBounds.checkFinite(position);
+        return half(position, halfAt(dimension));
     }
 
     /**
-     * Returns the angular frequency of one dimension: that of the pair whose half it is.
+     * Returns the angular frequency of one dimension, which is that of its pair.
      *
      * @param dimension 0 … d - 1
-     * @return radians per position, the nearest double; 0 for the zero that pads an odd size
+     * @return radians per position, the nearest double; 0 for a zero-padded dimension
      * @throws IllegalArgumentException if the dimension is out of range
      */
     public double frequency(int dimension) {
-        requireDimension(dimension);
-        int half = halfAt[dimension];
-        return half < 0 ? 0 : frequencies.get(half % frequencies.size());
+        int half = halfAt(dimension);
+        return half < 2 * frequencies.size() ? frequencies.get(half % frequencies.size()) : 0;
     }
 
-    private void requireDimension(int dimension) {
-        if (dimension < 0 || dimension >= embeddingSize) {
-            throw new IllegalArgumentException("dimension " + dimension + " is outside 0 to " + (embeddingSize - 1)
-                    + ": give a dimension of this encoding, whose size is " + embeddingSize);
-        }
+    private int halfAt(int dimension) {
+        Check.that(
+                dimension >= 0 && dimension < embeddingSize,
+                () -> "dimension " + dimension + ": expected 0 to " + (embeddingSize - 1)
+                        + "; use a dimension of this encoding");
+        return halfAt[dimension];
     }
 
     private double half(double position, int half) {
-        return half < 0 ? 0 : frequencies.half(position, half);
+        return half < 2 * frequencies.size() ? frequencies.half(position, half) : 0;
     }
 
     /**
-     * Returns the encodings of consecutive positions: of each value the float nearest to it.
+     * Returns the encodings of consecutive positions. Each {@link #value} is rounded to the nearest float.
      *
      * @param start the first position
      * @param length the number of positions, at least 0
@@ -314,44 +333,62 @@ public final class SinusoidalEncoding implements HasArguments {
      * @throws IllegalArgumentException if the length is negative or length · d exceeds 2<sup>31</sup> - 1
      */
     public float[] table(int start, int length) {
-        TableBounds.requireLength(length, embeddingSize, 1);
+        TableBounds.checkLength(length, embeddingSize, 1);
         float[] table = new float[length * embeddingSize];
-        writeNearestFloats(start, length, FloatBuffer.wrap(table));
+        writeFloats(start, length, FloatBuffer.wrap(table));
         return table;
     }
 
     /**
-     * Writes the encodings of consecutive positions: of each {@link #value} the number of the format that is nearest to it.
+     * Writes the encodings of consecutive positions. Each {@link #value} is rounded to the nearest number of the
+     * format.
      *
      * @param start the first position
      * @param length the number of positions, at least 0
-     * @param format what the values are rounded to
-     * @param out where they go, row-major (length, d) from the buffer's start; its position stays
+     * @param format the format that values are rounded to
+     * @param out the destination, row-major (length, d) from the start of the buffer; its position does not change
      * @throws IllegalArgumentException if the length is negative or the buffer is too small
      */
     public void write(int start, int length, FloatFormat format, ByteBuffer out) {
-        TableBounds.requireRoom(length, embeddingSize, format, out);
+        TableBounds.checkRoom(length, embeddingSize, format, out);
         if (format == FloatFormat.FLOAT32) {
-            writeNearestFloats(
+            writeFloats(
                     start,
                     length,
                     out.duplicate().position(0).order(out.order()).asFloatBuffer());
         } else {
-            forEachNearest(start, length, format, (index, value) -> format.put(out, index, value));
+            RotatedRows.forEach(frequencies, start, length, 1, format, () -> (row, values) -> {
+                for (int dimension = 0; dimension < embeddingSize; dimension++) {
+                    format.put(out, row * embeddingSize + dimension, values[halfAt[dimension]]);
+                }
+            });
         }
     }
 
+    /** Whole rows of floats, which is faster than one number at a time. */
+    private void writeFloats(int start, int length, FloatBuffer out) {
+        RotatedRows.forEach(frequencies, start, length, 1, FloatFormat.FLOAT32, () -> {
+            float[] line = new float[embeddingSize];
+            return (row, values) -> {
+                for (int dimension = 0; dimension < embeddingSize; dimension++) {
+                    line[dimension] = (float) values[halfAt[dimension]];
+                }
+                out.put(row * embeddingSize, line);
+            };
+        });
+    }
+
     /**
-     * Writes the encodings of any positions: of each {@link #value} the number of the format that is nearest to it.
+     * Writes the encodings of any positions. Each {@link #value} is rounded to the nearest number of the format.
      *
      * @param positions n finite numbers, integers or not
-     * @param format what the values are rounded to
-     * @param out where they go, row-major (n, d) from the buffer's start; its position stays
+     * @param format the format that values are rounded to
+     * @param out the destination, row-major (n, d) from the start of the buffer; its position does not change
      * @throws IllegalArgumentException if a position is not finite or the buffer is too small
      */
     public void write(double[] positions, FloatFormat format, ByteBuffer out) {
-        TableBounds.requireRoom(positions.length, embeddingSize, format, out);
-        TableBounds.requireAllFinite(positions);
+        TableBounds.checkRoom(positions.length, embeddingSize, format, out);
+        TableBounds.checkFinite(positions);
         IntStream.range(0, positions.length).parallel().forEach(row -> {
             for (int dimension = 0; dimension < embeddingSize; dimension++) {
                 format.put(out, row * embeddingSize + dimension, half(positions[row], halfAt[dimension]));
@@ -359,94 +396,26 @@ public final class SinusoidalEncoding implements HasArguments {
         });
     }
 
-    /** Receives a value that is a number of the wanted format. */
-    @FunctionalInterface
-    private interface Sink {
-        void put(int index, double value);
-    }
-
-    /** {@link #forEachNearest} of the format that is asked for most, at about half of its time. */
-    private void writeNearestFloats(int start, int length, FloatBuffer out) {
-        int halves = 2 * frequencies.size();
-        // of the dimensions that a zero pads, the place behind all halves
-        int[] places =
-                Arrays.stream(halfAt).map(half -> half < 0 ? halves : half).toArray();
-        new RotatedRows(frequencies).forEach(start, length, () -> {
-            float[] nearest = new float[halves + 1];
-            float[] line = new float[embeddingSize];
-            return (row, values) -> {
-                if (!round(values, nearest)) {
-                    roundSurely(values, nearest, (double) start + row);
-                }
-                pick(nearest, places, line);
-                out.put(row * embeddingSize, line);
-            };
-        });
-    }
-
-    /** Rounds a row; returns false where its error leaves a value open. */
-    private static boolean round(double[] values, float[] nearest) {
-        boolean isSure = true;
-        for (int half = 0; half < values.length; half++) {
-            float least = (float) (values[half] - RotatedRows.ERROR);
-            float greatest = (float) (values[half] + RotatedRows.ERROR);
-            nearest[half] = least;
-            isSure &= least == greatest;
-        }
-        return isSure;
-    }
-
-    private void roundSurely(double[] values, float[] nearest, double position) {
-        for (int half = 0; half < values.length; half++) {
-            if (nearest[half] != (float) (values[half] + RotatedRows.ERROR)) {
-                nearest[half] = (float) half(position, half);
-            }
-        }
-    }
-
-    private static void pick(float[] from, int[] places, float[] to) {
-        for (int i = 0; i < to.length; i++) {
-            to[i] = from[places[i]];
-        }
-    }
-
-    private void forEachNearest(int start, int length, FloatFormat format, Sink sink) {
-        new RotatedRows(frequencies).forEach(start, length, () -> (row, values) -> {
-            for (int dimension = 0; dimension < embeddingSize; dimension++) {
-                int half = halfAt[dimension];
-                double nearest = 0;
-                if (half >= 0) {
-                    nearest = format.round(values[half] - RotatedRows.ERROR);
-                    // compared as numbers with a sign: in half precision both ends of a zero's interval are zeros
-                    if (Double.compare(nearest, format.round(values[half] + RotatedRows.ERROR)) != 0) {
-                        nearest = format.round(half((double) start + row, half));
-                    }
-                }
-                sink.put(row * embeddingSize + dimension, nearest);
-            }
-        });
-    }
-
     /**
      * Returns T(k), the linear map that moves every position's encoding by k: T(k) · PE(t) = PE(t + k) for all t.
      *
-     * <p>T(k) turns each pair by its frequency times k (Vaswani et al., section 3.5, give the reason for sinusoids so).
-     * It is orthogonal, T(a) · T(b) = T(a + b), and a zero-padded dimension is kept as it is.
+     * <p>T(k) rotates each pair by its frequency times k. Vaswani et al., section 3.5, chose sinusoids for this
+     * property. T(k) is orthogonal, and T(a) · T(b) = T(a + b). A zero-padded dimension does not change.
      *
      * @param offset k, any finite number
-     * @return a new matrix (d, d), row-major, each value as accurate as {@link Frequencies} says
+     * @return a new matrix (d, d), row-major, each value with the accuracy of {@link Frequencies}
      * @throws IllegalArgumentException if the offset is not finite
-     * @throws UnsupportedOperationException if the size is odd and the encoding ends with half a pair: a sine without its
-     *     cosine cannot be moved by any linear map
+     * @throws UnsupportedOperationException if the size is odd and the encoding ends with half a pair: no linear map
+     *     shifts a sine without its cosine
      */
     public double[][] shift(double offset) {
-        TableBounds.requireFinite(offset);
+        TableBounds.checkFinite(offset);
         requireWholePairs("no linear map can shift");
         double[][] shift = new double[embeddingSize][embeddingSize];
         int pairs = frequencies.size();
         int[] dimensionOf = new int[2 * pairs];
         for (int dimension = 0; dimension < embeddingSize; dimension++) {
-            if (halfAt[dimension] < 0) {
+            if (halfAt[dimension] == 2 * pairs) {
                 shift[dimension][dimension] = 1;
             } else {
                 dimensionOf[halfAt[dimension]] = dimension;
@@ -464,8 +433,9 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Returns the dot product of two positions' encodings that are k apart, PE(t) · PE(t + k). It is the same for all t: the
-     * sum over the pairs of cos(k · frequency). It is symmetric in k and greatest, the number of pairs, at k = 0.
+     * Returns the dot product of two positions' encodings that are k apart, PE(t) · PE(t + k). It is the same for all
+     * t: the sum of cos(k · frequency) over all pairs. It is symmetric in k; its maximum, at k = 0, is the number of
+     * pairs.
      *
      * @param offset k, any finite number
      * @return the dot product, in [-pairs, pairs]
@@ -474,7 +444,7 @@ public final class SinusoidalEncoding implements HasArguments {
      *     depends on t
      */
     public double similarity(double offset) {
-        TableBounds.requireFinite(offset);
+        TableBounds.checkFinite(offset);
         requireWholePairs("makes the similarity depend on the position");
         double sum = 0;
         for (int pair = 0; pair < frequencies.size(); pair++) {
@@ -484,41 +454,29 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     private void requireWholePairs(String why) {
-        if (embeddingSize % 2 != 0 && oddSize != OddSize.ZERO_PADDED) {
-            throw new UnsupportedOperationException("an encoding of odd size " + embeddingSize + " with " + oddSize
-                    + " ends with half a pair, which " + why + ": use an even size or OddSize.ZERO_PADDED");
+        if (embeddingSize % 2 != 0 && settings.oddSize != OddSize.ZERO_PADDED) {
+            throw new UnsupportedOperationException("odd size " + embeddingSize + " with OddSize." + settings.oddSize
+                    + " ends with half a pair, which " + why
+                    + ": expected whole pairs; use an even size or OddSize.ZERO_PADDED");
         }
     }
 
     /**
-     * Makes an encoding from the plain values that {@link #getArguments} returns.
+     * Creates an encoding from the map that {@link #getArguments} returns.
      *
-     * @param arguments {@code embeddingSize}, and where they are not the paper's {@code base} or {@code frequencies}, a map
-     *     for {@link Frequencies#fromArguments}; {@code layout}, {@code cosineFirst} and {@code oddSize}; see the builder
+     * @param arguments {@code embeddingSize}; optionally {@code base} or {@code frequencies}, a map for
+     *     {@link Frequencies#fromArguments}; and optionally {@code layout}, {@code cosineFirst} and {@code oddSize}, as
+     *     in the builder
      * @return the encoding
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static SinusoidalEncoding fromArguments(Map<?, ?> arguments) {
-        Arguments given = Arguments.of(SinusoidalEncoding.class, arguments);
-        Builder builder = builder().setEmbeddingSize(given.getInt("embeddingSize"));
-        given.optDouble("base").ifPresent(builder::optBase);
-        given.optMap("frequencies").map(Frequencies::fromArguments).ifPresent(builder::optFrequencies);
-        given.optChoice("layout", PairLayout.class).ifPresent(builder::optLayout);
-        given.optFlag("cosineFirst").ifPresent(builder::optCosineFirst);
-        given.optChoice("oddSize", OddSize.class).ifPresent(builder::optOddSize);
-        given.requireNoOthers();
-        return builder.build();
+        return new SinusoidalEncoding(Records.read(Settings.class, arguments));
     }
 
     @Override
-    public Map<String, Object> getArguments() {
-        Map<String, Object> arguments = new LinkedHashMap<>();
-        arguments.put("embeddingSize", embeddingSize);
-        arguments.put("frequencies", frequencies.getArguments());
-        arguments.put("layout", layout.name());
-        arguments.put("cosineFirst", cosineFirst);
-        arguments.put("oddSize", oddSize.name());
-        return Collections.unmodifiableMap(arguments);
+    public Record getSettings() {
+        return settings;
     }
 
     @Override
@@ -534,26 +492,18 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Returns every setting, for example
-     * {@code SinusoidalEncoding(size=64, geometric(count=32, base=10000, period=32), INTERLEAVED, sine first)}.
+     * Returns all settings, for example {@code SinusoidalEncoding(embeddingSize=64, frequencies=…, layout=INTERLEAVED,
+     * …)}.
      */
     @Override
     public String toString() {
-        return "SinusoidalEncoding(size=" + embeddingSize + ", " + frequencies + ", " + layout
-                + (cosineFirst ? ", cosine first" : ", sine first")
-                + (embeddingSize % 2 == 0 ? "" : ", odd size " + oddSize)
-                + ")";
+        return Records.describe(settings);
     }
 
     /** Builds a {@link SinusoidalEncoding}. */
     public static final class Builder {
 
-        private int embeddingSize;
-        private Double base;
-        private Frequencies frequencies;
-        private PairLayout layout = PairLayout.INTERLEAVED;
-        private boolean cosineFirst;
-        private OddSize oddSize = OddSize.KEPT_IN_EXPONENT;
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
 
         private Builder() {}
 
@@ -564,96 +514,73 @@ public final class SinusoidalEncoding implements HasArguments {
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
-            this.embeddingSize = embeddingSize;
-            return this;
+            return options.set("embeddingSize", embeddingSize);
         }
 
         /**
-         * Sets the base of the paper's frequencies, base<sup>-2k/d</sup>; 10,000 without it.
+         * Sets the base of the frequencies base<sup>-2k/d</sup> (default: 10,000).
          *
          * @param base positive and finite
          * @return this builder
          */
         public Builder optBase(double base) {
-            this.base = base;
-            return this;
+            return options.set("base", base);
         }
 
         /**
-         * Sets other frequencies than the paper's. Their number must be that of the pairs: ⌊d/2⌋ with
-         * {@link OddSize#ZERO_PADDED}, else ⌈d/2⌉.
+         * Sets other frequencies than base<sup>-2k/d</sup>. There must be one for each pair: ⌊d/2⌋ with
+         * {@link OddSize#ZERO_PADDED}, otherwise ⌈d/2⌉.
          *
          * @param frequencies one angular frequency for each pair
          * @return this builder
          * @throws NullPointerException if it is null
          */
         public Builder optFrequencies(Frequencies frequencies) {
-            this.frequencies = Objects.requireNonNull(frequencies, "frequencies");
-            return this;
+            return options.set("frequencies", frequencies);
         }
 
         /**
-         * Sets where a pair's halves sit; {@link PairLayout#INTERLEAVED} without it.
+         * Sets the layout of the pairs (default: {@link PairLayout#INTERLEAVED}).
          *
          * @param layout the layout
          * @return this builder
          * @throws NullPointerException if it is null
          */
         public Builder optLayout(PairLayout layout) {
-            this.layout = Objects.requireNonNull(layout, "layout");
-            return this;
+            return options.set("layout", layout);
         }
 
         /**
-         * Sets whether a pair's cosine comes before its sine; {@code false} without it.
+         * Sets whether the cosine of a pair comes before its sine (default: false).
          *
          * @param cosineFirst true for the cosine first
          * @return this builder
          */
         public Builder optCosineFirst(boolean cosineFirst) {
-            this.cosineFirst = cosineFirst;
-            return this;
+            return options.set("cosineFirst", cosineFirst);
         }
 
         /**
-         * Sets what an odd size gets; {@link OddSize#KEPT_IN_EXPONENT} without it.
+         * Sets the convention for an odd size (default: {@link OddSize#KEPT_IN_EXPONENT}).
          *
          * @param oddSize the convention
          * @return this builder
          * @throws NullPointerException if it is null
          */
         public Builder optOddSize(OddSize oddSize) {
-            this.oddSize = Objects.requireNonNull(oddSize, "oddSize");
-            return this;
+            return options.set("oddSize", oddSize);
         }
 
         /**
          * Builds the encoding.
          *
          * @return the encoding
-         * @throws IllegalArgumentException if the size is outside its range, the base is not a positive finite number or makes
-         *     a frequency outside e<sup>-600</sup> to e<sup>600</sup>, base and frequencies are both given, or the number of
-         *     frequencies is not that of the pairs
+         * @throws IllegalArgumentException if the size is missing or outside its range, the base is not positive and
+         *     finite or results in a frequency outside e<sup>-600</sup> to e<sup>600</sup>, both base and frequencies
+         *     are set, or there is not one frequency for each pair
          */
         public SinusoidalEncoding build() {
-            requireSize(embeddingSize);
-            if (base != null && frequencies != null) {
-                throw new IllegalArgumentException("base " + base + " and frequencies " + frequencies
-                        + " were both given: give optBase(double) for the paper's frequencies or"
-                        + " optFrequencies for others");
-            }
-            int pairs = oddSize.pairs(embeddingSize);
-            Frequencies used = frequencies != null
-                    ? frequencies
-                    : Frequencies.geometric(
-                            pairs,
-                            base == null ? DEFAULT_BASE : base,
-                            Math.max(1, oddSize.exponentSize(embeddingSize)) / 2.0);
-            if (used.size() != pairs) {
-                throw new IllegalArgumentException(used.size() + " frequencies were given for size " + embeddingSize
-                        + ", which has " + pairs + " pairs: give one frequency for each pair");
-            }
-            return new SinusoidalEncoding(this, used);
+            return new SinusoidalEncoding(options.build());
         }
     }
 }

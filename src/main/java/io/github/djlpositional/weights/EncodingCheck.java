@@ -2,101 +2,82 @@ package io.github.djlpositional.weights;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 
-/** Compares a saved table of sinusoids with the exact one. */
-final class EncodingCheck {
+/** Compares a saved sinusoidal table with the exact one. */
+record EncodingCheck(StoredTensor tensor, SinusoidalEncoding encoding) {
 
     private static final int VALUES_AT_ONCE = 1 << 16;
 
-    private final StoredTensor tensor;
-    private final SinusoidalEncoding encoding;
-    private final int width;
-    private final long height;
-
-    EncodingCheck(StoredTensor tensor, SinusoidalEncoding encoding) {
-        this.tensor = tensor;
-        this.encoding = encoding;
-        width = encoding.getEmbeddingSize();
-        height = tensor.shape().size() / width;
-    }
-
-    /** Refuses a tensor that is no table of the encoding's size, or of no real numbers. */
+    /** Checks that the tensor is a table of real numbers of the encoding's size. */
     void requireTable() {
-        if (tensor.type() == null) {
-            throw new IllegalArgumentException(tensor + " has type " + Quoted.text(tensor.typeName())
-                    + ": allowed for encodings are F16, BF16, F32 and F64; give the name of a table of positions");
-        }
+        Check.that(
+                tensor.type() != null,
+                () -> tensor + " has type " + InvalidFileException.quoted(tensor.typeName())
+                        + ": expected F16, BF16, F32 or F64; give the name of a sinusoidal table");
         Shape shape = tensor.shape();
+        int width = encoding.getEmbeddingSize();
         int rank = shape.dimension();
         boolean isTable = rank == 2 || (rank == 3 && (shape.get(0) == 1 || shape.get(1) == 1));
-        if (!isTable || shape.get(rank - 1) != width || shape.size() == 0) {
-            throw new IllegalArgumentException(
-                    tensor + " has shape " + shape + ": allowed is (n, " + width + "), (1, n, "
-                            + width + ") or (n, 1, " + width + ") for " + encoding
-                            + "; give the name of a table of positions, or an encoding of its size");
-        }
+        Check.that(
+                isTable && shape.get(rank - 1) == width && shape.size() > 0,
+                () -> tensor + " has shape " + shape + ": expected (n, " + width + "), (1, n, " + width + ") or (n, 1, "
+                        + width + ") for " + encoding
+                        + "; give the name of a sinusoidal table, or an encoding of its size");
     }
 
-    /** Refuses a tensor whose numbers are not those of the encoding from position 0 on. */
+    /** Checks that the tensor has the encoding's values from position 0. */
     void requireValues() throws IOException, MalformedModelException {
-        long size = tensor.shape().size();
-        ByteBuffer raw = ByteBuffer.allocate(
-                (int) Math.min(size, VALUES_AT_ONCE) * tensor.type().bytes());
-        try (TensorReader reader = TensorReader.open(tensor)) {
-            for (long first = 0; first < size; first += VALUES_AT_ONCE) {
-                int count = (int) Math.min(VALUES_AT_ONCE, size - first);
-                reader.read(count, raw);
-                for (int i = 0; i < count; i++) {
-                    requireValue(first + i, tensor.type().get(raw, i));
-                }
+        tensor.read(0, VALUES_AT_ONCE, (first, count, raw) -> {
+            for (int i = 0; i < count; i++) {
+                requireValue(first + i, tensor.type().get(raw, i));
             }
-            reader.requireEnd();
-        }
+        });
     }
 
     private void requireValue(long index, double found) {
+        int width = encoding.getEmbeddingSize();
+        long height = tensor.shape().size() / width;
         long position = tensor.isColumnMajor() ? index % height : index / width;
         int dimension = (int) (tensor.isColumnMajor() ? index / height : index % width);
         double expected = encoding.value((double) position, dimension);
-        // false for what is no number, too
+        // also false for NaN
         if (!(Math.abs(found - expected) <= tolerance(position, dimension))) {
             throw new IllegalArgumentException(tensor + " has " + found + " at position " + position + ", dimension "
-                    + dimension + ", where " + encoding + " has " + expected
-                    + ": allowed is what float arithmetic makes of it; give the encoding that the tensor was made with,"
-                    + " or load it as a learned table");
+                    + dimension + ": expected " + expected + " as in " + encoding + ", within the error of float"
+                    + " arithmetic; give the encoding of the tensor, or load it as a learned table");
         }
     }
 
     /**
-     * How far published code may be from the true value sin(p·θ), or cos(p·θ), when it computes in {@code float} on a CPU, one
-     * rounding being a relative 2⁻²⁴:
+     * Returns the greatest error of published code that computes sin(p·θ) or cos(p·θ) in {@code float} on a CPU, where
+     * each rounding has a relative error of up to 2⁻²⁴:
      *
      * <ul>
-     *   <li>θ = exp(k · c), as in PyTorch's tutorial and tensor2tensor: c and k · c are rounded, so that the exponent, which is
-     *       ln θ, is wrong by |ln θ| · 2⁻²³, and θ relatively by as much; exp itself adds at most an ulp, 2⁻²³.
-     *   <li>θ = 1 / base^(2k/d), as in the book: 2k/d is rounded, which makes θ wrong by |ln θ| · 2⁻²⁴; the power adds at most
-     *       an ulp, 2⁻²³, the quotient 2⁻²⁴.
-     *   <li>Where frequencies are multiplied by a factor, as those of diffusion models, the exponent is that of θ / θ₀, θ₀ being the
-     *       first: whichever of both is greater counts.
-     *   <li>p · θ is rounded: 2⁻²⁴ more. So the angle is wrong by at most p·θ · (|ln θ| · 2⁻²³ + 2⁻²²), and the sine by no more
-     *       than the angle, its slope being 1 at most.
-     *   <li>The sine itself adds at most an ulp, 2⁻²⁴ below 1; storing it adds half an ulp of the stored type.
+     *   <li>θ = exp(k · c), as in PyTorch's tutorial and tensor2tensor: c and k · c are rounded, so the exponent ln θ
+     *       has an error of |ln θ| · 2⁻²³, which is a relative error of θ; exp itself adds up to one ulp, 2⁻²³.
+     *   <li>θ = 1 / base^(2k/d), as in Dive into Deep Learning: 2k/d is rounded, a relative error of θ of |ln θ| ·
+     *       2⁻²⁴; the power adds up to one ulp, 2⁻²³, and the quotient 2⁻²⁴.
+     *   <li>If frequencies are multiplied by a factor, as in diffusion models, the exponent is that of θ / θ₀, where θ₀
+     *       is the first frequency: the greater of the two counts.
+     *   <li>p · θ is rounded, 2⁻²⁴ more. So the error of the angle is up to p·θ · (|ln θ| · 2⁻²³ + 2⁻²²), and so is the
+     *       error of the sine, whose slope is 1 at most.
+     *   <li>The sine itself adds up to one ulp, 2⁻²⁴ below 1; storing it adds half an ulp of the stored type.
      * </ul>
      *
-     * Code that computes in {@code double} is within that too.
+     * Code that computes in {@code double} is within this tolerance, too.
      */
     private double tolerance(long position, int dimension) {
         double frequency = Math.abs(encoding.frequency(dimension));
-        double angle = frequency == 0 ? 0 : position * frequency * (exponent(frequency) * 0x1p-23 + 0x1p-22);
-        return angle + 0x1p-24 + tensor.type().halfUlp();
-    }
-
-    private double exponent(double frequency) {
+        if (frequency == 0) {
+            return 0x1p-24 + tensor.type().halfUlp();
+        }
         double first = Math.abs(encoding.frequency(0));
-        double unscaled = first == 0 ? 0 : Math.log(frequency / first);
-        return Math.max(Math.abs(Math.log(frequency)), Math.abs(unscaled));
+        double unscaled = first == 0 ? 0 : Math.abs(Math.log(frequency / first));
+        double exponent = Math.max(Math.abs(Math.log(frequency)), unscaled);
+        double angle = position * frequency * (exponent * 0x1p-23 + 0x1p-22);
+        return angle + 0x1p-24 + tensor.type().halfUlp();
     }
 }

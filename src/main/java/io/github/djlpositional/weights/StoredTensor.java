@@ -1,23 +1,23 @@
 package io.github.djlpositional.weights;
 
+import ai.djl.MalformedModelException;
 import ai.djl.ndarray.types.Shape;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Path;
-import java.util.Objects;
+import java.util.zip.ZipException;
 
 /**
  * A tensor in a file.
  *
- * @param file the file
- * @param name its name there
  * @param typeName its type as the file names it
- * @param type its type, or null for one that is not read
- * @param order the byte order of its numbers
- * @param shape its shape
+ * @param type its type, or null if it cannot be loaded
  * @param isColumnMajor whether its first index varies fastest, as in Fortran, and not its last
- * @param data where its bytes are: as many as shape and type need, where the type is one that is read
+ * @param data passes its bytes to a reader, as many as shape and type need
  */
 record StoredTensor(
         Path file,
@@ -29,24 +29,72 @@ record StoredTensor(
         boolean isColumnMajor,
         Data data) {
 
-    StoredTensor {
-        Objects.requireNonNull(file, "file");
-        Objects.requireNonNull(shape, "shape");
-    }
-
-    /** Opens the bytes of a tensor. */
     @FunctionalInterface
     interface Data {
-        InputStream open() throws IOException;
+        void open(Reader reader) throws IOException;
     }
 
-    TensorInfo info() {
-        return new TensorInfo(typeName, shape);
+    @FunctionalInterface
+    interface Reader {
+        void read(InputStream in) throws IOException;
     }
 
-    /** The tensor in a message. */
+    /**
+     * Receives {@code count} numbers as they are stored, the first of which has the index {@code first} in the tensor.
+     */
+    @FunctionalInterface
+    interface Receiver {
+        void accept(long first, int count, ByteBuffer raw);
+    }
+
+    /** Returns whether numbers of {@code bits} each in a shape take exactly a number of bytes. */
+    static boolean isSize(Shape shape, int bits, long bytes) {
+        try {
+            long product = bits;
+            for (long size : shape.getShape()) {
+                product = Math.multiplyExact(product, size);
+            }
+            return product == Math.multiplyExact(8, bytes);
+        } catch (ArithmeticException e) {
+            return false; // larger than any file
+        }
+    }
+
+    /**
+     * Reads the numbers from index {@code start} to the end, in the order of the file, at most {@code most} at once.
+     */
+    void read(long start, int most, Receiver receiver) throws IOException, MalformedModelException {
+        try {
+            data.open(in -> read(in, start, most, receiver));
+        } catch (EOFException | ZipException e) {
+            String what = "the data of tensor " + InvalidFileException.quoted(name) + ": " + e.getMessage();
+            throw InvalidFileException.damaged(what, e).of(file);
+        } catch (InvalidFileException e) {
+            throw e.of(file);
+        }
+    }
+
+    private void read(InputStream in, long start, int most, Receiver receiver) throws IOException {
+        long size = shape.size();
+        byte[] bytes = new byte[(int) Math.min(size - start, most) * type.bytes()];
+        ByteBuffer raw = ByteBuffer.wrap(bytes).order(order);
+        in.skipNBytes(start * type.bytes());
+        for (long first = start; first < size; first += most) {
+            if (Thread.currentThread().isInterrupted()) {
+                throw new ClosedByInterruptException(); // as channels do; ZipFile ignores interrupts
+            }
+            int count = (int) Math.min(most, size - first);
+            int missing = count * type.bytes() - in.readNBytes(bytes, 0, count * type.bytes());
+            if (missing > 0) {
+                throw new EOFException("its data ends " + missing + " bytes too soon");
+            }
+            receiver.accept(first, count, raw);
+        }
+    }
+
+    /** Returns the tensor as messages name it. */
     @Override
     public String toString() {
-        return "tensor " + Quoted.text(name) + " of " + file;
+        return "tensor " + InvalidFileException.quoted(name) + " of " + file;
     }
 }

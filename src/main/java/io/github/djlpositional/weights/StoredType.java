@@ -3,47 +3,15 @@ package io.github.djlpositional.weights;
 import io.github.djlpositional.math.FloatFormat;
 import java.nio.ByteBuffer;
 
-/** A type of numbers that is read from files. Integers, complex numbers and eight-bit floats are not. */
+/**
+ * A type of numbers that can be loaded, by its name in safetensors. Integers, complex numbers and 8-bit floats cannot.
+ */
 enum StoredType {
-    F16(Short.BYTES, 11, FloatFormat.FLOAT16) {
-        @Override
-        double get(ByteBuffer raw, int index) {
-            short bits = raw.getShort(index * Short.BYTES);
-            int exponent = (bits >> 10) & 0x1f;
-            int fraction = bits & 0x3ff;
-            double size;
-            if (exponent == 0x1f) {
-                size = fraction == 0 ? Double.POSITIVE_INFINITY : Double.NaN;
-            } else if (exponent == 0) {
-                size = fraction * 0x1p-24;
-            } else {
-                size = Math.scalb((double) (fraction | 0x400), exponent - 25);
-            }
-            return bits < 0 ? -size : size;
-        }
-    },
-
-    /** The upper half of a {@code float}. DJL never sees it: an array of that type ends the JVM on PyTorch. */
-    BF16(Short.BYTES, 8, null) {
-        @Override
-        double get(ByteBuffer raw, int index) {
-            return Float.intBitsToFloat(raw.getShort(index * Short.BYTES) << 16);
-        }
-    },
-
-    F32(Float.BYTES, 24, FloatFormat.FLOAT32) {
-        @Override
-        double get(ByteBuffer raw, int index) {
-            return raw.getFloat(index * Float.BYTES);
-        }
-    },
-
-    F64(Double.BYTES, 53, FloatFormat.FLOAT64) {
-        @Override
-        double get(ByteBuffer raw, int index) {
-            return raw.getDouble(index * Double.BYTES);
-        }
-    };
+    F16(Short.BYTES, 11, FloatFormat.FLOAT16),
+    /** The upper half of a {@code float}. No array of this type is created: on PyTorch that aborts the JVM. */
+    BF16(Short.BYTES, 8, null),
+    F32(Float.BYTES, 24, FloatFormat.FLOAT32),
+    F64(Double.BYTES, 53, FloatFormat.FLOAT64);
 
     private final int bytes;
     private final int significantBits;
@@ -55,25 +23,41 @@ enum StoredType {
         this.format = format;
     }
 
-    /** The size of one stored number. */
+    /** Returns the size of one stored number. */
     int bytes() {
         return bytes;
     }
 
-    /** Returns a stored number, exactly; {@code index} counts numbers from the buffer's start, in the buffer's byte order. */
-    abstract double get(ByteBuffer raw, int index);
-
-    /** Whether a parameter of the format may hold these numbers as they are: each type goes into itself, and into wider ones. */
-    boolean fitsInto(FloatFormat wanted) {
-        return format == wanted || (wanted != FloatFormat.FLOAT16 && bytes < wanted.bytes());
+    /** Returns a stored number exactly; {@code index} counts numbers from the start of the buffer. */
+    double get(ByteBuffer raw, int index) {
+        return switch (this) {
+            case F16 -> half(raw.getShort(index * Short.BYTES));
+            case BF16 -> Float.intBitsToFloat(raw.getShort(index * Short.BYTES) << 16);
+            case F32 -> raw.getFloat(index * Float.BYTES);
+            case F64 -> raw.getDouble(index * Double.BYTES);
+        };
     }
 
-    /** Whether a number of this type has the very bits of one of the format. */
+    /** Moves exponent and fraction to their place in a {@code float}, whose exponent is then too small by 127 - 15. */
+    private static double half(short bits) {
+        int magnitude = (bits & 0x7fff) << 13;
+        boolean isFinite = (bits & 0x7c00) != 0x7c00;
+        float value =
+                isFinite ? Float.intBitsToFloat(magnitude) * 0x1p112f : Float.intBitsToFloat(magnitude | 0x7f80_0000);
+        return bits < 0 ? -value : value;
+    }
+
+    /** Returns whether a format represents every number of this type. */
+    boolean fitsInto(FloatFormat wanted) {
+        return format == wanted || bytes < wanted.bytes();
+    }
+
+    /** Returns whether numbers of this type have the same bits in a format. */
     boolean isStoredAs(FloatFormat wanted) {
         return format == wanted;
     }
 
-    /** How far rounding to this type moves a number of [-1, 1] at most. */
+    /** Returns the greatest error of rounding a number of [-1, 1] to this type. */
     double halfUlp() {
         return Math.scalb(0.5, -significantBits);
     }

@@ -1,154 +1,150 @@
 package io.github.djlpositional.weights;
 
 import ai.djl.MalformedModelException;
+import io.github.djlpositional.arguments.Check;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
-import java.nio.file.attribute.FileTime;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
+import java.util.Objects;
 
 /**
- * A file of named tensors: safetensors, as Hugging Face and PyTorch users write it, or npz, as {@code numpy.savez} and
- * {@code numpy.savez_compressed} do. Which of them it is, is told by what is in it, not by its name.
+ * A file of named tensors: safetensors, the format of Hugging Face, or npz, as {@code numpy.savez} and
+ * {@code numpy.savez_compressed} write it. The format is detected from the content, not from the file's name.
  *
  * <pre>{@code
  * WeightFile file = WeightFile.open(Path.of("model.safetensors"));
  * file.getTensors().forEach((name, info) -> System.out.println(name + " " + info.type() + " " + info.shape()));
  * }</pre>
  *
- * <p>Opening reads the headers alone. {@link WeightLoader} reads the tensors that it is asked for. No file is held open, so
- * there is nothing to close; the file must stay as it is until it is loaded.
+ * <p>Opening a file reads only its headers. {@link WeightLoader} reads the tensors that are loaded. No file is kept
+ * open, so there is nothing to close; the file must not change until it is loaded. An npz file must be in the default
+ * file system.
  *
- * <h2>Files from strangers</h2>
+ * <h2>Untrusted files</h2>
  *
- * Each length, offset and shape is compared with the file's size before it is used, and nothing is allocated by what a header
- * claims. Pickles, which can run code, are never read: neither a {@code .pt} or {@code .bin} file of PyTorch nor an array of
- * objects within an npz. Names of tensors are names, never paths.
+ * Each length, offset and shape is compared with the file's size before it is used; memory is never allocated for a
+ * size that only a header claims. Pickles, which can run code, are never read: neither a {@code .pt} or {@code .bin}
+ * file of PyTorch nor an array of objects in an npz. The names of tensors are never used as paths.
  *
- * <p>Immutable, and safe to share among threads.
+ * <p>Immutable and thread-safe.
  */
 public final class WeightFile {
 
-    /** More than any checkpoint has in one file; without a limit, a header of 100 MB could ask for ten times its size. */
+    /** More than any published checkpoint has in one file; bounds the memory that the names of a header take. */
     static final int MOST_TENSORS = 1 << 17;
-
-    /** Enough of a file's start to tell what it is. */
-    private static final int START = 16;
 
     private static final int NAMES_SHOWN = 8;
 
     private final Path path;
     private final Map<String, StoredTensor> tensors;
-    private final State state;
+    private final BasicFileAttributes attributes;
 
-    private WeightFile(Path path, Map<String, StoredTensor> tensors, State state) {
+    private WeightFile(Path path, Map<String, StoredTensor> tensors, BasicFileAttributes attributes) {
         this.path = path;
         this.tensors = tensors;
-        this.state = state;
-    }
-
-    /** What tells a file from one that has taken its place. */
-    private record State(long size, FileTime modified, Object key) {
-        static State of(BasicFileAttributes attributes) {
-            return new State(attributes.size(), attributes.lastModifiedTime(), attributes.fileKey());
-        }
+        this.attributes = attributes;
     }
 
     /**
-     * Reads what a file holds.
+     * Reads the headers of a file.
      *
      * @param path a safetensors or npz file
-     * @return the file's tensors, not yet read
-     * @throws IllegalArgumentException if the path is that of a folder or device
-     * @throws MalformedModelException if the file is damaged, cut off, a pickle, or anything else than safetensors or npz
-     * @throws IOException if the file is not there or cannot be read
+     * @return the file with its list of tensors
+     * @throws IllegalArgumentException if the path is a directory or a device, or an npz file is not in the default
+     *     file system
+     * @throws MalformedModelException if the file is damaged, truncated, a pickle, or has another format
+     * @throws IOException if the file does not exist or cannot be read
      */
     public static WeightFile open(Path path) throws IOException, MalformedModelException {
         BasicFileAttributes attributes = Files.readAttributes(path, BasicFileAttributes.class);
-        // to open a pipe would wait for its other end
-        if (!attributes.isRegularFile()) {
-            throw new IllegalArgumentException("the path " + path
-                    + " is that of a folder or device: allowed is a safetensors or npz file; give the path of a file");
+        // opening a pipe would wait for its other end
+        Check.that(
+                attributes.isRegularFile(),
+                () -> "the path " + path
+                        + " is a directory or a device: expected a safetensors or npz file; give the path of a file");
+        try {
+            // 16 bytes identify the format
+            byte[] start = read(path, 0, 16);
+            Map<String, StoredTensor> tensors;
+            if (SafetensorsFile.isOne(start)) {
+                tensors = SafetensorsFile.read(path, start, attributes.size());
+            } else if (NpzFile.isOne(start)) {
+                tensors = NpzFile.read(path);
+            } else {
+                throw InvalidFileException.otherFormat(start);
+            }
+            WeightFile file = new WeightFile(path, tensors, attributes);
+            file.requireUnchanged();
+            return file;
+        } catch (InvalidFileException e) {
+            throw e.of(path);
         }
-        long size = attributes.size();
-        byte[] start = FileRange.read(path, 0, (int) Math.min(size, START));
-        WeightFile file =
-                new WeightFile(path, Collections.unmodifiableMap(read(path, start, size)), State.of(attributes));
-        file.requireUnchanged();
-        return file;
     }
 
-    /** Refuses a file that is another than when it was opened: what was read of its header would be believed of the other. */
+    /** Opens a file at some byte. It is not mapped into memory: the JVM would abort if another process truncated it. */
+    static InputStream stream(Path path, long start) throws IOException {
+        return Channels.newInputStream(FileChannel.open(path).position(start));
+    }
+
+    /** Reads some bytes of a file, fewer if it ends before. */
+    static byte[] read(Path path, long start, int length) throws IOException {
+        try (InputStream in = stream(path, start)) {
+            return in.readNBytes(length);
+        }
+    }
+
+    /** Checks that the file has not been replaced or written to: its headers would not describe the new content. */
     void requireUnchanged() throws IOException, MalformedModelException {
-        if (!State.of(Files.readAttributes(path, BasicFileAttributes.class)).equals(state)) {
-            throw new MalformedModelException(
-                    "the weight file " + path
-                            + " has changed since it was opened: allowed is the file as it was; open it again with WeightFile.open");
+        BasicFileAttributes now = Files.readAttributes(path, BasicFileAttributes.class);
+        if (now.size() != attributes.size()
+                || !now.lastModifiedTime().equals(attributes.lastModifiedTime())
+                || !Objects.equals(now.fileKey(), attributes.fileKey())) {
+            throw new MalformedModelException("the weight file " + path
+                    + " has changed since it was opened: expected the same file; open it again with WeightFile.open");
         }
     }
 
-    private static Map<String, StoredTensor> read(Path path, byte[] start, long size)
-            throws IOException, MalformedModelException {
-        if (SafetensorsFile.isOne(start)) {
-            return SafetensorsFile.read(path, start, size);
-        }
-        if (ZipDirectory.isOne(start)) {
-            return NpzFile.read(path, size);
-        }
-        throw ForeignFile.of(start).refused(path);
-    }
-
-    /**
-     * Returns where the file is.
-     *
-     * @return the path that was given
-     */
+    /** {@return the path of the file, as it was given} */
     public Path getPath() {
         return path;
     }
 
-    /**
-     * Returns what the file holds.
-     *
-     * @return the tensors by name, in the order of the file; cannot be changed
-     */
+    /** {@return the tensors of the file: an unmodifiable map of types and shapes by name, in the order of the file} */
     public Map<String, TensorInfo> getTensors() {
         Map<String, TensorInfo> infos = new LinkedHashMap<>();
-        tensors.forEach((name, tensor) -> infos.put(name, tensor.info()));
+        tensors.forEach((name, tensor) -> infos.put(name, new TensorInfo(tensor.typeName(), tensor.shape())));
         return Collections.unmodifiableMap(infos);
     }
 
-    /** Returns a tensor, or refuses its name. */
+    /** Returns the tensor with a name, which must exist. */
     StoredTensor tensor(String name) {
         StoredTensor tensor = tensors.get(name);
         if (tensor == null) {
-            throw new IllegalArgumentException("no tensor " + Quoted.text(name) + " is in " + path + ": allowed are "
-                    + nearest(name) + "; give one of the names that getTensors() has");
+            // usually only a prefix differs
+            List<String> similar = tensors.keySet().stream()
+                    .sorted(Comparator.comparingInt((String other) -> -commonEnd(other, name)))
+                    .limit(NAMES_SHOWN)
+                    .map(InvalidFileException::quoted)
+                    .toList();
+            throw new IllegalArgumentException("no tensor " + InvalidFileException.quoted(name) + " is in " + path
+                    + ": expected one of its " + tensors.size() + " tensors, such as " + similar
+                    + "; give one of the names in getTensors()");
         }
         return tensor;
     }
 
-    /** Some names of the file, those that end most like the wanted one first: mostly it is a prefix that differs. */
-    private String nearest(String wanted) {
-        List<String> names = new ArrayList<>(tensors.keySet());
-        names.sort(Comparator.comparingInt((String name) -> commonEnd(name, wanted))
-                .reversed());
-        String shown = names.stream().limit(NAMES_SHOWN).map(Quoted::text).collect(Collectors.joining(", "));
-        int others = names.size() - NAMES_SHOWN;
-        return names.isEmpty() ? "none, for it holds none" : shown + (others > 0 ? " and " + others + " others" : "");
-    }
-
-    private static int commonEnd(String name, String wanted) {
+    private static int commonEnd(String first, String second) {
         int length = 0;
-        while (length < Math.min(name.length(), wanted.length())
-                && name.charAt(name.length() - 1 - length) == wanted.charAt(wanted.length() - 1 - length)) {
+        while (first.regionMatches(first.length() - 1 - length, second, second.length() - 1 - length, 1)) {
             length++;
         }
         return length;

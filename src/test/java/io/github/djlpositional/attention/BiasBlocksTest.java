@@ -1,14 +1,21 @@
 package io.github.djlpositional.attention;
 
+import static io.github.djlpositional.attention.TestNumbers.HEADS;
+import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.copyWeights;
+import static io.github.djlpositional.attention.TestNumbers.numbers;
+import static io.github.djlpositional.attention.TestNumbers.projections;
+import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
 import ai.djl.nn.transformer.ScaledDotProductAttentionBlock;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
@@ -16,9 +23,8 @@ import io.github.djlpositional.Goldens;
 import io.github.djlpositional.TestBlocks;
 import java.math.BigDecimal;
 import java.util.List;
-import java.util.Random;
 
-/** ALiBi's and T5's biases: the numbers, and their use as a mask. */
+/** The numbers of ALiBi's, T5's and KERPLE's biases, and their use as a mask. */
 class BiasBlocksTest {
 
     @EngineTest
@@ -47,7 +53,7 @@ class BiasBlocksTest {
     }
 
     @EngineTest
-    void biasIsTheNearestNumberOfItsTypeFarOut(NDManager manager) {
+    void alibiIsRoundedToTheNearestNumberAtALargeDistance(NDManager manager) {
         // mpmath: -2^(-1/2) · 3001 = -2122.02745034…; the nearest float and the nearest half (a multiple of 2 there)
         AlibiBiasBlock block = AlibiBiasBlock.builder().setHeadCount(16).build();
         for (DataType type : new DataType[] {DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64}) {
@@ -64,7 +70,7 @@ class BiasBlocksTest {
     }
 
     @EngineTest
-    void aDecodeStepIsARowOfTheWhole(NDManager manager) {
+    void theBiasOfADecodingStepIsARowOfTheWholeBias(NDManager manager) {
         for (boolean causal : new boolean[] {false, true}) {
             AlibiBiasBlock alibi =
                     AlibiBiasBlock.builder().setHeadCount(3).optCausal(causal).build();
@@ -73,34 +79,35 @@ class BiasBlocksTest {
                     .optBidirectional(!causal)
                     .build();
             t5.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
-            for (Block block : new Block[] {alibi, t5}) {
+            KerpleBiasBlock kerple = KerpleBiasBlock.builder().setHeadCount(3).build();
+            kerple.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
+            for (Block block : new Block[] {alibi, t5, kerple}) {
                 NDArray whole = Forward.infer(manager, block, manager.zeros(new Shape(1, 9, 4)));
                 NDArray steps = Forward.inferFrom(manager, 6, block, manager.zeros(new Shape(1, 3, 4)));
-                assertThat(steps.getShape()).isEqualTo(new Shape(1, 3, 3, 9));
-                assertThat(steps.toFloatArray()).isEqualTo(whole.get(":, :, 6:").toFloatArray());
+                requireSame(steps, whole.get(":, :, 6:"));
                 NDArray cross = Forward.infer(
                         manager, block, manager.zeros(new Shape(1, 4, 4)), manager.zeros(new Shape(1, 9, 4)));
-                assertThat(cross.toFloatArray()).isEqualTo(whole.get(":, :, :4").toFloatArray());
+                requireSame(cross, whole.get(":, :, :4"));
                 NDArray few = Forward.infer(
                         manager, block, manager.zeros(new Shape(1, 9, 4)), manager.zeros(new Shape(1, 2, 4)));
-                assertThat(few.toFloatArray()).isEqualTo(whole.get("..., :2").toFloatArray());
+                requireSame(few, whole.get("..., :2"));
             }
         }
     }
 
     @EngineTest
-    void theCallerMayWriteToTheBias(NDManager manager) {
+    void theCallerMayModifyTheBias(NDManager manager) {
         AlibiBiasBlock block = AlibiBiasBlock.builder().setHeadCount(2).build();
         for (int length : new int[] {1, 2, 3}) {
             NDArray x = manager.zeros(new Shape(1, length, 4));
-            float[] first = Forward.inferFrom(manager, 5, block, x).toFloatArray();
+            NDArray first = Forward.inferFrom(manager, 5, block, x);
             Forward.inferFrom(manager, 5, block, x).addi(7);
-            assertThat(Forward.inferFrom(manager, 5, block, x).toFloatArray()).isEqualTo(first);
+            requireSame(Forward.inferFrom(manager, 5, block, x), first);
         }
     }
 
     @EngineTest
-    void causalAlibiMasksWhatComesAfter(NDManager manager) {
+    void causalAlibiMasksLaterKeys(NDManager manager) {
         AlibiBiasBlock block =
                 AlibiBiasBlock.builder().setHeadCount(8).optCausal(true).build();
         NDArray bias = Forward.infer(manager, block, manager.zeros(new Shape(1, 4, 4)));
@@ -133,59 +140,118 @@ class BiasBlocksTest {
     }
 
     @EngineTest
-    void serveAsTheMaskOfDjlsAttention(NDManager manager) {
-        Random random = new Random(3);
-        for (boolean isT5 : new boolean[] {false, true}) {
-            ScoreTermBlock bias = isT5
-                    ? RelativePositionBiasBlock.builder().setHeadCount(2).build()
-                    : AlibiBiasBlock.builder().setHeadCount(2).build();
-            MultiHeadAttentionBlock own = MultiHeadAttentionBlock.builder()
-                    .setEmbeddingSize(8)
-                    .setHeadCount(2)
-                    .optRelativeEncoding(bias)
-                    .build();
-            own.initialize(manager, DataType.FLOAT32, new Shape(2, 6, 8));
-            if (isT5) {
-                // biases that decide the attention
-                ((RelativePositionBiasBlock) bias).getBiases().getArray().muli(100);
+    void kerpleIsTheLogarithmOfTheDistance(NDManager manager) {
+        int farthest = 100_003;
+        // reference: goldens/kerple_biases.csv, with 60-digit arithmetic
+        List<String[]> rows = Goldens.rows("kerple_biases.csv");
+        double[][] heads = rows.stream()
+                .map(row -> List.of(Double.valueOf(row[0]), Double.valueOf(row[1])))
+                .distinct()
+                .map(logs -> new double[] {logs.get(0), logs.get(1)})
+                .toArray(double[][]::new);
+        for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT64}) {
+            KerpleBiasBlock block =
+                    KerpleBiasBlock.builder().setHeadCount(heads.length).build();
+            block.initialize(manager, type, new Shape(1, -1, 4));
+            for (int head = 0; head < heads.length; head++) {
+                // FLOAT32 holds these logarithms exactly
+                block.getLogA().getArray().setScalar(new NDIndex(head), heads[head][0]);
+                block.getLogB().getArray().setScalar(new NDIndex(head), heads[head][1]);
             }
-            ScaledDotProductAttentionBlock djls = ScaledDotProductAttentionBlock.builder()
-                    .setEmbeddingSize(8)
-                    .setHeadCount(2)
-                    .build();
-            djls.initialize(manager, DataType.FLOAT32, new Shape(2, 6, 8));
-            copyWeights(own.getKeyProjection(), djls.getKeyProjection());
-            copyWeights(own.getQueryProjection(), djls.getQueryProjection());
-            copyWeights(own.getValueProjection(), djls.getValueProjection());
-            copyWeights(own.getResultProjection(), djls.getResultProjection());
-            double[] values = random.doubles(2 * 6 * 8).map(x -> 4 * x - 2).toArray();
-            NDArray x = manager.create(values, new Shape(2, 6, 8)).toType(DataType.FLOAT32, false);
-            NDArray mask = Forward.infer(manager, bias, x);
-            float[] expected = Forward.infer(manager, own, x).toFloatArray();
-            assertThat(Forward.infer(manager, djls, x, mask).toFloatArray()).containsExactly(expected, within(1e-6f));
-            // and the bias matters
-            assertThat(Forward.infer(manager, djls, x).toFloatArray()).isNotEqualTo(expected);
-            // one bias for all layers of a stack: as a mask of an attention without one
-            MultiHeadAttentionBlock without = MultiHeadAttentionBlock.builder()
-                    .setEmbeddingSize(8)
-                    .setHeadCount(2)
-                    .build();
-            without.initialize(manager, DataType.FLOAT32, new Shape(2, 6, 8));
-            copyWeights(own.getKeyProjection(), without.getKeyProjection());
-            copyWeights(own.getQueryProjection(), without.getQueryProjection());
-            copyWeights(own.getValueProjection(), without.getValueProjection());
-            copyWeights(own.getResultProjection(), without.getResultProjection());
-            assertThat(Forward.infer(manager, without, x, mask).toFloatArray())
-                    .containsExactly(expected, within(1e-6f));
+            NDArray x = manager.zeros(new Shape(1, 1, 4), type);
+            double[] before = Forward.inferFrom(manager, farthest, block, x)
+                    .toType(DataType.FLOAT64, true)
+                    .toDoubleArray();
+            NDArray keys = manager.zeros(new Shape(1, farthest + 1, 4), type);
+            double[] after = Forward.infer(manager, block, x, keys)
+                    .toType(DataType.FLOAT64, true)
+                    .toDoubleArray();
+            double unit = type == DataType.FLOAT32 ? 0x1p-24 : 0x1p-53;
+            for (String[] row : rows) {
+                int head = 0;
+                while (heads[head][0] != Double.parseDouble(row[0]) || heads[head][1] != Double.parseDouble(row[1])) {
+                    head++;
+                }
+                int distance = Integer.parseInt(row[2]);
+                double expected = Double.parseDouble(row[3]);
+                // in units of half an ulp: a (2), its product with the distance (1) and the sum (1) move the logarithm
+                // by 4, multiplied by b; the logarithm (2), b (2) and the product (1) are off by 5 of the result
+                double tolerance = unit * (4 * Math.exp(heads[head][1]) + 5 * Math.abs(expected));
+                int start = head * (farthest + 1);
+                assertThat(before[start + farthest - distance])
+                        .as("%s, %s before", String.join(",", row), type)
+                        .isCloseTo(expected, within(tolerance));
+                assertThat(after[start + distance])
+                        .as("%s, %s after", String.join(",", row), type)
+                        .isCloseTo(expected, within(tolerance));
+            }
+        }
+    }
+
+    @EngineTest
+    void kerpleBeginsWithThePublishedNumbers(NDManager manager) {
+        int heads = 1000;
+        KerpleBiasBlock block = KerpleBiasBlock.builder().setHeadCount(heads).build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
+        double[] greatest = {1, 2};
+        List<Parameter> parameters = List.of(block.getLogA(), block.getLogB());
+        for (int i = 0; i < 2; i++) {
+            double sum = 0;
+            for (float log : parameters.get(i).getArray().toFloatArray()) {
+                // the logarithm and its exponential: a few units of 2^-24 of logarithms up to 5
+                assertThat(Math.exp(log)).isBetween(0.01 * (1 - 1e-5), greatest[i] * (1 + 1e-5));
+                sum += Math.exp(log);
+            }
+            // the mean of 1000 uniform numbers: the standard deviation is (g - 0.01) / sqrt(12 * 1000), g / 110
+            assertThat(sum / heads).isCloseTo((0.01 + greatest[i]) / 2, within(6 * greatest[i] / 110));
+        }
+    }
+
+    @EngineTest
+    void alibiServesAsTheMaskOfAnotherAttention(NDManager manager) {
+        requireSameAsAMask(manager, AlibiBiasBlock.builder().setHeadCount(2).build());
+    }
+
+    @EngineTest
+    void t5ServesAsTheMaskOfAnotherAttention(NDManager manager) {
+        requireSameAsAMask(
+                manager, RelativePositionBiasBlock.builder().setHeadCount(2).build());
+    }
+
+    /** The mask of DJL's attention, and of one without an encoding, as for one bias for all layers. */
+    private static void requireSameAsAMask(NDManager manager, ScoreTermBlock bias) {
+        MultiHeadAttentionBlock own =
+                EncodingType.NONE.attention(HEADS).optRelativeEncoding(bias).build();
+        Shape shape = new Shape(2, 6, SIZE);
+        own.initialize(manager, DataType.FLOAT32, shape);
+        if (bias instanceof RelativePositionBiasBlock t5) {
+            // large enough to change the result
+            t5.getBiases().getArray().muli(100);
+        }
+        MultiHeadAttentionBlock without = EncodingType.NONE.attention(HEADS).build();
+        ScaledDotProductAttentionBlock djls = ScaledDotProductAttentionBlock.builder()
+                .setEmbeddingSize(SIZE)
+                .setHeadCount(HEADS)
+                .build();
+        without.initialize(manager, DataType.FLOAT32, shape);
+        djls.initialize(manager, DataType.FLOAT32, shape);
+        copyWeights(projections(own), projections(without));
+        copyWeights(projections(own), projections(djls));
+        NDArray x = numbers(manager, 3, DataType.FLOAT32, 2, 6, SIZE);
+        NDArray mask = Forward.infer(manager, bias, x);
+        float[] expected = Forward.infer(manager, own, x).toFloatArray();
+        for (Block other : List.of(djls, without)) {
+            assertThat(Forward.infer(manager, other, x, mask).toFloatArray()).containsExactly(expected, within(1e-6f));
+            assertThat(Forward.infer(manager, other, x).toFloatArray()).isNotEqualTo(expected);
         }
     }
 
     @EngineTest
     void anEmptyBatchHasAnEmptyTerm(NDManager manager) {
-        for (TestBlocks kind : List.of(TestBlocks.SHAW, TestBlocks.TRANSFORMER_XL)) {
-            Block block = kind.block();
-            block.initialize(manager, DataType.FLOAT32, kind.input());
-            NDArray none = manager.create(Shape.update(kind.input(), 0, 0), DataType.FLOAT32);
+        for (TestBlocks type : List.of(TestBlocks.SHAW, TestBlocks.TRANSFORMER_XL)) {
+            Block block = type.block();
+            block.initialize(manager, DataType.FLOAT32, type.input());
+            NDArray none = manager.create(Shape.update(type.input(), 0, 0), DataType.FLOAT32);
             assertThat(Forward.infer(manager, block, none).getShape()).isEqualTo(new Shape(0, 2, 3, 3));
         }
     }

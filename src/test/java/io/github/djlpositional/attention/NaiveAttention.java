@@ -1,36 +1,51 @@
 package io.github.djlpositional.attention;
 
+import ai.djl.ndarray.NDArray;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
+import java.util.Arrays;
+import java.util.stream.IntStream;
 
 /**
- * Attention as the papers write it, in doubles, one number at a time: what the block is compared with. It reads the block's
- * weights and shares none of its code; every formula is written here anew.
+ * Attention as the papers define it, in double, one number at a time. It reads the weights of a block and shares none
+ * of its code.
  */
 final class NaiveAttention {
 
-    private static final int H = Kind.HEAD_SIZE;
+    private static final int H = EncodingType.HEAD_SIZE;
 
-    private final Kind kind;
+    private final EncodingType type;
     private final MultiHeadAttentionBlock block;
     private final int heads;
     private final int size;
 
-    NaiveAttention(Kind kind, MultiHeadAttentionBlock block) {
-        this.kind = kind;
+    /** Whether a query sees a key, both counted from 0. */
+    @FunctionalInterface
+    interface Visible {
+        boolean test(int query, int key);
+    }
+
+    NaiveAttention(EncodingType type, MultiHeadAttentionBlock block) {
+        this.type = type;
         this.block = block;
         heads = block.getHeadCount();
         size = block.getEmbeddingSize();
     }
 
-    /** One sequence: queries (T, D), keys and values (F, D); seen[i][j] tells which query sees which key. */
-    double[][] forward(double[][] queries, double[][] keys, double[][] values, boolean[][] seen) {
-        return forward(0, queries, keys, values, seen);
+    /**
+     * The output, (B, T, D), for queries (B, T, D) at the positions first, first + 1, … and keys (B, F, D) at 0, 1, …
+     */
+    double[] forward(int first, NDArray queries, NDArray keys, NDArray values, Visible visible) {
+        return IntStream.range(0, (int) queries.getShape().get(0))
+                .boxed()
+                .flatMap(batch -> Arrays.stream(forward(
+                        first, rows(queries.get(batch)), rows(keys.get(batch)), rows(values.get(batch)), visible)))
+                .flatMapToDouble(Arrays::stream)
+                .toArray();
     }
 
-    /** The same for queries at the positions first, first + 1, …; keys are at 0, 1, …. */
-    double[][] forward(int first, double[][] queries, double[][] keys, double[][] values, boolean[][] seen) {
-        double[][][] weights = probabilities(first, queries, keys, seen);
+    private double[][] forward(int first, double[][] queries, double[][] keys, double[][] values, Visible visible) {
+        double[][][] weights = probabilities(first, queries, keys, visible);
         double[][] v = linear(block.getValueProjection(), values);
         double[][] together = new double[queries.length][size];
         for (int head = 0; head < heads; head++) {
@@ -46,8 +61,15 @@ final class NaiveAttention {
         return linear(block.getResultProjection(), together);
     }
 
-    /** What each query sees of each key, by head. */
-    double[][][] probabilities(int first, double[][] queries, double[][] keys, boolean[][] seen) {
+    /** The probabilities, (1, N, T, F), for queries (1, T, D) and keys (1, F, D), both from position 0. */
+    double[] probabilities(NDArray queries, NDArray keys, Visible visible) {
+        return Arrays.stream(probabilities(0, rows(queries.get(0)), rows(keys.get(0)), visible))
+                .flatMap(Arrays::stream)
+                .flatMapToDouble(Arrays::stream)
+                .toArray();
+    }
+
+    private double[][][] probabilities(int first, double[][] queries, double[][] keys, Visible visible) {
         double[][] q = linear(block.getQueryProjection(), queries);
         double[][] k = linear(block.getKeyProjection(), keys);
         int length = Math.max(first + q.length, k.length);
@@ -56,7 +78,7 @@ final class NaiveAttention {
             for (int i = 0; i < q.length; i++) {
                 double sum = 0;
                 for (int j = 0; j < k.length; j++) {
-                    if (seen[i][j]) {
+                    if (visible.test(i, j)) {
                         weights[head][i][j] =
                                 Math.exp(score(head, part(q[i], head), part(k[j], head), first + i, j, length));
                         sum += weights[head][i][j];
@@ -71,19 +93,17 @@ final class NaiveAttention {
     }
 
     private static double[] part(double[] row, int head) {
-        double[] part = new double[H];
-        System.arraycopy(row, head * H, part, 0, H);
-        return part;
+        return Arrays.copyOfRange(row, head * H, (head + 1) * H);
     }
 
     private double score(int head, double[] q, double[] k, int i, int j, int length) {
         double scale = 1 / Math.sqrt(H);
-        return switch (kind) {
+        return switch (type) {
             case NONE -> scale * dot(q, k);
             // pairs (0, 1) and (2, 3), frequencies 1 and 10000^(-1/2)
             case ROTARY -> scale * dot(interleaved(q, i, 10_000), interleaved(k, j, 10_000));
             // one pair (0, 1) of frequency 1; dimensions 2 and 3 stay
-            case ROTARY_HALVES_PARTIAL -> scale * dot(turned(q, 0, 1, i), turned(k, 0, 1, j));
+            case ROTARY_HALVES_PARTIAL -> scale * dot(rotated(q, 0, 1, i), rotated(k, 0, 1, j));
             case ROTARY_DYNAMIC -> {
                 // factor 2, original length 4: base · (2 l / 4 - 1)^(4 / 2) beyond it
                 double base = length > 4 ? 10_000 * Math.pow(2.0 * length / 4 - 1, 2) : 10_000;
@@ -91,32 +111,39 @@ final class NaiveAttention {
             }
             // of two heads, the published slopes are 2^-4 and 2^-8
             case ALIBI -> scale * dot(q, k) - Math.pow(2, -4.0 * (head + 1)) * Math.abs(i - j);
-            case T5 -> scale * dot(q, k) + matrix(parameter("biases"))[bucket(j - i)][head];
-            case SHAW, SHAW_FAR -> scale * dot(q, plus(k, matrix(parameter("keys"))[clipped(j - i)]));
+            case T5 -> scale * dot(q, k) + parameter("biases")[bucket(j - i)][head];
+            case KERPLE -> {
+                double a = Math.exp(vector("logA")[head]);
+                double b = Math.exp(vector("logB")[head]);
+                yield scale * dot(q, k) - b * Math.log1p(a * Math.abs(i - j));
+            }
+            case SHAW, SHAW_FAR -> scale * dot(q, plus(k, parameter("keys")[clipped(j - i)]));
             case TRANSFORMER_XL -> {
-                double[] content = matrix(parameter("contentBias"))[head];
-                double[] position = matrix(parameter("positionBias"))[head];
+                double[] content = parameter("contentBias")[head];
+                double[] position = parameter("positionBias")[head];
                 yield scale * (dot(plus(q, content), k) + dot(plus(q, position), projectedSinusoid(head, i - j)));
             }
         };
     }
 
     private double[] valueAt(double[] v, int i, int j) {
-        return kind == Kind.SHAW || kind == Kind.SHAW_FAR ? plus(v, matrix(parameter("values"))[clipped(j - i)]) : v;
+        return type == EncodingType.SHAW || type == EncodingType.SHAW_FAR
+                ? plus(v, parameter("values")[clipped(j - i)])
+                : v;
     }
 
     private static double[] interleaved(double[] x, int position, double base) {
-        return turned(turned(x, 0, 1, position), 2, 3, position / Math.sqrt(base));
+        return rotated(rotated(x, 0, 1, position), 2, 3, position / Math.sqrt(base));
     }
 
-    private static double[] turned(double[] x, int first, int second, double angle) {
-        double[] turned = x.clone();
-        turned[first] = x[first] * Math.cos(angle) - x[second] * Math.sin(angle);
-        turned[second] = x[second] * Math.cos(angle) + x[first] * Math.sin(angle);
-        return turned;
+    private static double[] rotated(double[] x, int first, int second, double angle) {
+        double[] rotated = x.clone();
+        rotated[first] = x[first] * Math.cos(angle) - x[second] * Math.sin(angle);
+        rotated[second] = x[second] * Math.cos(angle) + x[first] * Math.sin(angle);
+        return rotated;
     }
 
-    /** T5's, of 8 buckets and a maximum distance of 6, both directions: 4 each, of which 2 are exact. */
+    /** T5's bucket with 8 buckets and a maximum distance of 6, both directions: 4 each, of which 2 are exact. */
     private static int bucket(int relative) {
         int distance = Math.abs(relative);
         int bucket = distance < 2 ? distance : Math.min(3, 2 + (int) (Math.log(distance / 2.0) / Math.log(3) * 2));
@@ -124,7 +151,7 @@ final class NaiveAttention {
     }
 
     private int clipped(int relative) {
-        int most = kind == Kind.SHAW ? 2 : 40;
+        int most = type == EncodingType.SHAW ? 2 : 40;
         return Math.max(-most, Math.min(most, relative)) + most;
     }
 
@@ -135,53 +162,45 @@ final class NaiveAttention {
             sinusoid[pair] = Math.sin(angle);
             sinusoid[size / 2 + pair] = Math.cos(angle);
         }
-        double[][] projection = matrix(parameter("projection"));
-        double[] projected = new double[H];
-        for (int h = 0; h < H; h++) {
-            projected[h] = dot(projection[head * H + h], sinusoid);
-        }
-        return projected;
+        double[][] projection = parameter("projection");
+        return IntStream.range(head * H, (head + 1) * H)
+                .mapToDouble(row -> dot(projection[row], sinusoid))
+                .toArray();
     }
 
-    private Parameter parameter(String name) {
-        return block.getRelativeEncoding().getParameters().get(name);
+    private double[][] parameter(String name) {
+        Parameter parameter = block.getRelativeEncoding().getParameters().get(name);
+        return rows(parameter.getArray());
     }
 
-    private static double[][] matrix(Parameter parameter) {
-        double[] flat = parameter.getArray().toDoubleArray();
-        int width = Math.toIntExact(parameter.getShape().get(1));
-        double[][] matrix = new double[flat.length / width][width];
-        for (int i = 0; i < flat.length; i++) {
-            matrix[Math.floorDiv(i, width)][i % width] = flat[i];
-        }
-        return matrix;
+    private double[] vector(String name) {
+        return block.getRelativeEncoding().getParameters().get(name).getArray().toDoubleArray();
+    }
+
+    /** The rows of a matrix. */
+    private static double[][] rows(NDArray matrix) {
+        double[] flat = matrix.toDoubleArray();
+        int width = (int) matrix.getShape().get(1);
+        return IntStream.range(0, flat.length / width)
+                .mapToObj(row -> Arrays.copyOfRange(flat, row * width, (row + 1) * width))
+                .toArray(double[][]::new);
     }
 
     private static double[][] linear(Linear linear, double[][] x) {
-        double[][] weight = matrix(linear.getParameters().get("weight"));
+        double[][] weight = rows(linear.getParameters().get("weight").getArray());
         double[] bias = linear.getParameters().get("bias").getArray().toDoubleArray();
-        double[][] y = new double[x.length][weight.length];
-        for (int row = 0; row < x.length; row++) {
-            for (int unit = 0; unit < weight.length; unit++) {
-                y[row][unit] = dot(weight[unit], x[row]) + bias[unit];
-            }
-        }
-        return y;
+        return Arrays.stream(x)
+                .map(row -> IntStream.range(0, bias.length)
+                        .mapToDouble(unit -> dot(weight[unit], row) + bias[unit])
+                        .toArray())
+                .toArray(double[][]::new);
     }
 
     private static double dot(double[] a, double[] b) {
-        double sum = 0;
-        for (int i = 0; i < a.length; i++) {
-            sum += a[i] * b[i];
-        }
-        return sum;
+        return IntStream.range(0, a.length).mapToDouble(i -> a[i] * b[i]).sum();
     }
 
     private static double[] plus(double[] a, double[] b) {
-        double[] sum = new double[a.length];
-        for (int i = 0; i < a.length; i++) {
-            sum[i] = a[i] + b[i];
-        }
-        return sum;
+        return IntStream.range(0, a.length).mapToDouble(i -> a[i] + b[i]).toArray();
     }
 }

@@ -1,13 +1,13 @@
 package io.github.djlpositional.attention;
 
-import static io.github.djlpositional.attention.TestNumbers.numbers;
+import static io.github.djlpositional.attention.TestNumbers.refused;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.within;
 
-import ai.djl.Device;
 import ai.djl.MalformedModelException;
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -21,15 +21,19 @@ import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.Goldens;
+import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import java.math.BigDecimal;
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
 
 class RotaryEmbeddingBlockTest {
 
@@ -37,298 +41,50 @@ class RotaryEmbeddingBlockTest {
         return RotaryEmbeddingBlock.builder().setHeadSize(16);
     }
 
+    private static RotaryEmbeddingBlock with(RotaryScaling scaling) {
+        return builder().optScaling(scaling).build();
+    }
+
+    private static RotaryEmbeddingBlock with(double... frequencies) {
+        return builder().optFrequencies(Frequencies.of(frequencies)).build();
+    }
+
+    private static List<RotaryEmbeddingBlock> layouts(RotaryEmbeddingBlock.Builder builder) {
+        return List.of(
+                builder.build(), builder.optLayout(PairLayout.CONCATENATED).build());
+    }
+
+    private static NDArray numbers(NDManager manager, DataType type, long... shape) {
+        return TestNumbers.numbers(manager, 5, type, shape);
+    }
+
+    private static NDArray heads(NDManager manager, long... shape) {
+        return numbers(manager, DataType.FLOAT32, shape);
+    }
+
     @EngineTest
-    void turnsEachPairByItsAngle(NDManager manager) {
-        // reference: goldens/rotary_rows.csv, written by src/test/python/reference_values.py with mpmath. Of the vector
-        // that
-        // has 1 in every first half and 0 in every second, the rotation is the cosines and the sines themselves.
+    void rotatesEachPairByItsAngle(NDManager manager) {
+        // reference: goldens/rotary_rows.csv, written by src/test/python/reference_values.py with mpmath
+        Frequencies sameAsDefault = Frequencies.geometric(8, 10_000, 8);
         for (PairLayout layout : PairLayout.values()) {
-            RotaryEmbeddingBlock block =
-                    builder().optLayout(layout).optMaxSequenceLength(140_000).build();
+            // 1 in the first dimension of each pair and 0 in the second: rotated, it is the cosines and sines
             float[] ones = new float[16];
-            for (int pair = 0; pair < 8; pair++) {
-                ones[layout.firstIndex(pair, 8)] = 1;
-            }
+            IntStream.range(0, 8).forEach(pair -> ones[layout.firstIndex(pair, 8)] = 1);
             NDArray x = manager.create(ones, new Shape(1, 1, 1, 16));
-            for (String[] row : Goldens.rows("rotary_rows.csv")) {
-                if (!row[2].equals("1")) {
-                    continue;
-                }
-                int pair = Integer.parseInt(row[4]);
-                float[] rotated = Forward.inferFrom(manager, Integer.parseInt(row[3]), block, x)
-                        .toFloatArray();
-                assertThat(Goldens.floatUlps(rotated[layout.firstIndex(pair, 8)], new BigDecimal(row[5])))
-                        .isLessThanOrEqualTo(0.501);
-                assertThat(Goldens.floatUlps(rotated[layout.secondIndex(pair, 8)], new BigDecimal(row[6])))
-                        .isLessThanOrEqualTo(0.501);
-            }
-        }
-    }
-
-    @EngineTest
-    void scoresDependOnTheDistanceAlone(NDManager manager) {
-        for (PairLayout layout : PairLayout.values()) {
-            RotaryEmbeddingBlock block = builder()
-                    .optLayout(layout)
-                    .optRotarySize(12)
-                    .optScaling(RotaryScaling.yarn(4, 64))
-                    .build();
-            NDArray q = numbers(manager, 5, DataType.FLOAT64, 1, 2, 1, 16);
-            NDArray k =
-                    numbers(manager, 5, DataType.FLOAT64, 1, 2, 1, 16).mul(1.5).add(0.25);
-            for (int distance : new int[] {0, 1, 17}) {
-                double[] first = null;
-                for (int position : new int[] {17, 18, 100, 4999 - 17}) {
-                    NDArray rotatedQuery = Forward.inferFrom(manager, position, block, q);
-                    NDArray rotatedKey = Forward.inferFrom(manager, position - distance, block, k);
-                    double[] scores =
-                            rotatedQuery.mul(rotatedKey).sum(new int[] {3}).toDoubleArray();
-                    first = first == null ? scores : first;
-                    // sums of 16 products up to 20, each of numbers that were rounded three times
-                    assertThat(scores).containsExactly(first, within(16 * 20 * 6 * 0x1p-52));
-                }
-            }
-        }
-    }
-
-    @EngineTest
-    void keepsNorms(NDManager manager) {
-        RotaryEmbeddingBlock block = builder().build();
-        NDArray x = numbers(manager, 5, DataType.FLOAT64, 2, 3, 50, 16);
-        NDArray y = Forward.inferFrom(manager, 1234, block, x);
-        assertThat(y.square().sum(new int[] {3}).toDoubleArray())
-                // sums of 16 squares up to 8, each of a number that was rounded three times
-                .containsExactly(x.square().sum(new int[] {3}).toDoubleArray(), within(16 * 8 * 6 * 0x1p-52));
-        assertThat(y.sub(x).abs().max().getDouble()).isGreaterThan(0.1);
-    }
-
-    @EngineTest
-    void attentionFactorIsPartOfTheRotation(NDManager manager) {
-        NDArray x = numbers(manager, 5, DataType.FLOAT64, 1, 1, 1, 16);
-        RotaryScaling scaling = RotaryScaling.yarn(16, 4096);
-        NDArray y = Forward.infer(manager, builder().optScaling(scaling).build(), x);
-        // position 0 turns nothing; numbers up to 2.6, rounded twice
-        assertThat(y.toDoubleArray()).containsExactly(x.mul(1.2772588722239782).toDoubleArray(), within(0x1p-50));
-    }
-
-    @EngineTest
-    void keepsWhatIsNotRotated(NDManager manager) {
-        RotaryEmbeddingBlock block = builder().optRotarySize(6).build();
-        NDArray x = numbers(manager, 5, DataType.FLOAT32, 2, 3, 5, 16);
-        NDArray y = Forward.infer(manager, block, x);
-        assertThat(y.get("..., 6:").toFloatArray()).isEqualTo(x.get("..., 6:").toFloatArray());
-        // the frequencies are those of the six
-        RotaryEmbeddingBlock six = RotaryEmbeddingBlock.builder().setHeadSize(6).build();
-        assertThat(y.get("..., :6").toFloatArray())
-                .isEqualTo(Forward.infer(manager, six, x.get("..., :6").duplicate())
-                        .toFloatArray());
-    }
-
-    @EngineTest
-    void layoutsAreAPermutationOfEachOther(NDManager manager) {
-        NDArray x = numbers(manager, 5, DataType.FLOAT32, 1, 2, 7, 16);
-        NDArray halves = x.reshape(1, 2, 7, 8, 2).transpose(0, 1, 2, 4, 3).reshape(1, 2, 7, 16);
-        NDArray y = Forward.infer(manager, builder().build(), x);
-        NDArray yHalves = Forward.infer(
-                manager, builder().optLayout(PairLayout.CONCATENATED).build(), halves);
-        assertThat(yHalves.toFloatArray())
-                .isEqualTo(y.reshape(1, 2, 7, 8, 2)
-                        .transpose(0, 1, 2, 4, 3)
-                        .reshape(1, 2, 7, 16)
-                        .toFloatArray());
-    }
-
-    @EngineTest
-    void queriesAndKeysTogetherAreEachAlone(NDManager manager) {
-        RotaryEmbeddingBlock block = builder().build();
-        NDArray queries = numbers(manager, 5, DataType.FLOAT32, 2, 4, 5, 16);
-        NDArray keys = numbers(manager, 5, DataType.FLOAT32, 2, 1, 5, 16);
-        NDList both = block.forward(new ParameterStore(manager, false), new NDList(queries, keys), false);
-        assertThat(both).hasSize(2);
-        assertThat(both.get(0).toFloatArray())
-                .isEqualTo(Forward.infer(manager, block, queries).toFloatArray());
-        assertThat(both.get(1).toFloatArray())
-                .isEqualTo(Forward.infer(manager, block, keys).toFloatArray());
-    }
-
-    @EngineTest
-    void explicitPositionsAreThoseOfEachRow(NDManager manager) {
-        for (RotaryScaling scaling : new RotaryScaling[] {RotaryScaling.none(), RotaryScaling.dynamicNtk(2, 8)}) {
-            RotaryEmbeddingBlock block = builder().optScaling(scaling).build();
-            NDArray x = numbers(manager, 5, DataType.FLOAT32, 2, 3, 4, 16);
-            NDArray consecutive = Forward.inferFrom(manager, 5, block, x);
-            for (NDArray positions : new NDArray[] {
-                manager.create(new int[] {5, 6, 7, 8}),
-                manager.create(new long[] {5, 6, 7, 8}),
-                manager.create(new float[] {5, 6, 7, 8}),
-                manager.create(new double[][] {{5, 6, 7, 8}, {5, 6, 7, 8}})
-            }) {
-                assertThat(Forward.infer(manager, block, x, positions).toFloatArray())
-                        .isEqualTo(consecutive.toFloatArray());
-            }
-        }
-        RotaryEmbeddingBlock block = builder().build();
-        NDArray x = numbers(manager, 5, DataType.FLOAT32, 2, 3, 4, 16);
-        NDArray y = Forward.infer(manager, block, x, manager.create(new int[][] {{0, 1, 2, 3}, {90, 91, 92, 93}}));
-        assertThat(y.get("0:1").toFloatArray())
-                .isEqualTo(Forward.infer(manager, block, x.get("0:1")).toFloatArray());
-        assertThat(y.get("1:2").toFloatArray())
-                .isEqualTo(Forward.inferFrom(manager, 90, block, x.get("1:2")).toFloatArray());
-    }
-
-    @EngineTest
-    void realPositionsLieBetween(NDManager manager) {
-        // mpmath: cos and sin of 2.5
-        RotaryEmbeddingBlock block = builder().build();
-        NDArray x = manager.zeros(new Shape(1, 1, 1, 16));
-        x.set(new NDIndex("..., 0"), 1);
-        float[] y = Forward.infer(manager, block, x, manager.create(new float[] {2.5f}))
-                .toFloatArray();
-        assertThat(y[0]).isEqualTo(-0.8011436f);
-        assertThat(y[1]).isEqualTo(0.5984721f);
-    }
-
-    @EngineTest
-    void dynamicScalingIsThatOfTheGreatestPosition(NDManager manager) {
-        // beyond the original length the frequencies are those of a plain block with the base that the paper gives
-        RotaryEmbeddingBlock dynamic =
-                builder().optScaling(RotaryScaling.dynamicNtk(2, 8)).build();
-        NDArray x = numbers(manager, 5, DataType.FLOAT64, 1, 1, 12, 16);
-        for (int length : new int[] {8, 12, 9, 12}) {
-            double base = length <= 8 ? 10_000 : 10_000 * Math.pow(2.0 * length / 8 - 1, 16.0 / 14);
-            NDArray part = x.get(":, :, :{}", length);
-            NDArray expected = Forward.infer(manager, builder().optBase(base).build(), part);
-            assertThat(Forward.infer(manager, dynamic, part).toDoubleArray())
-                    .containsExactly(expected.toDoubleArray(), within(1e-14));
-        }
-    }
-
-    @EngineTest
-    void extendsItselfWhereAsked(NDManager manager) {
-        RotaryEmbeddingBlock block =
-                builder().optMaxSequenceLength(4).optAutoExtend(true).build();
-        NDArray x = numbers(manager, 5, DataType.FLOAT32, 1, 1, 3, 16);
-        assertThat(Forward.inferFrom(manager, 500, block, x).toFloatArray())
-                .isEqualTo(Forward.inferFrom(manager, 500, builder().build(), x).toFloatArray());
-    }
-
-    @EngineTest
-    void keepsTheDataTypeAndNeverWritesToItsInput(Engine engine, NDManager manager) {
-        for (DataType type : new DataType[] {DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64}) {
-            for (PairLayout layout : PairLayout.values()) {
-                RotaryEmbeddingBlock block = builder().optLayout(layout).build();
-                block.initialize(manager, type, new Shape(-1, -1, -1, 16));
-                NDArray x = numbers(manager, 5, type, 2, 3, 5, 16);
-                double[] before = x.toType(DataType.FLOAT64, true).toDoubleArray();
-                NDArray y = Forward.infer(manager, block, x);
-                assertThat(y.getDataType()).isEqualTo(type);
-                assertThat(y.getDevice()).isEqualTo(Device.cpu());
-                assertThat(y.getShape()).isEqualTo(x.getShape());
-                assertThat(x.toType(DataType.FLOAT64, true).toDoubleArray()).isEqualTo(before);
-                // the cosine, the sine, two products and a sum are rounded, of numbers up to 2√2
-                double tolerance = type == DataType.FLOAT16 ? 0x1p-8 : type == DataType.FLOAT32 ? 0x1p-21 : 0x1p-50;
-                double[] expected = Forward.infer(
-                                manager, builder().optLayout(layout).build(), manager.create(before, x.getShape()))
-                        .toDoubleArray();
-                assertThat(y.toType(DataType.FLOAT64, true).toDoubleArray())
-                        .as("%s %s", engine.getEngineName(), type)
-                        .containsExactly(expected, within(tolerance));
-            }
-        }
-    }
-
-    @EngineTest
-    void gradientIsTheRotationBack(NDManager manager) {
-        for (PairLayout layout : PairLayout.values()) {
-            RotaryEmbeddingBlock block =
-                    builder().optRotarySize(12).optLayout(layout).build();
-            NDArray x = numbers(manager, 5, DataType.FLOAT64, 1, 2, 5, 16);
-            NDArray weights = numbers(manager, 5, DataType.FLOAT64, 1, 2, 5, 16).add(0.5);
-            x.setRequiresGradient(true);
-            try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-                NDArray y = block.forward(new ParameterStore(manager, false), new NDList(x), true)
-                        .singletonOrThrow();
-                collector.backward(y.mul(weights).sum());
-                // the rotation is orthogonal: rotating the gradient again gives what arrived
-                NDArray gradient = x.getGradient();
-                assertThat(Forward.infer(manager, block, gradient).toDoubleArray())
-                        .containsExactly(weights.toDoubleArray(), within(1e-14));
-            }
-        }
-    }
-
-    @EngineTest
-    void isInitializedWithItsTable(NDManager manager) {
-        RotaryEmbeddingBlock block = builder().build();
-        try (NDManager own = manager.newSubManager()) {
-            int before = own.getManagedArrays().size();
-            block.initialize(own, DataType.FLOAT32, new Shape(1, 1, -1, 16));
-            NDArray x = numbers(manager, 5, DataType.FLOAT32, 1, 1, 3, 16);
-            int after = own.getManagedArrays().size();
-            assertThat(after).isGreaterThan(before);
-            float[] y = Forward.infer(manager, block, x).toFloatArray();
-            assertThat(own.getManagedArrays()).hasSize(after);
-            block.clear();
-            assertThat(Forward.infer(manager, block, x).toFloatArray()).isEqualTo(y);
-        }
-    }
-
-    @EngineTest
-    void aFileWithoutAScalingIsExtendedByAny(NDManager manager) throws Exception {
-        RotaryEmbeddingBlock trained = builder().optMaxSequenceLength(8).build();
-        trained.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8, 16));
-        byte[] plain = BlockBytes.saved(trained);
-        RotaryEmbeddingBlock longer =
-                builder().optScaling(RotaryScaling.yarn(4, 8)).build();
-        BlockBytes.load(manager, longer, plain);
-        assertThat(longer.isInitialized()).isTrue();
-        byte[] scaled = BlockBytes.saved(longer);
-        BlockBytes.load(manager, builder().optScaling(RotaryScaling.yarn(4, 8)).build(), scaled);
-        for (RotaryScaling other : new RotaryScaling[] {RotaryScaling.none(), RotaryScaling.yarn(8, 8)}) {
-            assertThatExceptionOfType(MalformedModelException.class)
-                    .isThrownBy(() ->
-                            BlockBytes.load(manager, builder().optScaling(other).build(), scaled))
-                    .withMessageContaining("scaling=yarn(4, originalLength=8");
-        }
-    }
-
-    @EngineTest
-    void emptyComesBackEmpty(NDManager manager) {
-        NDArray empty = manager.create(new Shape(2, 3, 0, 16));
-        assertThat(Forward.infer(manager, builder().build(), empty).getShape()).isEqualTo(new Shape(2, 3, 0, 16));
-    }
-
-    private static void requireSameAlone(NDManager manager, Block block, NDArray x) {
-        NDArray y = Forward.infer(manager, block, x);
-        NDArray ofTransposed = Forward.infer(manager, block, x.transpose(1, 0, 2, 3));
-        assertThat(ofTransposed.transpose(1, 0, 2, 3).toFloatArray()).isEqualTo(y.toFloatArray());
-        Shape shape = x.getShape();
-        int some = (int) Math.min(10_000, shape.get(2));
-        for (long row : new long[] {0, shape.get(0) - 1}) {
-            for (long head : new long[] {0, shape.get(1) - 1}) {
-                for (long from : new long[] {0, shape.get(2) - some}) {
-                    NDIndex part = new NDIndex("{}:{}, {}:{}, {}:{}", row, row + 1, head, head + 1, from, from + some);
-                    assertThat(y.get(part).toFloatArray())
-                            .isEqualTo(Forward.inferFrom(manager, (int) from, block, x.get(part))
-                                    .toFloatArray());
-                }
-            }
-        }
-    }
-
-    @EngineTest
-    void aLargeInputIsTurnedAsItsPartsAre(NDManager manager) {
-        for (PairLayout layout : PairLayout.values()) {
-            for (int rotarySize : new int[] {16, 10}) {
-                RotaryEmbeddingBlock block = builder()
-                        .optLayout(layout)
-                        .optRotarySize(rotarySize)
-                        .optMaxSequenceLength(100_000)
-                        .build();
-                // several heads of one sequence, several sequences, and a part of one head at a time
-                for (long[] sizes : new long[][] {{1, 17, 5000, 16}, {50, 3, 1000, 16}, {1, 1, 100_000, 16}}) {
-                    try (NDManager own = manager.newSubManager()) {
-                        requireSameAlone(own, block, numbers(own, 5, DataType.FLOAT32, sizes));
+            for (RotaryEmbeddingBlock.Builder builder :
+                    List.of(builder(), builder().optFrequencies(sameAsDefault))) {
+                RotaryEmbeddingBlock block =
+                        builder.optLayout(layout).optMaxSequenceLength(140_000).build();
+                for (String[] row : Goldens.rows("rotary_rows.csv")) {
+                    if (row[2].equals("1")) {
+                        int pair = Integer.parseInt(row[4]);
+                        NDArray y = Forward.inferFrom(manager, Integer.parseInt(row[3]), block, x);
+                        float cosine = y.getFloat(0, 0, 0, layout.firstIndex(pair, 8));
+                        float sine = y.getFloat(0, 0, 0, layout.secondIndex(pair, 8));
+                        assertThat(Goldens.floatUlps(cosine, new BigDecimal(row[5])))
+                                .isLessThanOrEqualTo(0.501);
+                        assertThat(Goldens.floatUlps(sine, new BigDecimal(row[6])))
+                                .isLessThanOrEqualTo(0.501);
                     }
                 }
             }
@@ -336,39 +92,303 @@ class RotaryEmbeddingBlockTest {
     }
 
     @EngineTest
-    void noQueriesLeaveKeysThatAreTurned(NDManager manager) {
-        RotaryEmbeddingBlock block = builder().build();
-        NDArray none = manager.create(new Shape(1, 0, 5, 16));
-        NDArray keys = numbers(manager, 5, DataType.FLOAT32, 1, 2, 5, 16);
-        NDArray positions = manager.create(new int[] {4, 3, 2, 1, 0});
-        ParameterStore store = new ParameterStore(manager, false);
-        for (NDList given : new NDList[] {new NDList(none, keys), new NDList(none, keys, positions)}) {
-            NDList alone = new NDList(given);
-            alone.remove(0);
-            NDList turned = block.forward(store, given, false);
-            assertThat(turned.get(0).getShape()).isEqualTo(none.getShape());
-            assertThat(turned.get(1).toFloatArray())
-                    .isEqualTo(block.forward(store, alone, false).get(0).toFloatArray());
+    void doesNotRotateAPairWithFrequencyZero(NDManager manager) {
+        double[] frequencies = {1, 0, 0.5, 0, 0, 0, 0.125, 0};
+        NDArray x = heads(manager, 1, 1, 1, 16);
+        float[] y = Forward.inferFrom(manager, 3, with(frequencies), x).toFloatArray();
+        for (int i = 0; i < 16; i++) {
+            assertThat(y[i] == x.getFloat(0, 0, 0, i)).as("dimension %d", i).isEqualTo(frequencies[i / 2] == 0);
         }
     }
 
     @EngineTest
-    void threadsOfDifferentLengthsShareADynamicBlock(NDManager manager) throws Exception {
-        RotaryEmbeddingBlock block =
-                builder().optScaling(RotaryScaling.dynamicNtk(2, 8)).build();
-        block.initialize(manager, DataType.FLOAT32, new Shape(1, 1, -1, 16));
-        NDArray x = numbers(manager, 5, DataType.FLOAT32, 1, 1, 40, 16);
-        List<float[]> expected = new ArrayList<>();
-        for (int length = 1; length <= 40; length++) {
-            expected.add(
-                    Forward.infer(manager, block, x.get(":, :, :{}", length)).toFloatArray());
+    void frequenciesAreInTheArgumentsAndInTheModelFile(NDManager manager) throws Exception {
+        RotaryEmbeddingBlock block = with(1, 0.5, 0, 0.25);
+        assertThat(block.getRotarySize()).isEqualTo(8);
+        RotaryEmbeddingBlock again = RotaryEmbeddingBlock.fromArguments(block.getArguments());
+        assertThat(again.getArguments()).isEqualTo(block.getArguments()).containsKey("frequencies");
+        NDArray x = heads(manager, 1, 2, 5, 16);
+        block.initialize(manager, DataType.FLOAT32, x.getShape());
+        byte[] file = BlockBytes.saved(block);
+        BlockBytes.load(manager, again, file);
+        requireSame(Forward.infer(manager, again, x), Forward.infer(manager, block, x));
+        RotaryEmbeddingBlock ofBase = builder().optRotarySize(8).build();
+        for (RotaryEmbeddingBlock other : List.of(ofBase, with(1, 0.5, 0, 0.125))) {
+            assertThatExceptionOfType(MalformedModelException.class)
+                    .isThrownBy(() -> BlockBytes.load(manager, other, file))
+                    .withMessageContaining("frequencies");
         }
-        ExecutorService threads = Executors.newFixedThreadPool(4);
-        try {
-            List<Future<?>> done = new ArrayList<>();
-            for (int thread = 0; thread < 4; thread++) {
-                int seed = thread;
-                done.add(threads.submit(() -> {
+    }
+
+    @EngineTest
+    void scoresDependOnTheDistanceOnly(NDManager manager) {
+        NDArray q = numbers(manager, DataType.FLOAT64, 1, 2, 1, 16);
+        NDArray k = q.mul(1.5).add(0.25);
+        for (RotaryEmbeddingBlock block : layouts(builder().optRotarySize(12).optScaling(RotaryScaling.yarn(4, 64)))) {
+            for (int distance : new int[] {0, 1, 17}) {
+                NDArray first = null;
+                for (int position : new int[] {17, 18, 100, 4999 - 17}) {
+                    NDArray rotatedQuery = Forward.inferFrom(manager, position, block, q);
+                    NDArray rotatedKey = Forward.inferFrom(manager, position - distance, block, k);
+                    NDArray scores = rotatedQuery.mul(rotatedKey).sum(new int[] {3});
+                    first = first == null ? scores : first;
+                    // sums of 16 products up to 20, each of numbers that were rounded three times
+                    requireClose(scores, first.toDoubleArray(), 16 * 20 * 6 * 0x1p-52);
+                }
+            }
+        }
+    }
+
+    @EngineTest
+    void multipliesByTheAttentionFactor(NDManager manager) {
+        NDArray x = numbers(manager, DataType.FLOAT64, 1, 1, 1, 16);
+        NDArray y = Forward.infer(manager, with(RotaryScaling.yarn(16, 4096)), x);
+        // position 0 rotates by 0; numbers up to 2.6, rounded twice
+        requireClose(y, x.mul(1.2772588722239782).toDoubleArray(), 0x1p-50);
+    }
+
+    @EngineTest
+    void keepsTheDimensionsBeyondTheRotarySize(NDManager manager) {
+        NDArray x = heads(manager, 2, 3, 5, 16);
+        NDArray y = Forward.infer(manager, builder().optRotarySize(6).build(), x);
+        requireSame(y.get("..., 6:"), x.get("..., 6:"));
+        // the frequencies are those of six dimensions
+        RotaryEmbeddingBlock six = RotaryEmbeddingBlock.builder().setHeadSize(6).build();
+        requireSame(y.get("..., :6"), Forward.infer(manager, six, x.get("..., :6")));
+    }
+
+    @EngineTest
+    void layoutsDifferByAPermutation(NDManager manager) {
+        NDArray x = heads(manager, 1, 2, 7, 16);
+        List<RotaryEmbeddingBlock> blocks = layouts(builder());
+        NDArray y = Forward.infer(manager, blocks.get(0), x);
+        requireSame(Forward.infer(manager, blocks.get(1), concatenated(x)), concatenated(y));
+    }
+
+    private static NDArray concatenated(NDArray interleaved) {
+        return interleaved.reshape(1, 2, 7, 8, 2).transpose(0, 1, 2, 4, 3).reshape(1, 2, 7, 16);
+    }
+
+    @EngineTest
+    void rotatesQueriesAndKeysTogetherAsOneByOne(NDManager manager) {
+        RotaryEmbeddingBlock block = builder().build();
+        NDList given = new NDList(heads(manager, 2, 4, 5, 16), heads(manager, 2, 1, 5, 16));
+        NDList both = block.forward(new ParameterStore(manager, false), given, false);
+        assertThat(both).hasSize(2);
+        for (int i = 0; i < 2; i++) {
+            requireSame(both.get(i), Forward.infer(manager, block, given.get(i)));
+        }
+    }
+
+    @EngineTest
+    void rotatesKeysIfThereAreNoQueries(NDManager manager) {
+        RotaryEmbeddingBlock block = builder().build();
+        NDArray none = manager.create(new Shape(1, 0, 5, 16));
+        NDArray keys = heads(manager, 1, 2, 5, 16);
+        NDArray positions = manager.create(new int[] {4, 3, 2, 1, 0});
+        for (NDList keysOnly : List.of(new NDList(keys), new NDList(keys, positions))) {
+            NDList given = new NDList(none).addAll(keysOnly);
+            NDList rotated = block.forward(new ParameterStore(manager, false), given, false);
+            assertThat(rotated.get(0).getShape()).isEqualTo(none.getShape());
+            requireSame(rotated.get(1), Forward.infer(manager, block, keysOnly.toArray(NDArray[]::new)));
+        }
+    }
+
+    @EngineTest
+    void acceptsAnEmptyInput(NDManager manager) {
+        NDArray empty = manager.create(new Shape(2, 3, 0, 16));
+        assertThat(Forward.infer(manager, builder().build(), empty).getShape()).isEqualTo(empty.getShape());
+    }
+
+    @EngineTest
+    void acceptsExplicitPositionsOfAllSequencesOrOfEach(NDManager manager) {
+        NDArray x = heads(manager, 2, 3, 4, 16);
+        for (RotaryScaling scaling : List.of(RotaryScaling.none(), RotaryScaling.dynamicNtk(2, 8))) {
+            RotaryEmbeddingBlock block = with(scaling);
+            NDArray consecutive = Forward.inferFrom(manager, 5, block, x);
+            for (NDArray positions : List.of(
+                    manager.create(new int[] {5, 6, 7, 8}),
+                    manager.create(new long[] {5, 6, 7, 8}),
+                    manager.create(new float[] {5, 6, 7, 8}),
+                    manager.create(new double[][] {{5, 6, 7, 8}, {5, 6, 7, 8}}))) {
+                requireSame(Forward.infer(manager, block, x, positions), consecutive);
+            }
+        }
+        RotaryEmbeddingBlock block = builder().build();
+        NDArray y = Forward.infer(manager, block, x, manager.create(new int[][] {{0, 1, 2, 3}, {90, 91, 92, 93}}));
+        requireSame(y.get("0:1"), Forward.infer(manager, block, x.get("0:1")));
+        requireSame(y.get("1:2"), Forward.inferFrom(manager, 90, block, x.get("1:2")));
+    }
+
+    @EngineTest
+    void acceptsRealPositions(NDManager manager) {
+        // mpmath: cos and sin of 2.5
+        NDArray x = manager.zeros(new Shape(1, 1, 1, 16));
+        x.set(new NDIndex("..., 0"), 1);
+        NDArray y = Forward.infer(manager, builder().build(), x, manager.create(new float[] {2.5f}));
+        assertThat(y.get("..., :2").toFloatArray()).containsExactly(-0.8011436f, 0.5984721f);
+    }
+
+    /** LongRoPE factors as in goldens/rotary_scalings.csv. */
+    private static double[] factors(double step) {
+        return IntStream.range(0, 8).mapToDouble(k -> 1 + step * k / 4.0).toArray();
+    }
+
+    @EngineTest
+    void rowsBeyondTheOriginalLengthHaveThatLengthsFrequenciesAndAreClosed(NDManager manager) {
+        // reference: goldens/rotary_frequencies.csv and goldens/rotary_scalings.csv, with 50-digit arithmetic
+        RotaryEmbeddingBlock.Builder longRope =
+                builder().optScaling(RotaryScaling.longRope(factors(1), factors(3), 4096, 131_072));
+        requireFrequencies(manager, longRope, 4097, "rotary_scalings.csv", "16 10000 4096 131072 4097");
+        RotaryEmbeddingBlock.Builder dynamic =
+                RotaryEmbeddingBlock.builder().setHeadSize(64).optScaling(RotaryScaling.dynamicNtk(2, 2048));
+        requireFrequencies(manager, dynamic, 8192, "rotary_frequencies.csv", "64 10000 2 2048 8192");
+    }
+
+    private static void requireFrequencies(
+            NDManager manager, RotaryEmbeddingBlock.Builder builder, int length, String file, String parameters) {
+        RotaryEmbeddingBlock block = builder.optMaxSequenceLength(length).build();
+        NDArray x = manager.ones(new Shape(1, 1, 2, block.getHeadSize()), DataType.FLOAT64);
+        // the second position determines the length; the angles of the first are small enough for Math.cos
+        NDArray positions = manager.create(new int[] {3, length - 1});
+        int before = manager.getManagedArrays().size();
+        Forward.inferFrom(manager, length - 2, block, x).close();
+        double[] y = Forward.infer(manager, block, x, positions).toDoubleArray();
+        assertThat(manager.getManagedArrays()).hasSize(before + 1);
+        double[] expected = Goldens.rows(file).stream()
+                .filter(row -> row[1].equals(parameters))
+                .flatMapToDouble(row -> rotatedOnes(3 * Double.parseDouble(row[3]), Double.parseDouble(row[4])))
+                .toArray();
+        assertThat(Arrays.copyOf(y, block.getHeadSize())).containsExactly(expected, within(1e-14));
+    }
+
+    private static DoubleStream rotatedOnes(double angle, double factor) {
+        return DoubleStream.of(
+                factor * (Math.cos(angle) - Math.sin(angle)), factor * (Math.cos(angle) + Math.sin(angle)));
+    }
+
+    @EngineTest
+    void extendsItselfUpToItsLimit(NDManager manager) {
+        RotaryEmbeddingBlock block =
+                builder().optMaxSequenceLength(4).optAutoExtend(600).build();
+        NDArray x = heads(manager, 1, 1, 3, 16);
+        NDArray expected = Forward.inferFrom(manager, 597, builder().build(), x);
+        requireSame(Forward.infer(manager, block, x, manager.create(new int[] {597, 598, 599})), expected);
+        requireSame(Forward.inferFrom(manager, 597, block, x), expected);
+        refused(() -> Forward.inferFrom(manager, 598, block, x), "length 3 at start position 598", "600");
+        NDArray beyond = manager.create(new int[] {0, 600, 1});
+        refused(() -> Forward.infer(manager, block, x, beyond), "position 600", "0 to 599");
+    }
+
+    @EngineTest
+    void keepsTheDataTypeAndDoesNotModifyItsInput(NDManager manager) {
+        for (DataType type : List.of(DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64)) {
+            // the cosine, the sine, two products and a sum are rounded, of numbers up to 2√2
+            double tolerance = type == DataType.FLOAT16 ? 0x1p-8 : type == DataType.FLOAT32 ? 0x1p-21 : 0x1p-50;
+            for (RotaryEmbeddingBlock block : layouts(builder())) {
+                NDArray x = numbers(manager, type, 2, 3, 5, 16);
+                NDArray before = x.toType(DataType.FLOAT64, true);
+                NDArray expected = Forward.infer(manager, block, before);
+                NDArray y = Forward.infer(manager, block, x);
+                assertThat(y.getDataType()).isEqualTo(type);
+                assertThat(y.getDevice()).isEqualTo(x.getDevice());
+                assertThat(y.getShape()).isEqualTo(x.getShape());
+                requireSame(x, before);
+                requireClose(y, expected.toDoubleArray(), tolerance);
+            }
+        }
+    }
+
+    @EngineTest
+    void theGradientIsRotatedBack(NDManager manager) {
+        for (RotaryEmbeddingBlock block : layouts(builder().optRotarySize(12))) {
+            NDArray x = numbers(manager, DataType.FLOAT64, 1, 2, 5, 16);
+            NDArray weights = numbers(manager, DataType.FLOAT64, 1, 2, 5, 16).add(0.5);
+            x.setRequiresGradient(true);
+            try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+                NDArray y = block.forward(new ParameterStore(manager, false), new NDList(x), true)
+                        .singletonOrThrow();
+                collector.backward(y.mul(weights).sum());
+                // the rotation is orthogonal, so rotating the gradient again gives the weights
+                requireClose(Forward.infer(manager, block, x.getGradient()), weights.toDoubleArray(), 1e-14);
+            }
+        }
+    }
+
+    @EngineTest
+    void initializationCreatesTheTableThatForwardsUse(NDManager manager) {
+        RotaryEmbeddingBlock block = builder().build();
+        NDArray x = heads(manager, 1, 1, 3, 16);
+        try (NDManager own = manager.newSubManager()) {
+            block.initialize(own, DataType.FLOAT32, new Shape(1, 1, -1, 16));
+            assertThat(own.getManagedArrays()).hasSize(1);
+            NDArray y = Forward.infer(manager, block, x);
+            requireSame(Forward.infer(manager, block, x), y);
+            // the table and the view of three rows
+            assertThat(own.getManagedArrays()).hasSize(2);
+            block.clear();
+            assertThat(own.getManagedArrays()).isEmpty();
+            requireSame(Forward.infer(manager, block, x), y);
+        }
+    }
+
+    @EngineTest
+    void aFileWithoutScalingCanBeLoadedWithAnyScaling(NDManager manager) throws Exception {
+        RotaryEmbeddingBlock trained = builder().optMaxSequenceLength(8).build();
+        trained.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8, 16));
+        RotaryEmbeddingBlock longer = with(RotaryScaling.yarn(4, 8));
+        BlockBytes.load(manager, longer, BlockBytes.saved(trained));
+        assertThat(longer.isInitialized()).isTrue();
+        byte[] scaled = BlockBytes.saved(longer);
+        BlockBytes.load(manager, with(RotaryScaling.yarn(4, 8)), scaled);
+        for (RotaryScaling other : List.of(RotaryScaling.none(), RotaryScaling.yarn(8, 8))) {
+            assertThatExceptionOfType(MalformedModelException.class)
+                    .isThrownBy(() -> BlockBytes.load(manager, with(other), scaled))
+                    .withMessageContainingAll("kind=yarn", "factor=4.0", "originalLength=8");
+        }
+    }
+
+    @EngineTest
+    void rotatesALargeInputAsItsParts(NDManager manager) {
+        for (int rotarySize : new int[] {16, 10}) {
+            for (Block block : layouts(builder().optRotarySize(rotarySize).optMaxSequenceLength(100_000))) {
+                // several heads of one sequence, several sequences, and a part of one head at a time
+                for (long[] sizes : new long[][] {{1, 17, 5000, 16}, {50, 3, 1000, 16}, {1, 1, 100_000, 16}}) {
+                    try (NDManager own = manager.newSubManager()) {
+                        requireSameAsParts(own, block, heads(own, sizes));
+                    }
+                }
+            }
+        }
+    }
+
+    private static void requireSameAsParts(NDManager manager, Block block, NDArray x) {
+        NDArray y = Forward.infer(manager, block, x);
+        NDArray ofTransposed = Forward.infer(manager, block, x.transpose(1, 0, 2, 3));
+        requireSame(ofTransposed.transpose(1, 0, 2, 3), y);
+        Shape shape = x.getShape();
+        int some = (int) Math.min(10_000, shape.get(2));
+        for (long row : new long[] {0, shape.get(0) - 1}) {
+            for (long head : new long[] {0, shape.get(1) - 1}) {
+                for (long from : new long[] {0, shape.get(2) - some}) {
+                    NDIndex part = new NDIndex("{}:{}, {}:{}, {}:{}", row, row + 1, head, head + 1, from, from + some);
+                    requireSame(y.get(part), Forward.inferFrom(manager, (int) from, block, x.get(part)));
+                }
+            }
+        }
+    }
+
+    @EngineTest
+    void threadsWithSequencesOfDifferentLengthsShareADynamicBlock(NDManager manager) throws Exception {
+        RotaryEmbeddingBlock block = with(RotaryScaling.dynamicNtk(2, 8));
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, 1, -1, 16));
+        NDArray x = heads(manager, 1, 1, 40, 16);
+        List<float[]> expected = IntStream.rangeClosed(1, 40)
+                .mapToObj(length -> Forward.infer(manager, block, x.get(":, :, :{}", length))
+                        .toFloatArray())
+                .toList();
+        List<Callable<Void>> tasks = IntStream.range(0, 4)
+                .<Callable<Void>>mapToObj(seed -> () -> {
                     Random random = new Random(seed);
                     for (int i = 0; i < 100; i++) {
                         int length = 1 + random.nextInt(40);
@@ -378,10 +398,13 @@ class RotaryEmbeddingBlockTest {
                                     .isEqualTo(expected.get(length - 1));
                         }
                     }
-                }));
-            }
-            for (Future<?> each : done) {
-                each.get();
+                    return null;
+                })
+                .toList();
+        ExecutorService threads = Executors.newFixedThreadPool(4);
+        try {
+            for (Future<Void> done : threads.invokeAll(tasks)) {
+                done.get();
             }
         } finally {
             threads.shutdownNow();

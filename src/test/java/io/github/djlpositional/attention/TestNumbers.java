@@ -1,16 +1,30 @@
 package io.github.djlpositional.attention;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.within;
+
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
+import ai.djl.nn.core.Linear;
+import ai.djl.nn.transformer.ScaledDotProductAttentionBlock;
 import ai.djl.util.Pair;
+import java.util.List;
 import java.util.Random;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
-/** Numbers and weights that are the same on every engine. */
+/** Inputs and weights that are the same on every engine, and checks that many tests share. */
 final class TestNumbers {
+
+    /** N of the attentions in the tests. */
+    static final int HEADS = 2;
+
+    /** D of the attentions in the tests. */
+    static final int SIZE = HEADS * EncodingType.HEAD_SIZE;
 
     private TestNumbers() {}
 
@@ -23,12 +37,68 @@ final class TestNumbers {
         return type == DataType.FLOAT64 ? doubles : doubles.toType(type, true);
     }
 
-    /** Copies the weights of one block to those of the same names of another. */
-    static void copyWeights(Block from, Block to) {
-        for (Pair<String, Parameter> entry : from.getParameters()) {
-            entry.getValue()
-                    .getArray()
-                    .copyTo(to.getParameters().get(entry.getKey()).getArray());
+    /**
+     * Initializes a block for inputs (B, T, D) with weights that are large enough to make attention far from uniform.
+     */
+    static <B extends Block> B filled(NDManager manager, B block, DataType type) {
+        block.initialize(manager, type, new Shape(-1, -1, SIZE));
+        long seed = 1;
+        for (Pair<String, Parameter> entry : block.getParameters()) {
+            NDArray array = entry.getValue().getArray();
+            NDArray values = numbers(manager, seed++, type, array.getShape().getShape());
+            values.muli(0.5f).copyTo(array);
         }
+        return block;
+    }
+
+    /** The projections of the keys, queries, values and results. */
+    static List<Linear> projections(MultiHeadAttentionBlock block) {
+        return List.of(
+                block.getKeyProjection(),
+                block.getQueryProjection(),
+                block.getValueProjection(),
+                block.getResultProjection());
+    }
+
+    /** The projections of the keys, queries, values and results. */
+    static List<Linear> projections(ScaledDotProductAttentionBlock block) {
+        return List.of(
+                block.getKeyProjection(),
+                block.getQueryProjection(),
+                block.getValueProjection(),
+                block.getResultProjection());
+    }
+
+    /** Copies the weights of blocks to blocks of the same kinds. */
+    static void copyWeights(List<Linear> from, List<Linear> to) {
+        for (int i = 0; i < from.size(); i++) {
+            for (Pair<String, Parameter> entry : from.get(i).getParameters()) {
+                Parameter target = to.get(i).getParameters().get(entry.getKey());
+                entry.getValue().getArray().copyTo(target.getArray());
+            }
+        }
+    }
+
+    /** Checks that a call is rejected, and that the message has these values. */
+    static void refused(ThrowingCallable call, String... values) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(call)
+                .withMessageContaining(": ")
+                .withMessageContainingAll(values);
+    }
+
+    /** Checks that two arrays have the same shape and elements. */
+    static void requireSame(NDArray actual, NDArray expected) {
+        assertThat(actual.getShape()).isEqualTo(expected.getShape());
+        assertThat(doubles(actual)).isEqualTo(doubles(expected));
+    }
+
+    /** Checks the elements of an array. */
+    static void requireClose(NDArray actual, double[] expected, double tolerance) {
+        assertThat(doubles(actual)).containsExactly(expected, within(tolerance));
+    }
+
+    private static double[] doubles(NDArray array) {
+        return array.toType(DataType.FLOAT64, false).toDoubleArray();
     }
 }

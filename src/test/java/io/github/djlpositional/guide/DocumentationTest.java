@@ -8,7 +8,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -17,17 +16,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * Keeps the README and the guide true: their Java is that of tests in this package, their links lead somewhere, and every
- * message that the library throws is explained.
+ * Compares the README and the guide with the code: every block of Java comes from a test, every link has a target, and
+ * the versions are those of the build.
  *
- * <p>A block of Java stands behind {@code <!-- code: ReadmeCodeTest#embedding -->} and is what is between {@code tag::embedding[]}
- * and {@code end::embedding[]} there. {@code mvn test -Dtest=DocumentationTest -Dguide.write=true} puts it in.
+ * <p>A block of Java follows a comment such as {@code <!-- code: ReadmeCodeTest#pairing -->} and equals the lines
+ * between {@code tag::pairing[]} and {@code end::pairing[]} in that test. {@code mvn test -Dtest=DocumentationTest
+ * -Dguide.write=true} copies the lines into the pages.
  */
 class DocumentationTest {
 
-    private static final Path SOURCES = Path.of("src/main/java");
-
-    /** The guide's own code, and that of the examples' tests. */
+    /** The classes that blocks of Java come from. */
     private static final List<Path> CODE = List.of(
             Path.of("src/test/java/io/github/djlpositional/guide"),
             Path.of("examples/src/test/java/io/github/djlpositional/examples"));
@@ -37,19 +35,24 @@ class DocumentationTest {
 
     private static final Pattern LINK = Pattern.compile("\\]\\(([^)#:]+)?(#[^)]+)?\\)");
 
+    /** An artifact of an engine and its version, in XML or for Gradle. */
+    private static final Pattern ARTIFACT =
+            Pattern.compile("(?:<artifactId>|:)((?:pytorch|mxnet)-[a-z-]+)(?:</artifactId>\\s*<version>|:)([^<:']+)");
+
     private static List<Path> pages() throws IOException {
         try (Stream<Path> docs = Files.list(Path.of("docs"))) {
-            return Stream.concat(
-                            Stream.of("README.md", "CONTRIBUTING.md", "benchmarks/README.md")
-                                    .map(Path::of),
-                            docs.filter(page -> page.toString().endsWith(".md")))
-                    .sorted()
+            return Stream.of(
+                            Stream.of("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md"),
+                            Stream.of("benchmarks/README.md", "benchmarks/results.md"),
+                            docs.map(Path::toString).filter(page -> page.endsWith(".md")))
+                    .flatMap(each -> each)
+                    .map(Path::of)
                     .toList();
         }
     }
 
     @TestFactory
-    Stream<DynamicTest> everyBlockOfJavaIsThatOfATest() throws IOException {
+    Stream<DynamicTest> everyBlockOfJavaComesFromATest() throws IOException {
         return pages().stream().map(page -> DynamicTest.dynamicTest(page.toString(), () -> requireTested(page)));
     }
 
@@ -75,20 +78,17 @@ class DocumentationTest {
         assertThat(Files.readString(page)).isEqualTo(tested.toString());
     }
 
-    private static Path source(String test) {
-        return CODE.stream()
+    /** The lines between all pairs of a tag, without the indentation of the first one. */
+    private static String codeOf(String test, String tag) throws IOException {
+        Path source = CODE.stream()
                 .map(folder -> folder.resolve(test + ".java"))
                 .filter(Files::exists)
                 .findFirst()
                 .orElseThrow(() -> new AssertionError("there is no test " + test));
-    }
-
-    /** All that is marked with a tag, further pieces behind the first, without the first one's indentation. */
-    private static String codeOf(String test, String tag) throws IOException {
         StringBuilder code = new StringBuilder();
         int indent = -1;
         boolean isInside = false;
-        for (String line : Files.readAllLines(source(test))) {
+        for (String line : Files.readAllLines(source)) {
             if (line.strip().equals("// tag::" + tag + "[]")) {
                 isInside = true;
                 indent = indent < 0 ? line.indexOf("//") : indent;
@@ -103,7 +103,7 @@ class DocumentationTest {
     }
 
     @Test
-    void everyLinkLeadsSomewhere() throws IOException {
+    void everyLinkHasATarget() throws IOException {
         for (Path page : pages()) {
             Matcher link = LINK.matcher(Files.readString(page));
             while (link.find()) {
@@ -130,76 +130,54 @@ class DocumentationTest {
                 .toList();
     }
 
-    /** The constructor of what is thrown; its message, of literals and values, follows. */
-    private static final Pattern THROWN = Pattern.compile("new (?:\\w+)(?:Exception|Error)\\(");
-
-    private static final Pattern LITERAL = Pattern.compile("\"((?:[^\"\\\\]|\\\\.)*)\"");
-
-    @Test
-    void everyMessageIsExplained() throws IOException {
-        String explained = Files.readString(Path.of("docs/troubleshooting.md")).replaceAll("\\s+", " ");
-        List<String> missing = new ArrayList<>();
-        int found = 0;
-        try (Stream<Path> files = Files.walk(SOURCES)) {
-            for (Path file : files.filter(path -> path.toString().endsWith(".java"))
-                    .sorted()
-                    .toList()) {
-                String text = Files.readString(file);
-                Matcher thrown = THROWN.matcher(text);
-                while (thrown.find()) {
-                    String sign = longestLiteral(text.substring(thrown.end(), statementEnd(text, thrown.end())));
-                    found += sign.isEmpty() ? 0 : 1;
-                    if (!explained.contains(sign)) {
-                        missing.add(file.getFileName() + ": " + sign);
-                    }
-                }
-            }
-        }
-        assertThat(missing).isEmpty();
-        assertThat(found).isGreaterThan(100);
-    }
-
-    private static int statementEnd(String text, int from) {
-        Matcher end = Pattern.compile(";\\s*\\n").matcher(text);
-        return end.find(from) ? end.start() : text.length();
-    }
-
-    /** What a message is known by: of its first sentence, before what is allowed, the longest piece that is always the same. */
-    private static String longestLiteral(String arguments) {
-        String longest = "";
-        Matcher literal = LITERAL.matcher(arguments);
-        while (literal.find()) {
-            String piece = literal.group(1);
-            int allowed = piece.indexOf(": ");
-            String given = (allowed < 0 ? piece : piece.substring(0, allowed)).strip();
-            if (given.length() > longest.length()) {
-                longest = given;
-            }
-            if (allowed >= 0) {
-                break;
-            }
-        }
-        return longest;
-    }
-
-    /** In the projects' files, what they depend on, and what a reader is to write. */
     @Test
     void theVersionIsTheSameEverywhere() throws IOException {
-        Pattern version = Pattern.compile("<artifactId>djl-positional[a-z-]*</artifactId>\\s*<version>([^$<]+)<"
-                + "|<djl-positional\\.version>([^<]+)<|djlpositional:djl-positional:([^']+)'");
+        String version = "(?:<artifactId>djl-positional[a-z-]*</artifactId>\\s*<version>|<djl-positional\\.version>"
+                + "|djlpositional:djl-positional:)([^$<']+)[<']";
         List<String> found = new ArrayList<>();
-        for (String file :
-                List.of("pom.xml", "examples/pom.xml", "examples/spark/pom.xml", "benchmarks/pom.xml", "README.md")) {
-            Matcher matcher = version.matcher(Files.readString(Path.of(file)));
-            while (matcher.find()) {
-                found.add(Stream.of(matcher.group(1), matcher.group(2), matcher.group(3))
-                        .filter(Objects::nonNull)
-                        .findFirst()
-                        .orElseThrow());
-            }
+        for (String file : List.of(
+                "pom.xml",
+                "examples/pom.xml",
+                "examples/spark/pom.xml",
+                "benchmarks/pom.xml",
+                "README.md",
+                "docs/compatibility.md")) {
+            found.addAll(matches(version, Path.of(file)));
         }
-        assertThat(found).hasSize(9).containsOnly(found.get(0));
+        assertThat(found).hasSize(10).containsOnly(found.get(0));
+        String release = found.get(0).replace("-SNAPSHOT", "");
         assertThat(Files.readString(Path.of("CHANGELOG.md")))
-                .contains(found.get(0).endsWith("-SNAPSHOT") ? "## [Unreleased]" : "## [" + found.get(0) + "]");
+                .contains(release.equals(found.get(0)) ? "## [" + release + "]" : "## [Unreleased] " + release + "\n");
+    }
+
+    @Test
+    void snippetsUseTheEnginesOfTheBuild() throws IOException {
+        Path build = Path.of("pom.xml");
+        String djl = matches("<djl\\.version>([^<]+)<", build).get(0);
+        String pytorch = matches("<pytorch\\.version>([^<]+)<", build).get(0);
+        String mxnet = matches("<mxnet\\.version>([^<]+)<", build).get(0);
+        for (Path page : List.of(Path.of("README.md"), Path.of("docs/compatibility.md"))) {
+            Stream<String> found = ARTIFACT.matcher(Files.readString(page))
+                    .results()
+                    .map(match -> match.group(1) + " " + match.group(2));
+            assertThat(found)
+                    .as("%s", page)
+                    .isNotEmpty()
+                    .isSubsetOf(
+                            "pytorch-engine " + djl,
+                            "pytorch-jni " + pytorch + "-" + djl,
+                            "pytorch-native-cpu " + pytorch,
+                            "mxnet-engine " + djl,
+                            "mxnet-native-mkl " + mxnet);
+        }
+    }
+
+    /** The group of each occurrence of a pattern. */
+    private static List<String> matches(String pattern, Path file) throws IOException {
+        return Pattern.compile(pattern)
+                .matcher(Files.readString(file))
+                .results()
+                .map(match -> match.group(1))
+                .toList();
     }
 }

@@ -1,59 +1,75 @@
 package io.github.djlpositional.guide;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.Block;
+import ai.djl.nn.Blocks;
+import ai.djl.nn.SequentialBlock;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import java.lang.ProcessBuilder.Redirect;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
 
 /** The README's code. */
 class ReadmeCodeTest {
 
+    /** The program runs in its own process, because it uses DJL's default engine, which a JVM chooses once. */
     @EngineTest
-    void embedsTokens(NDManager manager) {
-        // tag::embedding[]
+    void quickstartPrintsWhatTheReadmeShows(Engine engine) throws Exception {
+        Process process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-DOPT_OUT_TRACKING=true",
+                        "-Dai.djl.default_engine=" + engine.getEngineName(),
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Quickstart.class.getName())
+                .redirectError(Redirect.INHERIT)
+                .start();
+        String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor(5, TimeUnit.MINUTES)).isTrue();
+        assertThat(process.exitValue()).isZero();
+        // sine and cosine of the position and of a hundredth of it, from Python's math, rounded to float
+        assertThat(printed.lines())
+                .containsExactly(
+                        "(1, 3, 4)",
+                        "[0.0, 1.0, 0.0, 1.0]",
+                        "[0.84147096, 0.5403023, 0.009999833, 0.99995]",
+                        "[0.9092974, -0.41614684, 0.019998666, 0.9998]");
+        assertThat(Files.readString(Path.of("README.md")))
+                .contains("```text\n" + String.join("\n", printed.lines().toList()) + "\n```\n");
+    }
+
+    @EngineTest
+    void inputWithoutSinusoidsAndRotaryAttention(NDManager manager) {
+        // tag::pairing[]
         InputEmbeddingBlock input = InputEmbeddingBlock.builder()
                 .setVocabularySize(10_000)
                 .setEmbeddingSize(512)
+                .optPositionalEncoding(Blocks.identityBlock()) // the default would add sinusoids
                 .build(); // token ids (B, T) -> vectors (B, T, 512)
-        // end::embedding[]
-        input.initialize(manager, DataType.FLOAT32, new Shape(2, 10));
-        assertThat(Forward.infer(manager, input, manager.ones(new Shape(2, 10), DataType.INT32))
-                        .getShape())
-                .isEqualTo(new Shape(2, 10, 512));
-    }
-
-    @EngineTest
-    void addsPositions(NDManager manager) {
-        // tag::positions[]
-        Block positions =
-                PositionalEncodingBlock.builder().setEmbeddingSize(512).build(); // (B, T, 512) -> the same
-        // end::positions[]
-        assertThat(Forward.infer(manager, positions, manager.ones(new Shape(2, 10, 512)))
-                        .getShape())
-                .isEqualTo(new Shape(2, 10, 512));
-    }
-
-    @EngineTest
-    void attendsWithRelativePositions(NDManager manager) {
-        // tag::attention[]
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(512)
                 .setHeadCount(8)
                 .optRelativeEncoding(
                         RotaryEmbeddingBlock.builder().setHeadSize(64).build())
-                .build(); // (B, T, 512) -> the same
-        // end::attention[]
-        attention.initialize(manager, DataType.FLOAT32, new Shape(2, 10, 512));
-        assertThat(Forward.infer(manager, attention, manager.ones(new Shape(2, 10, 512)))
-                        .getShape())
-                .isEqualTo(new Shape(2, 10, 512));
+                .build(); // (B, T, 512) -> (B, T, 512)
+        // end::pairing[]
+        SequentialBlock both = new SequentialBlock().add(input).add(attention);
+        both.initialize(manager, DataType.FLOAT32, new Shape(1, 5));
+        NDArray equalTokens = manager.ones(new Shape(1, 5), DataType.INT32);
+        // values of equal tokens are equal, and rotary encodings do not change values: no position may differ
+        NDArray y = Forward.infer(manager, both, equalTokens);
+        assertThat(y.get("0, 4").toFloatArray()).containsExactly(y.get("0, 0").toFloatArray(), within(1e-5f));
     }
 }

@@ -15,7 +15,6 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
 import ai.djl.nn.BlockFactory;
-import ai.djl.nn.Blocks;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
@@ -49,7 +48,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The code of the guide's page on using the library in a model. */
+/** The code of docs/using.md and docs/conventions.md. */
 class UsingCodeTest {
 
     @TempDir
@@ -79,7 +78,7 @@ class UsingCodeTest {
         @Override
         protected NDList forwardInternal(
                 ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-            NDList x = input.forward(store, inputs, training, params); // params: where a step begins, and the cache
+            NDList x = input.forward(store, inputs, training, params); // params: start position and cache
             x = attention.forward(store, x, training, params);
             return head.forward(store, x, training);
         }
@@ -100,7 +99,7 @@ class UsingCodeTest {
     // end::block[]
 
     // tag::factory[]
-    /** Makes an input layer of what is said in input.json, beside the saved parameters. */
+    /** Creates an input layer from input.json in the model's folder. */
     public static final class InputFactory implements BlockFactory {
 
         private static final long serialVersionUID = 1L;
@@ -171,29 +170,6 @@ class UsingCodeTest {
     }
 
     @EngineTest
-    void relativePositions(NDManager manager) {
-        // tag::relative[]
-        InputEmbeddingBlock input = InputEmbeddingBlock.builder()
-                .setVocabularySize(1000)
-                .setEmbeddingSize(64)
-                .optPositionalEncoding(Blocks.identityBlock()) // without it sinusoids are added as well
-                .build();
-        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(64)
-                .setHeadCount(4)
-                .optRelativeEncoding(
-                        RotaryEmbeddingBlock.builder().setHeadSize(16).build())
-                .build();
-        // end::relative[]
-        Block both = new SequentialBlock().add(input).add(attention);
-        both.initialize(manager, DataType.FLOAT32, new Shape(1, 5));
-        NDArray same = manager.ones(new Shape(1, 5), DataType.INT32);
-        // of equal tokens a relative encoding alone makes nothing differ
-        NDArray y = Forward.infer(manager, both, same);
-        assertThat(y.get("0, 4").toFloatArray()).containsExactly(y.get("0, 0").toFloatArray(), within(1e-5f));
-    }
-
-    @EngineTest
     void severalDevices(NDManager manager) {
         String engine = manager.getEngine().getEngineName();
         try (Model model = Model.newInstance("language-model", Device.cpu(), engine)) {
@@ -232,7 +208,7 @@ class UsingCodeTest {
                         collector.backward(loss);
                     }
                     trainer.step();
-                } // frees what the step has made, the table of positions not among it
+                } // frees the arrays of this step, but not the table of positions
             }
             model.save(folder, "language-model");
             // end::training[]
@@ -245,7 +221,7 @@ class UsingCodeTest {
         int[] ids = {1, 2, 3};
         // tag::loading[]
         try (Model model = Model.newInstance("language-model", Device.cpu(), engine)) {
-            model.setBlock(new LanguageModel()); // built as the one that was saved
+            model.setBlock(new LanguageModel()); // the same settings as the saved one
             model.load(folder, "language-model");
             try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator());
                     NDManager request = model.getNDManager().newSubManager()) {
@@ -262,7 +238,7 @@ class UsingCodeTest {
             model.setBlock(new LanguageModel());
             model.load(folder, "language-model");
             // tag::saving-again[]
-            // a model that was loaded: DJL forgets the names of its inputs; initialized again it keeps its parameters
+            // DJL forgets the input names of a loaded model; initializing it again keeps the parameters
             model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 8));
             model.save(folder, "language-model");
             // end::saving-again[]
@@ -290,7 +266,7 @@ class UsingCodeTest {
         // tag::generating[]
         ParameterStore store = new ParameterStore(manager, false);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            int[] next = prompt; // the first step takes all of it, then each its own token
+            int[] next = prompt; // the first step takes the whole prompt, later steps one token
             for (int count = 0; count < 4; count++) {
                 try (NDManager step = manager.newSubManager()) {
                     NDArray ids = step.create(next).expandDims(0);
@@ -316,8 +292,7 @@ class UsingCodeTest {
         InputEmbeddingBlock input = InputEmbeddingBlock.builder()
                 .setVocabularySize(1000)
                 .setEmbeddingSize(64)
-                .optPaddingIndex(
-                        padding) // its token vector is zero and stays so; positions are added to it as to any other
+                .optPaddingIndex(padding) // its token vector stays zero; the position is still added
                 .build();
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(64)
@@ -329,7 +304,7 @@ class UsingCodeTest {
         ParameterStore store = new ParameterStore(manager, false);
         // tag::padding[]
         NDArray ids = manager.create(new int[][] {{5, 17, 3, 0}, {8, 0, 0, 0}});
-        NDArray isToken = ids.neq(padding); // (B, T): what may be seen
+        NDArray isToken = ids.neq(padding); // (B, T): 1 for tokens, 0 for padding
         NDArray x = input.forward(store, new NDList(ids), false).singletonOrThrow();
         NDArray y = attention.forward(store, new NDList(x, isToken), false).singletonOrThrow();
         // end::padding[]
@@ -343,14 +318,14 @@ class UsingCodeTest {
     void positionsOfYourOwn(NDManager manager) {
         PositionalEncodingBlock block =
                 PositionalEncodingBlock.builder().setEmbeddingSize(64).build();
+        Block positional = block;
         NDArray x = manager.zeros(new Shape(1, 4, 64));
         ParameterStore store = new ParameterStore(manager, false);
-        Block positional = block;
         // tag::positions[]
         NDArray positions = manager.create(new float[] {0, 0.5f, 10, 4000}); // (T) or (B, T), integer or real
         NDArray encoded =
                 positional.forward(store, new NDList(x, positions), false).singletonOrThrow();
-        NDArray rows = block.encode(positions); // the encodings themselves, (4, 64)
+        NDArray rows = block.encode(positions); // only the encodings, (4, 64)
         // end::positions[]
         assertThat(encoded.toFloatArray()).isEqualTo(rows.toFloatArray());
     }
@@ -361,9 +336,9 @@ class UsingCodeTest {
         // tag::porting[]
         LearnedPositionalEncodingBlock learned = LearnedPositionalEncodingBlock.builder()
                 .setEmbeddingSize(64)
-                .optInitialEncodings(weights) // such as GPT-2's wpe.weight, (1024, 768); here (600, 64)
+                .optInitialEncodings(weights) // for example GPT-2's wpe.weight, (1024, 768); here (600, 64)
                 .build();
-        // as of Llama 3.1: other frequencies, and the halves of a pair apart
+        // Llama 3.1 in the format of Hugging Face
         RotaryEmbeddingBlock rotary = RotaryEmbeddingBlock.builder()
                 .setHeadSize(128)
                 .optBase(500_000)
@@ -376,7 +351,7 @@ class UsingCodeTest {
         learned.initialize(manager, DataType.FLOAT32, x.getShape());
         assertThat(Forward.infer(manager, learned, x).toFloatArray()).containsOnly(1f);
         assertThat(learned.getMaxSequenceLength()).isEqualTo(600);
-        assertThat(rotary.getScaling().toString()).contains("llama3");
+        assertThat(rotary.getScaling()).isEqualTo(RotaryScaling.llama3(8, 1, 4, 8192));
     }
 
     @EngineTest
@@ -384,8 +359,8 @@ class UsingCodeTest {
         Block block = new LanguageModel();
         block.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
         // tag::freezing[]
-        block.freezeParameters(true); // block: model.getBlock(); now no gradients are recorded
-        block.getChildren().get("03head").freezeParameters(false); // nor for all but the head
+        block.freezeParameters(true); // block: model.getBlock()
+        block.getChildren().get("03head").freezeParameters(false); // train only the head
         // end::freezing[]
         assertThat(block.getParameters().stream()
                         .filter(entry -> entry.getValue().requiresGradient())

@@ -18,7 +18,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 
-/** The code of the guide's page on weights from elsewhere. */
+/** The code of the guide's page on weights from other frameworks. */
 class WeightsCodeTest {
 
     private static Path file(String name) throws Exception {
@@ -31,7 +31,7 @@ class WeightsCodeTest {
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         PrintStream out = new PrintStream(printed, true, StandardCharsets.UTF_8);
         // tag::listing[]
-        WeightFile file = WeightFile.open(path); // "model.safetensors", say, or "weights.npz"
+        WeightFile file = WeightFile.open(path); // "model.safetensors" or "weights.npz", for example
         file.getTensors().forEach((name, info) -> out.println(name + " " + info.type() + " " + info.shape()));
         // end::listing[]
         assertThat(printed.toString(StandardCharsets.UTF_8))
@@ -43,7 +43,7 @@ class WeightsCodeTest {
         Path path = file("bert.safetensors");
         // tag::bert[]
         LearnedPositionalEncodingBlock positions = LearnedPositionalEncodingBlock.builder()
-                .setEmbeddingSize(6) // BERT's is 768: these are the sizes of a toy
+                .setEmbeddingSize(6) // 768 in BERT; these are the sizes of a small example
                 .optMaxSequenceLength(8) // 512
                 .build();
         InputEmbeddingBlock input = InputEmbeddingBlock.builder()
@@ -51,12 +51,12 @@ class WeightsCodeTest {
                 .setEmbeddingSize(6)
                 .optPositionalEncoding(positions)
                 .build();
-        input.initialize(manager, DataType.FLOAT32, new Shape(1, 8)); // or the whole model, or load it
+        input.initialize(manager, DataType.FLOAT32, new Shape(1, 8)); // or initialize or load the whole model
 
         WeightLoader.of(WeightFile.open(path))
                 .table("bert.embeddings.word_embeddings.weight", input.getTokenTable())
                 .table("bert.embeddings.position_embeddings.weight", positions.getTable())
-                .load(); // all of it, or nothing
+                .load(); // loads everything or nothing
         // end::bert[]
         assertThat(Forward.infer(manager, input, manager.create(new int[][] {{3, 1, 4}}))
                         .getShape())
@@ -73,7 +73,7 @@ class WeightsCodeTest {
         WeightFile opt = WeightFile.open(file("opt.safetensors"));
         // tag::offset[]
         WeightLoader.of(opt)
-                .table("model.decoder.embed_positions.weight", positions.getTable(), 2) // without its first two rows
+                .table("model.decoder.embed_positions.weight", positions.getTable(), 2) // skips the first two rows
                 .load();
         // end::offset[]
         PositionalEncodingBlock sinusoids =
@@ -81,7 +81,7 @@ class WeightsCodeTest {
         WeightFile tutorial = WeightFile.open(file("tutorial.npz"));
         // tag::encodings[]
         WeightLoader.of(tutorial)
-                .encodings("pos_encoder.pe", sinusoids.getEncoding()) // compared, and left out
+                .encodings("pos_encoder.pe", sinusoids.getEncoding()) // compares the table, does not load it
                 .load();
         // end::encodings[]
         Linear linear = Linear.builder().setUnits(3).build();

@@ -3,6 +3,7 @@ package io.github.djlpositional.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
@@ -12,30 +13,31 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
-import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 
-/** A machine that has little memory left. */
+/** A machine with little memory left. */
 class MachineMemoryTest {
 
     private static final int ROWS = 20_000;
     private static final int SIZE = 1024;
 
     @AfterEach
-    void askTheMachineAgain() {
-        MachineMemory.toldBy(null);
+    void detectMemoryAgain() {
+        MachineMemory.detectedBy(null);
     }
 
     private static void refused(NDManager manager, Block block, Shape input) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> block.initialize(manager, DataType.FLOAT32, input))
-                .withMessageContaining("(20000, 1024) in float32 needs 81920000 bytes of memory: available are 1000;");
+                .withMessageContaining(
+                        "(20000, 1024) in float32 needs 81920000 bytes of memory: expected at most the 1000 ");
     }
 
-    private static void staysAsItIs(NDManager manager, Block block, Block another, Shape input) {
-        MachineMemory.toldBy(() -> Long.MAX_VALUE);
+    private static void requireStays(NDManager manager, Block block, Block another, Shape input) {
+        MachineMemory.detectedBy(() -> Long.MAX_VALUE);
         block.initialize(manager, DataType.FLOAT32, input);
-        MachineMemory.toldBy(() -> 1000);
+        MachineMemory.detectedBy(() -> 1000);
         block.initialize(manager, DataType.FLOAT32, input);
         refused(manager, another, input);
     }
@@ -55,15 +57,15 @@ class MachineMemoryTest {
                 .build();
     }
 
-    /** As a model is that was loaded, and is then given to a trainer. */
+    /** A trainer initializes a loaded model again. */
     @EngineTest
-    void aTableThatIsThereNeedsNoMore(NDManager manager) {
-        staysAsItIs(manager, learned(), learned(), new Shape(1, 3, SIZE));
-        staysAsItIs(manager, tokens(), tokens(), new Shape(1, 3));
+    void needsNoMemoryForATableThatExists(NDManager manager) {
+        requireStays(manager, learned(), learned(), new Shape(1, 3, SIZE));
+        requireStays(manager, tokens(), tokens(), new Shape(1, 3));
     }
 
     @EngineTest
-    void aTableThatCannotMoveStaysWhereItWas(NDManager manager) {
+    void leavesATableThatCannotMove(NDManager manager) {
         PositionalEncodingBlock block = PositionalEncodingBlock.builder()
                 .setEmbeddingSize(SIZE)
                 .optMaxSequenceLength(ROWS)
@@ -71,7 +73,7 @@ class MachineMemoryTest {
         Shape input = new Shape(1, 3, SIZE);
         block.initialize(manager, DataType.FLOAT32, input);
         NDArray table = block.getEncodings();
-        MachineMemory.toldBy(() -> 1000);
+        MachineMemory.detectedBy(() -> 1000);
         try (NDManager other = manager.newSubManager()) {
             refused(other, block, input);
         }
@@ -79,10 +81,21 @@ class MachineMemoryTest {
         assertThat(table.isReleased()).isFalse();
     }
 
-    @EngineTest
-    void isAskedOnceForARefusal(NDManager manager) {
-        AtomicLong told = new AtomicLong(1000);
-        MachineMemory.toldBy(() -> told.getAndSet(Long.MAX_VALUE));
-        refused(manager, learned(), new Shape(1, 3, SIZE));
+    @Test
+    void detectsTheMemoryOfTheMachine() {
+        Shape impossible = new Shape(1 << 30, 1 << 20);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> MachineMemory.requireRoomFor(impossible, DataType.FLOAT32, Device.cpu()));
+        // 64 MB: any machine that runs the tests has that
+        MachineMemory.requireRoomFor(new Shape(1 << 24), DataType.FLOAT32, Device.cpu());
+    }
+
+    @Test
+    void doesNotCheckTheMemoryOfAGpuNorThatOfSmallTables() {
+        MachineMemory.detectedBy(() -> 1000);
+        MachineMemory.requireRoomFor(new Shape(1 << 30), DataType.FLOAT32, Device.gpu());
+        MachineMemory.requireRoomFor(new Shape((1 << 24) - 1), DataType.FLOAT32, Device.cpu());
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> MachineMemory.requireRoomFor(new Shape(1 << 24), DataType.FLOAT32, Device.cpu()));
     }
 }

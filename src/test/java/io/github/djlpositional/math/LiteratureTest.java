@@ -1,7 +1,6 @@
 package io.github.djlpositional.math;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import java.util.HashSet;
@@ -91,13 +90,6 @@ class LiteratureTest {
         for (int offset = 1; offset <= 5; offset++) {
             assertThat(PAPER.similarity(offset)).isLessThan(PAPER.similarity(offset - 1));
         }
-    }
-
-    @Test
-    void similarityIsRefusedWhereHalfAPairIsMissing() {
-        assertThatThrownBy(() -> SinusoidalEncoding.vaswani(7).similarity(1))
-                .isInstanceOf(UnsupportedOperationException.class)
-                .hasMessageContaining("makes the similarity depend on the position");
     }
 
     @ParameterizedTest

@@ -12,21 +12,13 @@ import io.github.djlpositional.EngineTest;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Types, byte orders and layouts of stored numbers; torch and numpy made the files. */
+/** Types, byte orders and layouts of stored numbers, in files that torch and numpy wrote. */
 class StoredTypesTest {
-
-    private static double[] loaded(NDManager manager, String file, String tensor, DataType type, long... shape)
-            throws Exception {
-        Parameter parameter = Weights.parameter(manager, type, shape);
-        WeightLoader.of(Weights.open(file)).table(tensor, parameter).load();
-        NDArray array = parameter.getArray();
-        assertThat(array.getDataType()).isEqualTo(type);
-        return array.toType(DataType.FLOAT64, false).toDoubleArray();
-    }
 
     private static final Map<String, List<DataType>> WIDER = Map.of(
             "f16", List.of(DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64),
@@ -34,84 +26,75 @@ class StoredTypesTest {
             "f32", List.of(DataType.FLOAT32, DataType.FLOAT64),
             "f64", List.of(DataType.FLOAT64));
 
+    /** The names of the arrays that hold the same numbers in each type, big-endian and in Fortran's order included. */
+    private static final Map<String, List<String>> NUMPY = Map.of(
+            "f16", List.of("f2", "big_f2", "F2"),
+            "bf16", List.of(),
+            "f32", List.of("f4", "big_f4", "F4"),
+            "f64", List.of("f8", "big_f8"));
+
+    private static double[] loaded(
+            NDManager manager, String file, String tensor, DataType type, int skipped, long... shape) throws Exception {
+        Parameter parameter = Weights.parameter(manager, type, shape);
+        Weights.loader(file).table(tensor, parameter, skipped).load();
+        NDArray array = parameter.getArray();
+        assertThat(array.getDataType()).isEqualTo(type);
+        return array.toType(DataType.FLOAT64, false).toDoubleArray();
+    }
+
+    private static double[] loaded(NDManager manager, String file, String tensor, int skipped, long... shape)
+            throws Exception {
+        return loaded(manager, file, tensor, DataType.FLOAT32, skipped, shape);
+    }
+
+    private static double[] range(int from, int to) {
+        return IntStream.range(from, to).asDoubleStream().toArray();
+    }
+
     @EngineTest
-    void numbersOfSafetensorsArriveAsTheyAre(NDManager manager) throws Exception {
+    void everyTypeIsLoadedExactly(NDManager manager) throws Exception {
         for (Map.Entry<String, List<DataType>> tensor : WIDER.entrySet()) {
+            String name = tensor.getKey();
             for (DataType type : tensor.getValue()) {
-                assertThat(loaded(manager, "types.safetensors", tensor.getKey(), type, 4, 3))
-                        .as("%s in %s", tensor.getKey(), type)
-                        .isEqualTo(Weights.expected(tensor.getKey()));
+                assertThat(loaded(manager, "types.safetensors", name, type, 0, 4, 3))
+                        .as("%s in %s", name, type)
+                        .isEqualTo(Weights.expected(name));
+                for (String array : NUMPY.get(name)) {
+                    assertThat(loaded(manager, "types.npz", array, type, 0, 4, 3))
+                            .as("%s in %s", array, type)
+                            .isEqualTo(Weights.expected(name));
+                }
             }
         }
     }
 
     @EngineTest
-    void numbersOfNumpyArriveAsTheyAre(NDManager manager) throws Exception {
-        Map<String, String> expected = Map.of(
-                "f2", "f16", "f4", "f32", "f8", "f64", "big_f2", "f16", "big_f4", "f32", "big_f8", "f64", "F4", "f32",
-                "F2", "f16");
-        for (Map.Entry<String, String> tensor : expected.entrySet()) {
-            for (DataType type : WIDER.get(tensor.getValue())) {
-                assertThat(loaded(manager, "types.npz", tensor.getKey(), type, 4, 3))
-                        .as("%s in %s", tensor.getKey(), type)
-                        .isEqualTo(Weights.expected(tensor.getValue()));
-            }
-        }
-    }
-
-    @EngineTest
-    void everyVersionOfNumpysHeader(NDManager manager) throws Exception {
+    void everyVersionOfNumpysHeaderAndFormOfZip(NDManager manager) throws Exception {
         for (String tensor : List.of("v1", "v2", "v3", "python2")) {
-            assertThat(loaded(manager, "versions.npz", tensor, DataType.FLOAT32, 4, 3))
+            assertThat(loaded(manager, "versions.npz", tensor, 0, 4, 3))
                     .as(tensor)
                     .isEqualTo(Weights.expected("f32"));
         }
-    }
-
-    @EngineTest
-    void otherFormsOfZip(NDManager manager) throws Exception {
         for (String file : List.of("streamed.npz", "zip64.npz")) {
-            assertThat(loaded(manager, file, "table", DataType.FLOAT32, 4, 3))
-                    .as(file)
-                    .containsExactly(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
+            assertThat(loaded(manager, file, "table", 0, 4, 3)).as(file).isEqualTo(range(0, 12));
         }
     }
 
     @EngineTest
-    void aTransposedTensorOfTorch(NDManager manager) throws Exception {
-        assertThat(loaded(manager, "types.npz", "t", DataType.FLOAT32, 4, 3))
-                .containsExactly(0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11);
-    }
-
-    @EngineTest
-    void threeAxesInEitherOrder(NDManager manager) throws Exception {
-        double[] rowMajor = loaded(manager, "types.npz", "C4_3d", DataType.FLOAT32, 2, 3, 4);
-        assertThat(rowMajor[23]).isEqualTo(23);
-        assertThat(loaded(manager, "types.npz", "F4_3d", DataType.FLOAT32, 2, 3, 4))
-                .isEqualTo(rowMajor);
-    }
-
-    @EngineTest
-    void rowsInFrontAreLeftOutInEitherOrder(NDManager manager) throws Exception {
+    void everyShapeInEitherOrder(NDManager manager) throws Exception {
+        // a transposed tensor of torch
+        assertThat(loaded(manager, "types.npz", "t", 0, 4, 3)).containsExactly(0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11);
         for (String tensor : List.of("C4_3d", "F4_3d")) {
-            Parameter parameter = Weights.parameter(manager, DataType.FLOAT32, 1, 3, 4);
-            WeightLoader.of(Weights.open("types.npz"))
-                    .table(tensor, parameter, 1)
-                    .load();
-            assertThat(parameter.getArray().toFloatArray())
+            assertThat(loaded(manager, "types.npz", tensor, 0, 2, 3, 4))
                     .as(tensor)
-                    .containsExactly(12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23);
+                    .isEqualTo(range(0, 24));
+            assertThat(loaded(manager, "types.npz", tensor, 1, 1, 3, 4))
+                    .as(tensor)
+                    .isEqualTo(range(12, 24));
         }
-    }
-
-    @EngineTest
-    void vectorsAndEmptyTables(NDManager manager) throws Exception {
-        assertThat(loaded(manager, "types.npz", "vector", DataType.FLOAT32, 5)).containsExactly(0, 1, 2, 3, 4);
-        Parameter tail = Weights.parameter(manager, DataType.FLOAT32, 2);
-        WeightLoader.of(Weights.open("types.npz")).table("vector", tail, 3).load();
-        assertThat(tail.getArray().toFloatArray()).containsExactly(3, 4);
-        assertThat(loaded(manager, "types.safetensors", "größe \n", DataType.FLOAT32, 2))
-                .containsExactly(1, 1);
+        assertThat(loaded(manager, "types.npz", "vector", 0, 5)).isEqualTo(range(0, 5));
+        assertThat(loaded(manager, "types.npz", "vector", 3, 2)).isEqualTo(range(3, 5));
+        assertThat(loaded(manager, "types.safetensors", "größe \n", 0, 2)).containsExactly(1, 1);
     }
 
     @ParameterizedTest
@@ -131,34 +114,27 @@ class StoredTypesTest {
                 "types.npz | pickled | `|O`",
                 "types.npz | fields | [('a]', '<f4'), ('b', '<i4', (2,))]",
             })
-    void otherTypesAreListedAndRefused(String file, String tensor, String type) throws Exception {
-        WeightFile weights = Weights.open(file);
-        assertThat(weights.getTensors()).containsEntry(tensor, new TensorInfo(type, new Shape(4, 3)));
-        try (NDManager manager = NDManager.newBaseManager()) {
-            Parameter parameter = Weights.parameter(manager, DataType.FLOAT32, 4, 3);
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() ->
-                            WeightLoader.of(weights).table(tensor, parameter).load())
-                    .withMessageContaining("tensor \"" + tensor + "\"")
-                    .withMessageContaining(file)
-                    .withMessageContaining("type \"" + type + "\"")
-                    .withMessageContaining("allowed for parameter \"table\" of type float32 is")
-                    .withMessageContaining("convert the tensor");
-            assertThat(parameter.getArray().toFloatArray()).containsOnly(7);
-        }
+    void otherTypesAreListedAndRejected(String file, String tensor, String type) throws Exception {
+        assertThat(Weights.open(file).getTensors()).containsEntry(tensor, new TensorInfo(type, new Shape(4, 3)));
+        assertRejected(file, tensor, DataType.FLOAT32, type);
     }
 
     @ParameterizedTest
-    @CsvSource({"f64, FLOAT32", "f64, FLOAT16", "f32, FLOAT16", "bf16, FLOAT16"})
-    void whatWouldBeRoundedIsRefused(String tensor, DataType type) throws Exception {
-        WeightFile weights = Weights.open("types.safetensors");
+    @CsvSource({"f64, FLOAT32, F64", "f64, FLOAT16, F64", "f32, FLOAT16, F32", "bf16, FLOAT16, BF16"})
+    void typesThatWouldBeRoundedAreRejected(String tensor, DataType target, String type) throws Exception {
+        assertRejected("types.safetensors", tensor, target, type);
+    }
+
+    private static void assertRejected(String file, String tensor, DataType target, String type) throws Exception {
         try (NDManager manager = NDManager.newBaseManager()) {
-            Parameter parameter = Weights.parameter(manager, type, 4, 3);
+            Parameter parameter = Weights.parameter(manager, target, 4, 3);
+            WeightLoader loader = Weights.loader(file).table(tensor, parameter);
             assertThatIllegalArgumentException()
-                    .isThrownBy(() ->
-                            WeightLoader.of(weights).table(tensor, parameter).load())
-                    .withMessageContaining("tensor \"" + tensor + "\"")
-                    .withMessageContaining("of type " + type);
+                    .isThrownBy(loader::load)
+                    .withMessageContainingAll("parameter \"table\"", "tensor \"" + tensor + "\"", file)
+                    .withMessageContainingAll("\"" + type + "\"", target.toString());
+            assertThat(parameter.getArray().toType(DataType.FLOAT32, false).toFloatArray())
+                    .containsOnly(7);
         }
     }
 

@@ -1,6 +1,7 @@
 package io.github.djlpositional.weights;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
@@ -21,98 +22,113 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.RelativePositionBiasBlock;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
+import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.stream.IntStream;
 
-/** Tables from other libraries' files, within blocks: outputs are those that torch computed. */
+/** Blocks with tables from other libraries' files: their outputs are those that torch computed. */
 class WeightLoaderTest {
 
     private static final int[][] IDS = {{3, 1, 4, 1, 5}, {9, 2, 6, 5, 0}};
 
-    /** One addition in float, of numbers below 4. */
-    private static final float SUM = 0x1p-23f;
+    /** The error of one addition in float, of numbers below 4. */
+    private static final double SUM = 0x1p-23;
 
-    private final LearnedPositionalEncodingBlock learned = LearnedPositionalEncodingBlock.builder()
-            .setEmbeddingSize(6)
-            .optMaxSequenceLength(8)
-            .build();
+    private final LearnedPositionalEncodingBlock learned = learned();
 
-    private InputEmbeddingBlock.Builder builder() {
+    private static LearnedPositionalEncodingBlock learned() {
+        return LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(6)
+                .optMaxSequenceLength(8)
+                .build();
+    }
+
+    private static InputEmbeddingBlock.Builder builder(LearnedPositionalEncodingBlock positions) {
         return InputEmbeddingBlock.builder()
                 .setVocabularySize(11)
                 .setEmbeddingSize(6)
-                .optPositionalEncoding(learned);
+                .optPositionalEncoding(positions);
     }
 
-    private static InputEmbeddingBlock initialized(NDManager manager, InputEmbeddingBlock.Builder builder) {
-        InputEmbeddingBlock block = builder.build();
+    private InputEmbeddingBlock initialized(NDManager manager) {
+        InputEmbeddingBlock block = builder(learned).build();
         block.initialize(manager, DataType.FLOAT32, new Shape(2, 5));
         return block;
     }
 
-    private void loadBert(InputEmbeddingBlock input) throws Exception {
-        WeightLoader.of(Weights.open("bert.safetensors"))
-                .table("bert.embeddings.word_embeddings.weight", input.getTokenTable())
-                .table("bert.embeddings.position_embeddings.weight", learned.getTable())
+    private void load(String file, InputEmbeddingBlock input, String tokens, String positions, int skippedRows)
+            throws Exception {
+        Weights.loader(file)
+                .table(tokens, input.getTokenTable())
+                .table(positions, learned.getTable(), skippedRows)
                 .load();
+    }
+
+    private void loadBert(InputEmbeddingBlock input) throws Exception {
+        String prefix = "bert.embeddings.";
+        load("bert.safetensors", input, prefix + "word_embeddings.weight", prefix + "position_embeddings.weight", 0);
+    }
+
+    private static void assertOutput(String name, double error, NDArray output) throws Exception {
+        assertThat(output.toType(DataType.FLOAT64, false).toDoubleArray())
+                .containsExactly(Weights.expected(name), within(error));
+    }
+
+    private static void assertOutput(String name, NDManager manager, Block input) throws Exception {
+        // torch computed in float64
+        assertOutput(name, SUM, Forward.infer(manager, input, manager.create(IDS)));
     }
 
     @EngineTest
     void bert(NDManager manager) throws Exception {
-        InputEmbeddingBlock input = initialized(manager, builder());
+        InputEmbeddingBlock input = initialized(manager);
+        int before = manager.getManagedArrays().size();
         loadBert(input);
-        assertThat(Forward.infer(manager, input, manager.create(IDS)).toFloatArray())
-                .containsExactly(Weights.expectedFloats("bert"), within(SUM));
+        assertThat(manager.getManagedArrays()).hasSize(before);
+        assertOutput("bert", manager, input);
     }
 
     @EngineTest
     void gpt2WithPositionsInFortranOrder(NDManager manager) throws Exception {
-        InputEmbeddingBlock input = initialized(manager, builder());
-        WeightLoader.of(Weights.open("gpt2.npz"))
-                .table("wte.weight", input.getTokenTable())
-                .table("wpe.weight", learned.getTable())
-                .load();
-        assertThat(Forward.infer(manager, input, manager.create(IDS)).toFloatArray())
-                .containsExactly(Weights.expectedFloats("gpt2"), within(SUM));
+        InputEmbeddingBlock input = initialized(manager);
+        load("gpt2.npz", input, "wte.weight", "wpe.weight", 0);
+        assertOutput("gpt2", manager, input);
     }
 
     @EngineTest
     void optWithTwoRowsBeforePosition0(NDManager manager) throws Exception {
-        InputEmbeddingBlock input = initialized(manager, builder());
-        WeightLoader.of(Weights.open("opt.safetensors"))
-                .table("model.decoder.embed_tokens.weight", input.getTokenTable())
-                .table("model.decoder.embed_positions.weight", learned.getTable(), 2)
-                .load();
-        assertThat(Forward.infer(manager, input, manager.create(IDS)).toFloatArray())
-                .containsExactly(Weights.expectedFloats("opt"), within(SUM));
+        InputEmbeddingBlock input = initialized(manager);
+        String prefix = "model.decoder.embed_";
+        load("opt.safetensors", input, prefix + "tokens.weight", prefix + "positions.weight", 2);
+        assertOutput("opt", manager, input);
     }
 
     @EngineTest
     void robertaWithPositionsThatSkipPadding(NDManager manager) throws Exception {
         InputEmbeddingBlock input =
-                initialized(manager, builder().optPaddingIndex(1).optPositionsFromPadding(0));
-        WeightLoader.of(Weights.open("roberta.npz"))
-                .table("roberta.embeddings.word_embeddings.weight", input.getTokenTable())
-                .table("roberta.embeddings.position_embeddings.weight", learned.getTable(), 2)
-                .load();
+                builder(learned).optPaddingIndex(1).optPositionsFromPadding(0).build();
+        input.initialize(manager, DataType.FLOAT32, new Shape(2, 5));
+        String prefix = "roberta.embeddings.";
+        load("roberta.npz", input, prefix + "word_embeddings.weight", prefix + "position_embeddings.weight", 2);
         NDArray ids = manager.create(IDS);
-        NDArray tokens = Forward.infer(manager, input, ids).get(ids.neq(1));
-        assertThat(tokens.toFloatArray()).containsExactly(Weights.expectedFloats("roberta"), within(SUM));
+        assertOutput("roberta", SUM, Forward.infer(manager, input, ids).get(ids.neq(1)));
     }
 
     @EngineTest
-    void tutorialWhoseSavedEncodingsAreDropped(NDManager manager) throws Exception {
+    void tutorialWhoseSavedTableIsOnlyCompared(NDManager manager) throws Exception {
         PositionalEncodingBlock positions =
                 PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
         positions.initialize(manager, DataType.FLOAT32, new Shape(2, 3, 4));
-        WeightLoader.of(Weights.open("tutorial.npz"))
+        Weights.loader("tutorial.npz")
                 .encodings("pos_encoder.pe", positions.getEncoding())
                 .load();
         // torch's linspace(-1, 1, 24), as (T, B, D)
         NDArray x = manager.linspace(-1, 1, 24).reshape(3, 2, 4).transpose(1, 0, 2);
-        NDArray y = Forward.infer(manager, positions, x).transpose(1, 0, 2);
-        // at these positions float arithmetic is right within a few roundings
-        assertThat(y.toFloatArray()).containsExactly(Weights.expectedFloats("tutorial"), within(0x1p-21f));
+        // at these positions the error of float arithmetic is a few roundings
+        assertOutput("tutorial", 0x1p-21, Forward.infer(manager, positions, x).transpose(1, 0, 2));
     }
 
     @EngineTest
@@ -121,56 +137,40 @@ class WeightLoaderTest {
                 RelativePositionBiasBlock.builder().setHeadCount(4).build();
         bias.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 8));
         Parameter table = bias.getBiases();
-        WeightLoader.of(Weights.open("t5.safetensors"))
+        Weights.loader("t5.safetensors")
                 .table("encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", table)
                 .load();
-        assertThat(table.getArray().toFloatArray()).isEqualTo(Weights.expectedFloats("t5"));
+        assertOutput("t5", 0, table.getArray());
     }
 
     @EngineTest
     void parametersOfOtherBlocks(NDManager manager) throws Exception {
         Linear linear = Linear.builder().setUnits(3).build();
         linear.initialize(manager, DataType.FLOAT32, new Shape(2, 4));
-        WeightLoader.of(Weights.open("linear.safetensors"))
+        Weights.loader("linear.safetensors")
                 .table("weight", linear.getParameters().get("weight"))
                 .table("bias", linear.getParameters().get("bias"))
                 .load();
-        NDArray x = manager.arange(8f).reshape(2, 4);
         // four products and their sum, of numbers below 8
-        assertThat(Forward.infer(manager, linear, x).toFloatArray())
-                .containsExactly(Weights.expectedFloats("linear"), within(8 * 4 * 0x1p-24f));
+        NDArray x = manager.arange(8f).reshape(2, 4);
+        assertOutput("linear", 8 * 4 * 0x1p-24, Forward.infer(manager, linear, x));
     }
 
     @EngineTest
-    void aModelThatWasSavedAfterwardsHasTheTables(NDManager manager) throws Exception {
-        InputEmbeddingBlock input = initialized(manager, builder());
-        loadBert(input);
-        byte[] saved = BlockBytes.saved(input);
-        Block again = builder()
-                .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
-                        .setEmbeddingSize(6)
-                        .optMaxSequenceLength(8)
-                        .build())
-                .build();
-        BlockBytes.load(manager, again, saved);
-        NDArray ids = manager.create(IDS);
-        assertThat(Forward.infer(manager, again, ids).toFloatArray())
-                .isEqualTo(Forward.infer(manager, input, ids).toFloatArray());
-    }
-
-    @EngineTest
-    void aModelThatWasLoadedTakesTablesToo(NDManager manager) throws Exception {
-        byte[] saved = BlockBytes.saved(initialized(manager, builder()));
-        InputEmbeddingBlock input = builder().build();
+    void modelsAreSavedAndLoadedWithTheTables(NDManager manager) throws Exception {
+        byte[] saved = BlockBytes.saved(initialized(manager));
+        InputEmbeddingBlock input = builder(learned).build();
         BlockBytes.load(manager, input, saved);
         loadBert(input);
-        assertThat(Forward.infer(manager, input, manager.create(IDS)).toFloatArray())
-                .containsExactly(Weights.expectedFloats("bert"), within(SUM));
+        assertOutput("bert", manager, input);
+        Block again = builder(learned()).build();
+        BlockBytes.load(manager, again, BlockBytes.saved(input));
+        assertOutput("bert", manager, again);
     }
 
     @EngineTest
     void gradientsReachTheLoadedTables(NDManager manager) throws Exception {
-        InputEmbeddingBlock input = initialized(manager, builder());
+        InputEmbeddingBlock input = initialized(manager);
         NDArray array = learned.getTable().getArray();
         loadBert(input);
         assertThat(learned.getTable().getArray()).isSameAs(array);
@@ -180,79 +180,84 @@ class WeightLoaderTest {
                     .singletonOrThrow();
             collector.backward(y.sum());
         }
-        float[] gradient = array.getGradient().toFloatArray();
-        for (int i = 0; i < gradient.length; i++) {
-            // two sequences use each of the first five rows
-            assertThat(gradient[i]).isEqualTo(i < 5 * 6 ? 2 : 0);
-        }
+        // two sequences use each of the first five rows
+        double[] expected =
+                IntStream.range(0, 8 * 6).mapToDouble(i -> i < 5 * 6 ? 2 : 0).toArray();
+        assertThat(array.getGradient().toType(DataType.FLOAT64, false).toDoubleArray())
+                .isEqualTo(expected);
     }
 
     @EngineTest
     void aFrozenTableStaysFrozen(NDManager manager) throws Exception {
-        InputEmbeddingBlock input = initialized(manager, builder());
+        InputEmbeddingBlock input = initialized(manager);
         input.freezeParameters(true);
         loadBert(input);
         assertThat(learned.getTable().getArray().hasGradient()).isFalse();
         assertThat(learned.getTable().requiresGradient()).isFalse();
     }
 
-    /** PyTorch records gradients on a new thread from its start, and then refuses to write to a table in place. */
+    /** PyTorch records gradients on a new thread from its start, and then rejects writing to a table in place. */
     @EngineTest
-    void onAnyThread(NDManager manager) throws Exception {
-        InputEmbeddingBlock input = initialized(manager, builder());
+    void onAnyThreadAndWithinAScope(NDManager manager) throws Exception {
+        InputEmbeddingBlock input = initialized(manager);
         ExecutorService threads = Executors.newSingleThreadExecutor();
         try {
             threads.submit(() -> {
-                        loadBert(input);
+                        try (NDScope scope = new NDScope()) {
+                            scope.suppressNotUsedWarning();
+                            loadBert(input);
+                        }
                         return null;
                     })
                     .get();
         } finally {
             threads.shutdown();
         }
-        assertThat(Forward.infer(manager, input, manager.create(IDS)).toFloatArray())
-                .containsExactly(Weights.expectedFloats("bert"), within(SUM));
+        assertOutput("bert", manager, input);
     }
 
+    /** Reading stops as in Java's channels; no parameter has changed, and the same loader can be used again. */
     @EngineTest
-    void withinAScopeOfTheUsers(NDManager manager) throws Exception {
-        InputEmbeddingBlock input = initialized(manager, builder());
-        try (NDScope scope = new NDScope()) {
-            scope.suppressNotUsedWarning();
-            loadBert(input);
+    void interruptedThreads(NDManager manager) throws Exception {
+        for (Map.Entry<String, String> each : Map.of(
+                        "bert.safetensors", "bert.embeddings.word_embeddings.weight", "gpt2.npz", "wte.weight")
+                .entrySet()) {
+            Parameter parameter = Weights.parameter(manager, 11, 6);
+            WeightLoader loader = Weights.loader(each.getKey()).table(each.getValue(), parameter);
+            int open = manager.getManagedArrays().size();
+            Thread.currentThread().interrupt();
+            try {
+                assertThatExceptionOfType(ClosedByInterruptException.class).isThrownBy(loader::load);
+            } finally {
+                assertThat(Thread.interrupted()).isTrue();
+            }
+            assertThat(parameter.getArray().toFloatArray()).containsOnly(7);
+            assertThat(manager.getManagedArrays()).hasSize(open);
+            loader.load();
+            assertThat(parameter.getArray().toFloatArray()).doesNotContain(7);
         }
-        assertThat(Forward.infer(manager, input, manager.create(IDS)).toFloatArray())
-                .containsExactly(Weights.expectedFloats("bert"), within(SUM));
     }
 
-    @EngineTest
-    void leavesNothingBehindInTheManager(NDManager manager) throws Exception {
-        InputEmbeddingBlock input = initialized(manager, builder());
-        int before = manager.getManagedArrays().size();
-        loadBert(input);
-        assertThat(manager.getManagedArrays()).hasSize(before);
-    }
-
-    /** 3 million rows of three: more than one piece, in both orders. */
+    /** A million rows of three: more than one piece, in both orders. */
     @EngineTest
     void tablesOfSeveralPieces(NDManager manager) throws Exception {
         int rows = 1_000_003;
         for (boolean isColumnMajor : new boolean[] {false, true}) {
+            byte[] bytes = new byte[rows * 3 * Float.BYTES];
+            for (int i = 0; i < rows * 3; i++) {
+                int place = isColumnMajor ? i % 3 * rows + i / 3 : i;
+                ByteBuffer.wrap(bytes).putFloat(place * Float.BYTES, i);
+            }
             Parameter parameter = Weights.parameter(manager, DataType.FLOAT64, rows - 2, 3);
-            StoredTensor tensor = LargeTensor.of(rows, 3, isColumnMajor);
-            StagedTable table = new StagedTable(tensor, 2, parameter.getArray());
+            StoredTensor tensor = Weights.tensor(new Shape(rows, 3), isColumnMajor, bytes);
+            TableCopy table = new TableCopy(tensor, parameter, 2);
             try (NDManager staging = manager.newSubManager()) {
-                table.read(staging);
-                table.write();
+                table.read(staging).run();
             }
-            double[] values = parameter.getArray().toDoubleArray();
-            for (int i = 0; i < values.length; i++) {
-                if (values[i] != i + 6) {
-                    assertThat(values[i])
-                            .as("value %s, column-major: %s", i, isColumnMajor)
-                            .isEqualTo(i + 6);
-                }
-            }
+            double[] expected = IntStream.range(6, rows * 3).asDoubleStream().toArray();
+            assertThat(parameter.getArray().toDoubleArray())
+                    .as("column-major: %s", isColumnMajor)
+                    .isEqualTo(expected);
         }
     }
 }

@@ -1,68 +1,57 @@
 package io.github.djlpositional.weights;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
-import ai.djl.training.initializer.Initializer;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.URISyntaxException;
+import java.io.ByteArrayInputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 
-/** The files that {@code src/test/python/make_weights.py} made with torch and numpy, and what these expect of them. */
+/** The files that {@code src/test/python/make_weights.py} created with torch and numpy, and their expected numbers. */
 final class Weights {
 
     private Weights() {}
 
-    static Path path(String name) {
-        try {
-            return Path.of(Weights.class.getResource("/weights/" + name).toURI());
-        } catch (URISyntaxException e) {
-            throw new AssertionError(e);
-        }
+    static Path path(String name) throws Exception {
+        return Path.of(Weights.class.getResource("/weights/" + name).toURI());
     }
 
     static WeightFile open(String name) throws Exception {
         return WeightFile.open(path(name));
     }
 
-    /** What torch computed, in float64. */
-    static double[] expected(String name) {
-        try {
-            String line = Files.readAllLines(path("expected.csv")).stream()
-                    .filter(candidate -> candidate.startsWith(name + ","))
-                    .findFirst()
-                    .orElseThrow();
-            return Arrays.stream(line.substring(name.length() + 1).split(",", -1))
-                    .mapToDouble(Double::parseDouble)
-                    .toArray();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+    static WeightLoader loader(String name) throws Exception {
+        return WeightLoader.of(open(name));
     }
 
-    static float[] expectedFloats(String name) {
-        double[] doubles = expected(name);
-        float[] floats = new float[doubles.length];
-        for (int i = 0; i < floats.length; i++) {
-            floats[i] = (float) doubles[i];
-        }
-        return floats;
+    /** The numbers that torch computed in float64. */
+    static double[] expected(String name) throws Exception {
+        String line = Files.readAllLines(path("expected.csv")).stream()
+                .filter(candidate -> candidate.startsWith(name + ","))
+                .findFirst()
+                .orElseThrow();
+        return Arrays.stream(line.substring(name.length() + 1).split(",", -1))
+                .mapToDouble(Double::parseDouble)
+                .toArray();
     }
 
-    /** A parameter that holds sevens. MXNet has no gradients in float16. */
+    /** A parameter of sevens. MXNet has no gradients in float16. */
     static Parameter parameter(NDManager manager, DataType type, long... shape) {
         Parameter parameter = Parameter.builder()
                 .setName("table")
                 .setType(Parameter.Type.OTHER)
-                .optRequiresGrad(type != DataType.FLOAT16)
+                .optRequiresGrad(type.isFloating() && type != DataType.FLOAT16)
                 .optShape(new Shape(shape))
                 .optInitializer((factory, size, kind) ->
                         factory.full(size, 7, DataType.FLOAT32).toType(kind, false))
@@ -71,7 +60,11 @@ final class Weights {
         return parameter;
     }
 
-    /** Opens a file and loads each table that it lists, of up to a thousand numbers, into a parameter of its shape. */
+    static Parameter parameter(NDManager manager, long... shape) {
+        return parameter(manager, DataType.FLOAT32, shape);
+    }
+
+    /** Opens a file and loads each of its tensors of up to a thousand numbers into a parameter of its shape. */
     static void loadAll(NDManager manager, Path path) throws Exception {
         WeightFile file = WeightFile.open(path);
         WeightLoader loader = WeightLoader.of(file);
@@ -84,16 +77,30 @@ final class Weights {
         loader.load();
     }
 
-    /** A parameter without an array. */
-    static Parameter uninitialized() {
-        return Parameter.builder()
-                .setName("table")
-                .setType(Parameter.Type.OTHER)
-                .optInitializer(Initializer.ZEROS)
-                .build();
+    /**
+     * Asserts that a file of some bytes cannot be opened, and that the message has the file's path and other values.
+     */
+    static void assertRejected(Path file, byte[] bytes, String... values) {
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> WeightFile.open(Files.write(file, bytes)))
+                .withMessageContainingAll("weight file " + file, ": expected ", "; ")
+                .satisfies(e -> List.of(values).forEach(value -> assertThat(e).hasMessageContaining(value)));
     }
 
-    /** A safetensors file of a header, unpadded, and data. */
+    /** A big-endian tensor of type float in memory. */
+    static StoredTensor tensor(Shape shape, boolean isColumnMajor, byte... bytes) {
+        return new StoredTensor(
+                Path.of("memory.npz"),
+                "t",
+                ">f4",
+                StoredType.F32,
+                ByteOrder.BIG_ENDIAN,
+                shape,
+                isColumnMajor,
+                reader -> reader.read(new ByteArrayInputStream(bytes)));
+    }
+
+    /** A safetensors file of an unpadded header and zeros as data. */
     static byte[] safetensors(String header, int dataBytes) {
         byte[] text = header.getBytes(StandardCharsets.UTF_8);
         return ByteBuffer.allocate(Long.BYTES + text.length + dataBytes)

@@ -10,28 +10,32 @@ import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 
-/** Makes npz files as NumPy would, for tests to damage. */
+/** Creates npz files as NumPy does, for tests to damage. */
 final class Zip {
 
     private Zip() {}
 
-    /** An array in NumPy's format: a dictionary and zeros behind it. */
+    /** An array in NumPy's format: a dictionary and zeros. */
     static byte[] npy(String dictionary, int dataBytes) {
         byte[] text = dictionary.getBytes(StandardCharsets.ISO_8859_1);
-        return ByteBuffer.allocate(10 + text.length + dataBytes)
-                .order(ByteOrder.LITTLE_ENDIAN)
+        byte[] array = new byte[10 + text.length + dataBytes];
+        littleEndian(array)
                 .put(new byte[] {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0})
                 .putShort((short) text.length)
-                .put(text)
-                .array();
+                .put(text);
+        return array;
     }
 
-    /** Float zeros of a shape in Python's notation. */
+    /** Zeros of type float and of a shape in Python's notation. */
     static byte[] floats(String shape, int dataBytes) {
         return npy("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }\n", dataBytes);
     }
 
-    /** An archive of one file. */
+    /** An archive of one array. */
+    static byte[] of(int method, byte... content) {
+        return of("t.npy", method, content);
+    }
+
     static byte[] of(String name, int method, byte... content) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (ZipOutputStream zip = new ZipOutputStream(bytes)) {
@@ -51,14 +55,13 @@ final class Zip {
         return bytes.toByteArray();
     }
 
-    /** Where the entry of an archive's only file is in its directory. */
-    static int centralHeader(byte... archive) {
-        return new String(archive, StandardCharsets.ISO_8859_1).lastIndexOf("PK\u0001\u0002");
-    }
-
-    /** Where the directory's end is. */
-    static int end(byte... archive) {
-        return new String(archive, StandardCharsets.ISO_8859_1).lastIndexOf("PK\u0005\u0006");
+    /**
+     * The place of the last record of a type, such as {@code PK\1\2} for the directory's entry and {@code PK\5\6} for
+     * its end.
+     */
+    static int record(int type, byte... archive) {
+        String signature = "PK" + (char) type + (char) (type + 1);
+        return new String(archive, StandardCharsets.ISO_8859_1).lastIndexOf(signature);
     }
 
     static ByteBuffer littleEndian(byte... bytes) {

@@ -9,8 +9,8 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 
 /**
- * A positional encoding as DJL users write it today, after the book <em>Dive into Deep Learning</em> in its Java edition: a
- * table in float in the block, and a slice of it, named by a string, at each call.
+ * A positional encoding as DJL users write it today, after the book <em>Dive into Deep Learning</em> in its Java
+ * edition: a table in float in the block, and a slice of it, named by a string, at each call.
  */
 final class BookEncoding extends AbstractBlock {
 

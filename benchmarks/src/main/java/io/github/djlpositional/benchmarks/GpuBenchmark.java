@@ -22,9 +22,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * The encodings added on a GPU, beside a bare addition and a copy within the GPU's memory. A GPU works behind the program, so
- * that many calls are made, and then their results are waited for. Where there is no GPU it runs on the CPU, which shows that it
- * runs.
+ * The encodings added on a GPU, beside a bare addition and a copy within the GPU's memory. A GPU works behind the
+ * program, so that many calls are made, and then their results are waited for. Where there is no GPU it runs on the
+ * CPU, which shows that it runs.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

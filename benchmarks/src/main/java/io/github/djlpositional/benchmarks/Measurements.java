@@ -17,8 +17,8 @@ import org.openjdk.jmh.runner.options.TimeValue;
 import org.openjdk.jmh.runner.options.VerboseMode;
 
 /**
- * Times of many things, taken in turns: each round measures everything once, so that whatever else the machine does falls on
- * all of them alike. A ratio is taken within each round.
+ * Times of many things, taken in turns: each round measures everything once, so that whatever else the machine does
+ * falls on all of them alike. A ratio is taken within each round.
  */
 final class Measurements {
 

@@ -12,7 +12,9 @@ final class ProcessMemory {
     private static final Path STATUS = Path.of("/proc/self/status");
     private static final Path STAT = Path.of("/proc/self/stat");
 
-    /** Of what follows the command's name in {@code stat}, the number of pages that were mapped without reading a disk. */
+    /**
+     * Of what follows the command's name in {@code stat}, the number of pages that were mapped without reading a disk.
+     */
     private static final int MINOR_FAULTS = 7;
 
     private ProcessMemory() {}

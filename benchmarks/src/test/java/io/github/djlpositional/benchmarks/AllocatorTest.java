@@ -20,7 +20,9 @@ import org.junit.jupiter.api.Test;
 class AllocatorTest {
 
     private static final Path HUGE_PAGES = Path.of("/sys/kernel/mm/transparent_hugepage/enabled");
-    /** At first, small blocks that stay break up what large ones left, and the heap grows; then all find their place. */
+    /**
+     * At first, small blocks that stay break up what large ones left, and the heap grows; then all find their place.
+     */
     private static final int ROUNDS = 12;
 
     private static final int CALLS = 20;

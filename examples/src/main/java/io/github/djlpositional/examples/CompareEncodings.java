@@ -3,6 +3,7 @@ package io.github.djlpositional.examples;
 import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
+import io.github.djlpositional.arguments.Check;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -22,20 +23,21 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /**
- * Which kind of positions learns best, and which still works on sentences that are longer than any it was trained on?
+ * Which kind of positional encoding learns best, and which still works on sentences that are longer than the training
+ * sentences?
  *
- * <p>Trains an encoder with each kind on short definitions, some times with other weights at the start, and measures it on
- * definitions that it has not seen: as short, longer, and much longer.
+ * <p>Trains an encoder of each kind on short definitions, several times with different initial weights, and measures it
+ * on definitions that it has not seen: as short, longer, and much longer.
  */
 @Command(
         name = "compare",
         mixinStandardHelpOptions = true,
         sortOptions = false,
-        description = {
-            "Train an encoder with each kind of positions on glosses of at most " + LengthClass.TRAINED_WORDS
-                    + " words,",
-            "measure it on others as short, longer and much longer, and print, save and draw the table."
-        })
+        showDefaultValues = true,
+        description = "Train an encoder with each kind of positional encoding on glosses of at most "
+                + LengthClass.TRAINED_WORDS
+                + " words, "
+                + "measure it on others that are as short, longer and much longer, and print, save and draw the table.")
 final class CompareEncodings implements Callable<Integer> {
 
     private static final int WARM_UP_SENTENCES = 2000;
@@ -49,47 +51,29 @@ final class CompareEncodings implements Callable<Integer> {
     @Mixin
     private TrainingOptions trainingOptions;
 
-    @Option(
-            names = "--encoding",
-            paramLabel = "KIND",
-            split = ",",
-            description = "One or more kinds, separated by commas (default: all, ${DEFAULT-VALUE}).")
+    @Option(names = "--encoding", split = ",", description = "One or more kinds, separated by commas.")
     private List<Encoding> encodings = List.of(Encoding.values());
 
-    @Option(
-            names = "--glosses",
-            paramLabel = "N",
-            defaultValue = "40000",
-            description = "The number of sentences to learn from (default: ${DEFAULT-VALUE}).")
-    private int glosses;
+    @Option(names = "--glosses", description = "The number of sentences for training.")
+    private int glosses = 40_000;
 
-    @Option(
-            names = "--held-out",
-            paramLabel = "N",
-            defaultValue = "2000",
-            description = "The greatest number of other sentences of each length (default: ${DEFAULT-VALUE}).")
-    private int heldOut;
+    @Option(names = "--held-out", description = "The maximum number of other sentences of each length.")
+    private int heldOut = 2000;
 
     @Option(
             names = "--seeds",
-            paramLabel = "N",
-            defaultValue = "3",
-            description = "How often each is trained, with other weights and shuffles (default: ${DEFAULT-VALUE}).")
-    private int seeds;
+            description = "The number of trainings of each kind, with different weights and shuffles.")
+    private int seeds = 3;
 
     @Option(
             names = "--quick",
             description =
-                    "Few sentences, small encoders and one epoch, whatever else is asked for: shows that everything"
-                            + " runs, and says nothing about the encodings.")
+                    "Use few sentences, small encoders and one epoch, regardless of other options. This shows that"
+                            + " everything runs; the accuracies are meaningless.")
     private boolean quick;
 
-    @Option(
-            names = "--out",
-            paramLabel = "FOLDER",
-            defaultValue = "comparison",
-            description = "Where the table and the picture are saved (default: ${DEFAULT-VALUE}).")
-    private Path folder;
+    @Option(names = "--out", description = "The folder for the tables and the picture.")
+    private Path folder = Path.of("comparison");
 
     @Override
     public Integer call() throws IOException {
@@ -98,13 +82,15 @@ final class CompareEncodings implements Callable<Integer> {
             heldOut = Math.min(heldOut, 50);
             trainingOptions.beQuick();
         }
-        trainingOptions.require();
-        OptionChecks.requireAtLeast(spec, "--glosses", glosses, 1);
-        OptionChecks.requireAtLeast(spec, "--held-out", heldOut, 1);
-        OptionChecks.requireAtLeast(spec, "--seeds", seeds, 1);
+        Program.checkOptions(spec, () -> {
+            trainingOptions.check();
+            Check.positive("--glosses", glosses);
+            Check.positive("--held-out", heldOut);
+            Check.positive("--seeds", seeds);
+        });
         Engine engine = engineOptions.startEngine();
         Device device = engineOptions.deviceOf(engine);
-        ComparisonFiles files = new ComparisonFiles(folder);
+        AtomicFile.prepare(folder.resolve("runs.csv"));
 
         List<List<String>> sentences = Glosses.read(Integer.MAX_VALUE);
         Collections.shuffle(sentences, new Random(1));
@@ -114,7 +100,7 @@ final class CompareEncodings implements Callable<Integer> {
                 .toList();
         if (training.size() < glosses) {
             throw new UserError(glosses + " glosses of at most " + LengthClass.TRAINED_WORDS
-                    + " words are more than the " + training.size() + " that there are: choose fewer with --glosses");
+                    + " words: expected at most " + training.size() + "; use fewer with --glosses");
         }
         Vocabulary vocabulary = Vocabulary.mostFrequent(training, trainingOptions.vocabularySize());
         Map<LengthClass, WordOrderDataset> measuring = new EnumMap<>(LengthClass.class);
@@ -131,81 +117,55 @@ final class CompareEncodings implements Callable<Integer> {
         }
         out.flush();
 
-        warmUp(engine, device, vocabulary, training);
-        List<ComparisonRun> runs = new ArrayList<>();
+        // brief trainings, so that no measured run includes one-time costs
+        WordOrderDataset few = trainingOptions.dataset(
+                vocabulary, training.subList(0, Math.min(training.size(), WARM_UP_SENTENCES)), 1, false);
+        for (Encoding encoding : encodings) {
+            EncoderTraining brief = new EncoderTraining(engine, device, 1, 1, 0.001f);
+            run(sizes(encoding, vocabulary), brief, few, Map.of(LengthClass.TRAINED, few));
+        }
+        List<Comparison.Run> runs = new ArrayList<>();
         for (int seed = 1; seed <= seeds; seed++) {
             for (Encoding encoding : encodings) {
-                EncoderSpec sizes = trainingOptions.spec(encoding, vocabulary.size(), LengthClass.MUCH_LONGER.most());
-                try (Model model = EncoderFolder.newModel(engine, device)) {
-                    runs.add(run(
-                            sizes,
-                            seed,
-                            model,
-                            trainingOptions.training(engine, device, seed),
-                            trainingOptions.dataset(vocabulary, training, seed, true),
-                            measuring));
-                }
+                runs.add(run(
+                        sizes(encoding, vocabulary),
+                        trainingOptions.training(engine, device, seed),
+                        trainingOptions.dataset(vocabulary, training, seed, true),
+                        measuring));
                 out.println(runs.get(runs.size() - 1));
                 out.flush();
-                files.saveRuns(runs);
+                Comparison.saveRuns(folder.resolve("runs.csv"), runs);
             }
         }
-        List<ComparisonRow> rows = ComparisonRow.of(runs);
-        print(out, rows);
-        files.save(rows);
+        List<Comparison.Row> rows = Comparison.rows(runs);
+        Comparison.print(out, rows);
+        Comparison.saveRows(folder.resolve("comparison.csv"), rows);
+        Comparison.draw(folder.resolve("comparison.png"), rows);
         out.printf("%nSaved to %s%n", folder);
         return 0;
     }
 
-    /** Trains a little with every kind, so that no measured one pays for what is done but once. */
-    private void warmUp(Engine engine, Device device, Vocabulary vocabulary, List<List<String>> training)
-            throws IOException {
-        List<List<String>> few = training.subList(0, Math.min(training.size(), WARM_UP_SENTENCES));
-        for (Encoding encoding : encodings) {
-            EncoderSpec sizes = trainingOptions.spec(encoding, vocabulary.size(), LengthClass.MUCH_LONGER.most());
-            WordOrderDataset sentences = trainingOptions.dataset(vocabulary, few, 1, false);
-            try (Model model = EncoderFolder.newModel(engine, device)) {
-                new EncoderTraining(engine, device, 1, 1, 0.001f).train(sizes, sentences, model);
-                Evaluation.of(model, sentences);
-            }
-        }
+    private EncoderSpec sizes(Encoding encoding, Vocabulary vocabulary) {
+        return trainingOptions.spec(encoding, vocabulary.size(), LengthClass.MUCH_LONGER.most());
     }
 
-    private static void print(PrintWriter out, List<ComparisonRow> rows) {
-        out.printf("%nheld-out accuracy, mean ± half of the range over the seeds%n%-14s", "positions");
-        for (LengthClass length : LengthClass.values()) {
-            out.printf(" %15s", length + " words");
-        }
-        out.printf(" %10s %11s %18s%n", "parameters", "training", "inference of 1000");
-        for (ComparisonRow row : rows) {
-            out.printf("%-14s", row.encoding());
-            row.accuracies().values().forEach(accuracy -> out.printf(" %15s", accuracy));
-            out.printf(
-                    Locale.ROOT,
-                    " %,10d %9.1f s %15.1f ms%n",
-                    row.parameters(),
-                    row.trainingSeconds(),
-                    row.inferenceMillis());
-        }
-        out.flush();
-    }
-
-    private static ComparisonRun run(
+    /** Trains an encoder, and measures it on each length. */
+    private static Comparison.Run run(
             EncoderSpec sizes,
-            int seed,
-            Model model,
             EncoderTraining training,
             WordOrderDataset sentences,
             Map<LengthClass, WordOrderDataset> measuring)
             throws IOException {
-        long start = System.nanoTime();
-        training.train(sizes, sentences, model);
-        Duration trainingTime = Duration.ofNanos(System.nanoTime() - start);
-        Map<LengthClass, Evaluation> evaluations = new EnumMap<>(LengthClass.class);
-        measuring.forEach((length, dataset) -> evaluations.put(length, Evaluation.of(model, dataset)));
-        long parameters = model.getBlock().getParameters().stream()
-                .mapToLong(entry -> entry.getValue().getArray().size())
-                .sum();
-        return new ComparisonRun(sizes.encoding(), seed, evaluations, parameters, trainingTime);
+        try (Model model = EncoderFile.newModel(training.engine(), training.device())) {
+            long start = System.nanoTime();
+            training.train(sizes, sentences, model);
+            Duration time = Duration.ofNanos(System.nanoTime() - start);
+            Map<LengthClass, Evaluation> evaluations = new EnumMap<>(LengthClass.class);
+            measuring.forEach((length, dataset) -> evaluations.put(length, Evaluation.of(model, dataset)));
+            long parameters = model.getBlock().getParameters().stream()
+                    .mapToLong(entry -> entry.getValue().getArray().size())
+                    .sum();
+            return new Comparison.Run(sizes.encoding(), training.seed(), evaluations, parameters, time);
+        }
     }
 }

@@ -8,115 +8,85 @@ import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.LongAdder;
+import org.HdrHistogram.Histogram;
+import org.HdrHistogram.Recorder;
 
 /**
- * Answers what many threads ask, with one model and a few threads that have a predictor each. What waits when one of them is
- * free goes through its predictor as one batch: alone while little is asked, together under load. Nothing waits for a batch
- * to fill.
+ * Answers the requests of many threads with one model and a few threads, each with its own predictor. A free thread
+ * takes all waiting requests, up to a limit, as one batch. No request waits for a batch to fill.
  *
- * @param <I> what is asked
- * @param <O> what is answered
+ * @param <I> the type of the inputs
+ * @param <O> the type of the answers
  */
 final class DynamicBatcher<I, O> implements AutoCloseable {
 
-    private static final long CLOSED_IS_SEEN_AFTER_MILLIS = 50;
+    private static final long POLL_MILLIS = 50;
 
-    private static final class Question<I, O> {
-        private final I input;
-        private final CompletableFuture<O> answer = new CompletableFuture<>();
-
-        Question(I input) {
-            this.input = input;
-        }
-    }
+    private record Request<I, O>(I input, CompletableFuture<O> answer) {}
 
     private final int largestBatch;
-    private final BlockingQueue<Question<I, O>> waiting = new LinkedBlockingQueue<>();
+    private final BlockingQueue<Request<I, O>> waiting = new LinkedBlockingQueue<>();
     private final StartedThreads started;
-    private final LongAdder batches = new LongAdder();
-    private final LongAdder taken = new LongAdder();
+    private final Recorder batchSizes = new Recorder(3);
     private final AtomicInteger serving;
     private volatile boolean isClosed;
 
-    /**
-     * Makes the predictors and starts their threads.
-     *
-     * @param model made by the caller and closed by the caller, after this
-     * @param threads how many threads predict
-     * @param largestBatch how many inputs go through a predictor together, at most
-     */
-    DynamicBatcher(ZooModel<I, O> model, int threads, int largestBatch) {
-        this(model, threads, largestBatch, new StartedThreads());
-    }
-
-    /** Starts the threads as it is told. */
-    DynamicBatcher(ZooModel<I, O> model, int threads, int largestBatch, StartedThreads started) {
+    /** Creates the predictors and starts their threads. The caller closes the model after this batcher. */
+    DynamicBatcher(ZooModel<I, O> model, int threads, int largestBatch, ThreadFactory factory) {
         this.largestBatch = largestBatch;
-        this.started = started;
+        started = new StartedThreads(factory);
         serving = new AtomicInteger(threads);
-        // all of them before the first thread, so that a model that has none to give is the caller's to know
-        List<Predictor<I, O>> predictors = predictors(model, threads);
+        List<Predictor<I, O>> predictors = new ArrayList<>();
         try {
+            while (predictors.size() < threads) {
+                predictors.add(model.newPredictor());
+            }
             for (Predictor<I, O> predictor : predictors) {
                 started.start("predictor-" + started.count(), () -> serve(predictor));
             }
         } catch (RuntimeException | Error e) {
-            // nobody else can: the caller gets no batcher
+            // the caller gets no batcher that it could close; each thread closes its own predictor
             close();
             predictors.subList(started.count(), predictors.size()).forEach(Predictor::close);
             throw e;
         }
     }
 
-    private static <I, O> List<Predictor<I, O>> predictors(ZooModel<I, O> model, int count) {
-        List<Predictor<I, O>> predictors = new ArrayList<>();
-        try {
-            while (predictors.size() < count) {
-                predictors.add(model.newPredictor());
-            }
-            return predictors;
-        } catch (RuntimeException | Error e) {
-            predictors.forEach(Predictor::close);
-            throw e;
-        }
-    }
-
     /**
-     * Asks.
+     * Adds a request.
      *
      * @param input one input
-     * @return its answer, or what the predictor threw at this input; completed in any case
+     * @return the answer, or the predictor's exception for this input; completed in any case
      */
     CompletableFuture<O> ask(I input) {
         if (isClosed) {
-            throw new IllegalStateException("the batcher is closed: ask before");
+            throw new IllegalStateException("the batcher is closed: send requests before closing it");
         }
-        Question<I, O> question = new Question<>(input);
-        waiting.add(question);
+        Request<I, O> request = new Request<>(input, new CompletableFuture<>());
+        waiting.add(request);
         if (serving.get() == 0) {
-            refuseWaiting();
+            failWaiting();
         }
-        return question.answer;
+        return request.answer;
     }
 
-    /** What was predicted until now. */
-    BatchCount count() {
-        return new BatchCount(batches.sum(), taken.sum());
+    /** Returns the sizes of the batches since the last call. */
+    Histogram newBatchSizes() {
+        return batchSizes.getIntervalHistogram();
     }
 
     private void serve(Predictor<I, O> predictor) {
         try (predictor) {
-            List<Question<I, O>> batch = new ArrayList<>(largestBatch);
+            List<Request<I, O>> batch = new ArrayList<>(largestBatch);
             while (!(isClosed && waiting.isEmpty())) {
-                Question<I, O> first = waiting.poll(CLOSED_IS_SEEN_AFTER_MILLIS, TimeUnit.MILLISECONDS);
+                Request<I, O> first = waiting.poll(POLL_MILLIS, TimeUnit.MILLISECONDS);
                 if (first != null) {
                     batch.add(first);
                     waiting.drainTo(batch, largestBatch - 1);
-                    batches.increment();
-                    taken.add(batch.size());
+                    batchSizes.recordValue(batch.size());
                     answer(predictor, batch);
                     batch.clear();
                 }
@@ -125,49 +95,48 @@ final class DynamicBatcher<I, O> implements AutoCloseable {
             Thread.currentThread().interrupt();
         } finally {
             if (serving.decrementAndGet() == 0) {
-                refuseWaiting();
+                failWaiting();
             }
         }
     }
 
-    private void answer(Predictor<I, O> predictor, List<Question<I, O>> batch) {
+    private void answer(Predictor<I, O> predictor, List<Request<I, O>> batch) {
         try {
             try {
-                answerTogether(predictor, batch);
+                predict(predictor, batch);
             } catch (TranslateException | RuntimeException e) {
                 if (batch.size() == 1) {
                     throw e;
                 }
-                // one input that is refused must not take the others with it
-                batch.forEach(question -> answer(predictor, List.of(question)));
+                // an invalid input must not fail the others
+                batch.forEach(request -> answer(predictor, List.of(request)));
             }
         } catch (Throwable e) {
-            // errors too, such as of memory: whoever waits must be told. What is answered stays so.
-            batch.forEach(question -> question.answer.completeExceptionally(e));
+            // also errors such as OutOfMemoryError; requests that are already answered keep their answers
+            batch.forEach(request -> request.answer.completeExceptionally(e));
         }
     }
 
-    private void answerTogether(Predictor<I, O> predictor, List<Question<I, O>> batch) throws TranslateException {
-        List<O> answers = predictor.batchPredict(
-                batch.stream().map(question -> question.input).toList());
+    private void predict(Predictor<I, O> predictor, List<Request<I, O>> batch) throws TranslateException {
+        List<O> answers =
+                predictor.batchPredict(batch.stream().map(Request::input).toList());
         if (answers.size() != batch.size()) {
             throw new IllegalStateException(answers.size() + " answers to a batch of " + batch.size()
-                    + ": allowed is one to each; mend the model's translator");
+                    + ": expected one for each input; fix the model's translator");
         }
         for (int i = 0; i < answers.size(); i++) {
             batch.get(i).answer.complete(answers.get(i));
         }
     }
 
-    /** Tells those who wait for a thread when there is none left. */
-    private void refuseWaiting() {
-        for (Question<I, O> question = waiting.poll(); question != null; question = waiting.poll()) {
-            question.answer.completeExceptionally(
-                    new IllegalStateException("no thread is left that predicts: make a new batcher"));
+    private void failWaiting() {
+        for (Request<I, O> request = waiting.poll(); request != null; request = waiting.poll()) {
+            request.answer.completeExceptionally(
+                    new IllegalStateException("no predicting thread is left: create a new batcher"));
         }
     }
 
-    /** Ends its threads once they have answered everything. Nobody may ask meanwhile. */
+    /** Answers all waiting requests and ends the threads. No thread may send requests during the call. */
     @Override
     public void close() {
         isClosed = true;

@@ -8,48 +8,48 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Activation;
 import ai.djl.nn.Block;
+import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.nn.norm.LayerNorm;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import java.util.List;
 
 /**
- * One encoder layer after Vaswani et al., <em>Attention Is All You Need</em> (2017), section 3.1: self-attention and a
+ * One encoder layer as in Vaswani et al., <em>Attention Is All You Need</em> (2017), section 3.1: self-attention and a
  * feed-forward network, each followed by dropout, a residual connection and layer normalization.
  *
  * <p>Inputs: x (B, T, D) and a mask (B, T), 1 for a token and 0 for padding. Output: (B, T, D).
  *
- * <p>DJL's own {@code TransformerEncoderBlock} normalizes over the batch and adds the input twice, so it is not used here.
+ * <p>DJL's own {@code TransformerEncoderBlock} normalizes over the batch and adds the input twice, so it is not used
+ * here.
  */
 final class EncoderLayer extends AbstractBlock {
 
-    private final int embeddingSize;
-    private final int feedForwardSize;
     private final float dropoutRate;
     private final MultiHeadAttentionBlock attention;
     private final Block attentionNorm;
-    private final Block widen;
-    private final Block narrow;
+    private final Block feedForward;
     private final Block feedForwardNorm;
 
     EncoderLayer(EncoderSpec spec) {
-        embeddingSize = spec.embeddingSize();
-        feedForwardSize = spec.feedForwardSize();
         dropoutRate = spec.dropoutRate();
         MultiHeadAttentionBlock.Builder heads = MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(embeddingSize)
+                .setEmbeddingSize(spec.embeddingSize())
                 .setHeadCount(spec.heads())
                 .optDropoutRate(dropoutRate);
-        spec.encoding().addTo(heads, spec);
+        spec.encoding().relative(spec).ifPresent(heads::optRelativeEncoding);
         attention = addChildBlock("attention", heads.build());
         attentionNorm =
                 addChildBlock("attentionNorm", LayerNorm.builder().axis(2).build());
-        widen = addChildBlock(
-                "widen", Linear.builder().setUnits(feedForwardSize).build());
-        narrow =
-                addChildBlock("narrow", Linear.builder().setUnits(embeddingSize).build());
+        feedForward = addChildBlock(
+                "feedForward",
+                new SequentialBlock()
+                        .add(Linear.builder().setUnits(spec.feedForwardSize()).build())
+                        .add(Activation.reluBlock())
+                        .add(Linear.builder().setUnits(spec.embeddingSize()).build()));
         feedForwardNorm =
                 addChildBlock("feedForwardNorm", LayerNorm.builder().axis(2).build());
     }
@@ -61,11 +61,11 @@ final class EncoderLayer extends AbstractBlock {
         NDArray isToken = inputs.get(1);
         NDArray attended = apply(attention, store, training, x, isToken);
         x = apply(attentionNorm, store, training, x.add(dropout(attended, training)));
-        NDArray fed = apply(narrow, store, training, Activation.relu(apply(widen, store, training, x)));
+        NDArray fed = apply(feedForward, store, training, x);
         return new NDList(apply(feedForwardNorm, store, training, x.add(dropout(fed, training))));
     }
 
-    /** What each token looks at, (B, heads, T, T), of the inputs of a forward. */
+    /** Returns the attention probabilities (B, heads, T, T) for the inputs of a forward. */
     NDArray attentionOf(ParameterStore store, NDList inputs) {
         return attention.probabilities(store, inputs);
     }
@@ -82,16 +82,13 @@ final class EncoderLayer extends AbstractBlock {
 
     @Override
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-        Shape x = inputShapes[0];
-        attention.initialize(manager, dataType, x);
-        attentionNorm.initialize(manager, dataType, x);
-        widen.initialize(manager, dataType, x);
-        narrow.initialize(manager, dataType, new Shape(x.get(0), x.get(1), feedForwardSize));
-        feedForwardNorm.initialize(manager, dataType, x);
+        for (Block child : List.of(attention, attentionNorm, feedForward, feedForwardNorm)) {
+            child.initialize(manager, dataType, inputShapes[0]);
+        }
     }
 
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
-        return new Shape[] {new Shape(inputShapes[0].get(0), inputShapes[0].get(1), embeddingSize)};
+        return new Shape[] {inputShapes[0]};
     }
 }

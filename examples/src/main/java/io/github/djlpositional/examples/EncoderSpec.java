@@ -1,16 +1,20 @@
 package io.github.djlpositional.examples;
 
+import io.github.djlpositional.arguments.Check;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
 /**
  * The sizes of a {@link TransformerEncoder}.
  *
- * @param encoding how it learns positions
- * @param vocabularySize the number of token ids
- * @param maxWords the greatest number of words in a sentence
- * @param embeddingSize dModel, divisible by {@code heads}
- * @param layers the number of encoder layers
- * @param heads the number of attention heads in each
- * @param feedForwardSize the width of the feed-forward network in each
- * @param dropoutRate the part that is dropped in training, in [0, 1)
+ * @param encoding the kind of positional encoding
+ * @param vocabularySize the number of token ids, 2 to 1,000,000
+ * @param maxWords the maximum number of words in a sentence, 1 to 10,000
+ * @param embeddingSize D, a multiple of {@code heads}, 1 to 100,000
+ * @param layers the number of encoder layers, 1 to 1000
+ * @param heads the number of attention heads in each layer, 1 to 1000
+ * @param feedForwardSize the width of the feed-forward network in each layer, 1 to 100,000
+ * @param dropoutRate the fraction that is dropped in training, in [0, 1)
  */
 public record EncoderSpec(
         Encoding encoding,
@@ -22,25 +26,62 @@ public record EncoderSpec(
         int feedForwardSize,
         float dropoutRate) {
 
-    /** The most of each that is trained and loaded: a file that asks for more is no file of this program's. */
     static final int MOST_TOKENS = 1_000_000;
-
     static final int MOST_WORDS = 10_000;
     static final int MOST_LAYERS = 1_000;
     static final int MOST_HEADS = 1_000;
     static final int WIDEST = 100_000;
 
+    /** Checks the sizes. */
+    public EncoderSpec {
+        Check.given("encoding", encoding);
+        Check.between("vocabularySize", vocabularySize, Vocabulary.RESERVED, MOST_TOKENS);
+        Check.between("maxWords", maxWords, 1, MOST_WORDS);
+        Check.between("embeddingSize", embeddingSize, 1, WIDEST);
+        Check.between("layers", layers, 1, MOST_LAYERS);
+        Check.between("heads", heads, 1, MOST_HEADS);
+        Check.between("feedForwardSize", feedForwardSize, 1, WIDEST);
+        Check.rate("dropoutRate", dropoutRate);
+    }
+
+    /** Returns the sizes as DJL's {@code serving.properties} stores them. */
+    Map<String, Object> toArguments() {
+        Map<String, Object> arguments = new LinkedHashMap<>();
+        arguments.put("encoding", encoding.name());
+        arguments.put("vocabularySize", vocabularySize);
+        arguments.put("maxWords", maxWords);
+        arguments.put("embeddingSize", embeddingSize);
+        arguments.put("layers", layers);
+        arguments.put("heads", heads);
+        arguments.put("feedForwardSize", feedForwardSize);
+        arguments.put("dropoutRate", dropoutRate);
+        return arguments;
+    }
+
+    /** Reads the sizes from the arguments that DJL passes to a block factory; other arguments are ignored. */
+    static EncoderSpec fromArguments(Map<String, ?> arguments) {
+        return new EncoderSpec(
+                Encoding.valueOf(String.valueOf(arguments.get("encoding"))),
+                number(arguments, "vocabularySize").intValue(),
+                number(arguments, "maxWords").intValue(),
+                number(arguments, "embeddingSize").intValue(),
+                number(arguments, "layers").intValue(),
+                number(arguments, "heads").intValue(),
+                number(arguments, "feedForwardSize").intValue(),
+                number(arguments, "dropoutRate").floatValue());
+    }
+
+    private static Double number(Map<String, ?> arguments, String name) {
+        String value = String.valueOf(arguments.get(name));
+        try {
+            return Double.valueOf(value);
+        } catch (NumberFormatException e) {
+            throw new IllegalArgumentException(name + " " + value + ": expected a number; set it to one", e);
+        }
+    }
+
     /** The size of one attention head. */
     int headSize() {
         return embeddingSize / heads;
-    }
-
-    /**
-     * How many weights an encoder of these sizes has at least: the token table, in each layer the four projections of the
-     * attention and the two of the feed-forward network, and the head. Biases, norms and positions come on top.
-     */
-    long leastWeights() {
-        long d = embeddingSize;
-        return vocabularySize * d + layers * (4 * d * d + 2 * d * feedForwardSize) + 2 * d;
     }
 }

@@ -9,6 +9,7 @@ import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.EasyTrain;
 import ai.djl.training.Trainer;
 import ai.djl.training.evaluator.Accuracy;
+import ai.djl.training.evaluator.Evaluator;
 import ai.djl.training.listener.TrainingListener;
 import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
@@ -18,31 +19,20 @@ import ai.djl.translate.TranslateException;
 import java.io.IOException;
 
 /**
- * Trains an encoder to tell sentences in order from shuffled ones: Adam, the learning rate rising over the first steps and
- * then falling to zero along a cosine.
+ * Trains an encoder to distinguish sentences in order from shuffled ones, with Adam. The learning rate rises over the
+ * first steps and then decreases to almost zero along a cosine.
  *
- * @param engine what computes
- * @param device where
- * @param seed decides the weights at the start
- * @param epochs how often every sentence is seen
- * @param learningRate the highest one
+ * @param epochs the number of passes over all sentences
+ * @param learningRate the highest learning rate
  */
 record EncoderTraining(Engine engine, Device device, int seed, int epochs, float learningRate) {
 
     private static final int WARM_UP_STEPS = 200;
 
-    /**
-     * Trains a new encoder.
-     *
-     * @param spec its sizes
-     * @param training what it learns from
-     * @param trained receives the model; closed by the caller
-     * @return what each step measured
-     * @throws IOException if the data cannot be read
-     */
+    /** Trains a new encoder, which becomes the block of the model, and returns the measurements of each step. */
     TrainingLog train(EncoderSpec spec, WordOrderDataset training, Model trained) throws IOException {
         engine.setRandomSeed(seed);
-        trained.setBlock(new TransformerEncoder(spec));
+        trained.setBlock(new TransformerEncoder(spec, false));
         int steps = epochs * training.batches();
         Tracker rate = WarmUpTracker.builder()
                 .optWarmUpSteps(Math.min(WARM_UP_STEPS, Math.max(1, steps / 10)))
@@ -52,19 +42,20 @@ record EncoderTraining(Engine engine, Device device, int seed, int epochs, float
                         .setMaxUpdates(steps)
                         .build())
                 .build();
+        Evaluator accuracy = new Accuracy();
         DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                 .optDevices(new Device[] {device})
                 .optOptimizer(Optimizer.adam().optLearningRateTracker(rate).build())
-                .addEvaluator(new Accuracy())
+                .addEvaluator(accuracy)
                 .addTrainingListeners(TrainingListener.Defaults.basic())
                 .addTrainingListeners(new TrainingProgress(epochs, training.batches()));
         try (Trainer trainer = trained.newTrainer(config)) {
             trainer.setMetrics(new Metrics());
             trainer.initialize(new Shape(1, spec.maxWords()));
             EasyTrain.fit(trainer, epochs, training, null);
-            return TrainingLog.of(spec.encoding(), trainer);
+            return TrainingLog.of(spec.encoding(), trainer, accuracy);
         } catch (TranslateException e) {
-            throw new IllegalStateException("the dataset translates nothing", e);
+            throw new IllegalStateException("the dataset has no translator that could fail", e);
         }
     }
 }

@@ -1,102 +1,95 @@
 package io.github.djlpositional.examples;
 
+import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
-import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.AlibiBiasBlock;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.KerpleBiasBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.RelativePositionBiasBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.attention.ShawRelativePositionBlock;
 import io.github.djlpositional.attention.TransformerXlPositionBlock;
 import java.util.Locale;
+import java.util.Optional;
 
-/** How the encoder learns where a token stands: by what is added to its input, or by what its attention is given. */
+/** The kinds of positional encodings, absolute (added to the input) or relative (part of the attention). */
 public enum Encoding {
-    /** Not at all: the encoder sees a bag of words. */
+
+    /** No positions: the encoder treats a sentence as a bag of words. */
     NONE,
 
-    /** By the sines and cosines of <em>Attention Is All You Need</em>, added to the input. */
-    SINUSOIDAL {
-        @Override
-        void addTo(InputEmbeddingBlock.Builder input, EncoderSpec spec) {
-            input.optPositionalEncoding(PositionalEncodingBlock.builder()
-                    .setEmbeddingSize(spec.embeddingSize())
-                    .optMaxSequenceLength(spec.maxWords())
-                    .build());
-        }
-    },
+    /** The sinusoids of <em>Attention Is All You Need</em>, added to the input. */
+    SINUSOIDAL,
 
-    /** By a trained vector for each position, added to the input. */
-    LEARNED {
-        @Override
-        void addTo(InputEmbeddingBlock.Builder input, EncoderSpec spec) {
-            input.optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
-                    .setEmbeddingSize(spec.embeddingSize())
-                    .optMaxSequenceLength(spec.maxWords())
-                    .build());
-        }
-    },
+    /** A learned vector for each position, added to the input. */
+    LEARNED,
 
-    /** By turning queries and keys. */
-    ROTARY {
-        @Override
-        void addTo(MultiHeadAttentionBlock.Builder attention, EncoderSpec spec) {
-            attention.optRelativeEncoding(RotaryEmbeddingBlock.builder()
-                    .setHeadSize(spec.headSize())
-                    .optMaxSequenceLength(spec.maxWords())
-                    .build());
-        }
-    },
+    /** Rotated queries and keys. */
+    ROTARY,
 
-    /** By scores that fall with the distance. */
-    ALIBI {
-        @Override
-        void addTo(MultiHeadAttentionBlock.Builder attention, EncoderSpec spec) {
-            attention.optRelativeEncoding(
-                    AlibiBiasBlock.builder().setHeadCount(spec.heads()).build());
-        }
-    },
+    /** Scores that decrease with the distance. */
+    ALIBI,
 
-    /** By trained biases for buckets of distances. */
-    T5 {
-        @Override
-        void addTo(MultiHeadAttentionBlock.Builder attention, EncoderSpec spec) {
-            attention.optRelativeEncoding(RelativePositionBiasBlock.builder()
-                    .setHeadCount(spec.heads())
-                    .build());
-        }
-    },
+    /** Learned biases for buckets of distances. */
+    T5,
 
-    /** By trained vectors for distances up to 16, added to keys and values. */
-    SHAW {
-        @Override
-        void addTo(MultiHeadAttentionBlock.Builder attention, EncoderSpec spec) {
-            attention.optRelativeEncoding(ShawRelativePositionBlock.builder()
-                    .setHeadSize(spec.headSize())
-                    .build());
-        }
-    },
+    /** Scores that decrease with the logarithm of the distance, at learned rates. */
+    KERPLE,
 
-    /** By projected sinusoids of the distance. */
-    TRANSFORMER_XL {
-        @Override
-        void addTo(MultiHeadAttentionBlock.Builder attention, EncoderSpec spec) {
-            attention.optRelativeEncoding(TransformerXlPositionBlock.builder()
-                    .setEmbeddingSize(spec.embeddingSize())
-                    .setHeadCount(spec.heads())
-                    .build());
-        }
-    };
+    /** Learned vectors for distances up to 16, added to keys and values. */
+    SHAW,
 
-    /** Gives the input its positions: none without an own implementation. */
-    void addTo(InputEmbeddingBlock.Builder input, EncoderSpec spec) {
-        input.optPositionalEncoding(Blocks.identityBlock());
+    /** Projected sinusoids of the distance. */
+    TRANSFORMER_XL;
+
+    /** Creates the block that adds positions to the input; an identity for the other kinds. */
+    Block absolute(EncoderSpec spec) {
+        return switch (this) {
+            case SINUSOIDAL ->
+                PositionalEncodingBlock.builder()
+                        .setEmbeddingSize(spec.embeddingSize())
+                        .optMaxSequenceLength(spec.maxWords())
+                        .build();
+            case LEARNED ->
+                LearnedPositionalEncodingBlock.builder()
+                        .setEmbeddingSize(spec.embeddingSize())
+                        .optMaxSequenceLength(spec.maxWords())
+                        .build();
+            default -> Blocks.identityBlock();
+        };
     }
 
-    /** Gives the attention its positions: none without an own implementation. */
-    void addTo(MultiHeadAttentionBlock.Builder attention, EncoderSpec spec) {}
+    /** Creates the relative encoding of one attention block; empty for the other kinds. */
+    Optional<RelativeEncoding> relative(EncoderSpec spec) {
+        return Optional.ofNullable(
+                switch (this) {
+                    case ROTARY ->
+                        RotaryEmbeddingBlock.builder()
+                                .setHeadSize(spec.headSize())
+                                .optMaxSequenceLength(spec.maxWords())
+                                .build();
+                    case ALIBI ->
+                        AlibiBiasBlock.builder().setHeadCount(spec.heads()).build();
+                    case T5 ->
+                        RelativePositionBiasBlock.builder()
+                                .setHeadCount(spec.heads())
+                                .build();
+                    case KERPLE ->
+                        KerpleBiasBlock.builder().setHeadCount(spec.heads()).build();
+                    case SHAW ->
+                        ShawRelativePositionBlock.builder()
+                                .setHeadSize(spec.headSize())
+                                .build();
+                    case TRANSFORMER_XL ->
+                        TransformerXlPositionBlock.builder()
+                                .setEmbeddingSize(spec.embeddingSize())
+                                .setHeadCount(spec.heads())
+                                .build();
+                    default -> null;
+                });
+    }
 
     @Override
     public String toString() {

@@ -9,25 +9,17 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import picocli.CommandLine.Option;
 
-/** The options that say what computes: which engine, on which device. */
+/** The options for the engine and the device. */
 final class EngineOptions {
 
     private static final List<String> ENGINES = List.of("PyTorch", "MXNet");
     private static final Pattern GPU = Pattern.compile("gpu(?::(\\d{1,4}))?");
 
-    @Option(
-            names = "--engine",
-            paramLabel = "NAME",
-            defaultValue = "PyTorch",
-            description = "PyTorch or MXNet (default: ${DEFAULT-VALUE}).")
-    private String engine;
+    @Option(names = "--engine", description = "PyTorch or MXNet.")
+    private String engine = "PyTorch";
 
-    @Option(
-            names = "--device",
-            paramLabel = "DEVICE",
-            defaultValue = "cpu",
-            description = "cpu, gpu or gpu:N (default: ${DEFAULT-VALUE}).")
-    private String device;
+    @Option(names = "--device", description = "cpu, gpu or gpu:N.")
+    private String device = "cpu";
 
     /** Starts the engine. */
     Engine startEngine() {
@@ -37,7 +29,7 @@ final class EngineOptions {
                 .findFirst()
                 .orElseThrow(() -> new UserError("unknown engine '" + engine + "': choose one of "
                         + String.join(", ", ENGINES) + " with --engine"));
-        // without it DJL would download one
+        // DJL would download a missing library
         if (EngineOptions.class.getResource("/native/lib/" + name.toLowerCase(Locale.ROOT) + ".properties") == null
                 && System.getenv(name.toUpperCase(Locale.ROOT) + "_LIBRARY_PATH") == null) {
             throw new UserError("engine " + name + " has no native library for " + System.getProperty("os.name") + " "
@@ -46,14 +38,18 @@ final class EngineOptions {
         try {
             return Engine.getEngine(name);
         } catch (EngineException e) {
+            Throwable root = e;
+            while (root.getCause() != null) {
+                root = root.getCause();
+            }
             throw new UserError(
-                    "engine " + name + " cannot start on this machine (" + rootMessage(e)
+                    "engine " + name + " cannot start on this machine (" + root.getMessage()
                             + "): choose another with --engine",
                     e);
         }
     }
 
-    /** The device, of which the engine has one. */
+    /** Returns the device, after checking that the engine finds it. */
     Device deviceOf(Engine started) {
         if (device.equals("cpu")) {
             return Device.cpu();
@@ -65,18 +61,10 @@ final class EngineOptions {
         int number = gpu.group(1) == null ? 0 : Integer.parseInt(gpu.group(1));
         int available = started.getGpuCount();
         if (number >= available) {
-            throw new UserError("device " + device + " is not there: " + started.getEngineName() + " finds " + available
-                    + (available == 1 ? " GPU" : " GPUs") + " on this machine; choose cpu"
+            throw new UserError("device " + device + " does not exist: " + started.getEngineName() + " finds "
+                    + available + " GPUs on this machine; choose cpu"
                     + (available == 0 ? "" : " or gpu:0 to gpu:" + (available - 1)) + " with --device");
         }
         return Device.gpu(number);
-    }
-
-    private static String rootMessage(Throwable e) {
-        Throwable root = e;
-        while (root.getCause() != null) {
-            root = root.getCause();
-        }
-        return String.valueOf(root.getMessage()).lines().findFirst().orElse("");
     }
 }

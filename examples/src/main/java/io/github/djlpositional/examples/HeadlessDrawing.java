@@ -7,27 +7,21 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 
 /**
- * Drawing on machines without a display, and without fonts: on Linux Java draws with those that the system has, and fails
- * where there are none. There it gets Liberation Sans from the class path, which makes the pictures the same on every Linux too.
+ * Prepares Java for drawing on machines without a display and without fonts. On Linux, Java uses the fonts of the
+ * system and fails if there are none. Here it uses Liberation Sans from the class path, so that pictures are the same
+ * on every Linux.
  */
 public final class HeadlessDrawing {
 
     private static final String CONFIGURATION = "sun.awt.fontconfig";
     private static final List<String> FAMILIES = List.of("dialog", "dialoginput", "monospaced", "sansserif", "serif");
-
-    /** A style of Java's, and the file of the font that serves it. */
-    private static final Map<String, String> STYLES = Map.of(
-            "plain", "Regular",
-            "italic", "Regular",
-            "bold", "Bold",
-            "bolditalic", "Bold");
+    private static final List<String> STYLES = List.of("plain", "italic", "bold", "bolditalic");
 
     private HeadlessDrawing() {}
 
-    /** Prepares for it; to be called before anything is drawn. */
+    /** Prepares Java for drawing; call this before the first use of AWT. */
     public static synchronized void prepare() {
         System.setProperty("java.awt.headless", "true");
         boolean isLinux = System.getProperty("os.name").startsWith("Linux");
@@ -35,12 +29,12 @@ public final class HeadlessDrawing {
             try {
                 System.setProperty(CONFIGURATION, configuration().toString());
             } catch (IOException e) {
-                throw new UncheckedIOException("the fonts cannot be put into the folder for temporary files", e);
+                throw new UncheckedIOException("the fonts cannot be copied to the temporary folder", e);
             }
         }
     }
 
-    /** Writes the fonts, and the file that tells Java of them. */
+    /** Writes the fonts and Java's font configuration to a temporary folder. */
     private static Path configuration() throws IOException {
         Path folder = Files.createTempDirectory("fonts");
         folder.toFile().deleteOnExit();
@@ -58,10 +52,12 @@ public final class HeadlessDrawing {
             lines.add("filename.Liberation_Sans_" + weight + "=" + font);
         }
         for (String family : FAMILIES) {
-            STYLES.forEach((style, weight) -> lines.add(family + "." + style + ".latin-1=Liberation Sans " + weight));
+            for (String style : STYLES) {
+                String weight = style.startsWith("bold") ? "Bold" : "Regular";
+                lines.add(family + "." + style + ".latin-1=Liberation Sans " + weight);
+            }
         }
-        Path file = folder.resolve("fontconfig.properties");
-        Files.write(file, lines);
+        Path file = Files.write(folder.resolve("fontconfig.properties"), lines);
         file.toFile().deleteOnExit();
         return file;
     }

@@ -1,8 +1,11 @@
 package io.github.djlpositional.examples;
 
 import ai.djl.engine.Engine;
+import ai.djl.inference.Predictor;
+import ai.djl.modality.Classifications;
+import ai.djl.repository.zoo.ZooModel;
+import ai.djl.translate.TranslateException;
 import java.io.BufferedReader;
-import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintWriter;
 import java.nio.charset.Charset;
@@ -10,6 +13,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -21,6 +25,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "judge",
         mixinStandardHelpOptions = true,
+        showDefaultValues = true,
         description = "Judge with a saved model whether the words of sentences are in order.")
 final class JudgeSentences implements Callable<Integer> {
 
@@ -30,51 +35,57 @@ final class JudgeSentences implements Callable<Integer> {
     @Mixin
     private EngineOptions engineOptions;
 
-    @Option(
-            names = "--model",
-            paramLabel = "FOLDER",
-            defaultValue = "model",
-            description = "Where the model was saved (default: ${DEFAULT-VALUE}).")
-    private Path folder;
+    @Option(names = "--model", description = "The file of the saved model.")
+    private Path file = Path.of("model.zip");
 
     @Parameters(
             paramLabel = "SENTENCE",
             arity = "0..*",
-            description =
-                    "Each in quotes; without any, one a line is read from standard input, where lines without a word"
-                            + " are left out.")
+            description = "One or more sentences, each in quotes. Without any, the program reads one sentence per line "
+                    + "from standard input, and ignores lines that have no words.")
     private List<String> sentences;
 
     @Override
-    public Integer call() throws IOException {
+    public Integer call() {
         Engine engine = engineOptions.startEngine();
         PrintWriter out = spec.commandLine().getOut();
-        try (SavedEncoder encoder = SavedEncoder.load(folder, engine, engineOptions.deviceOf(engine))) {
-            if (sentences != null) {
-                print(out, sentences, encoder.judge(sentences));
-                return 0;
-            }
-            Charset charset = Charset.defaultCharset();
-            BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, charset));
-            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                if (!Words.of(line).isEmpty()) {
-                    print(out, List.of(line), encoder.judge(List.of(line)));
-                }
-            }
+        try (ZooModel<String, Classifications> model =
+                        EncoderFile.load(file, engine, engineOptions.deviceOf(engine), Classifications.class);
+                Predictor<String, Classifications> predictor = model.newPredictor()) {
+            Stream<List<String>> batches = sentences != null
+                    ? Stream.of(sentences)
+                    : new BufferedReader(new InputStreamReader(System.in, Charset.defaultCharset()))
+                            .lines()
+                            .filter(line -> !Glosses.words(line).isEmpty())
+                            .map(List::of);
+            batches.forEach(batch -> print(out, batch, inOrder(predictor, batch)));
             return 0;
         }
     }
 
-    /** Prints one line a sentence: the judgement, how sure it is, and the sentence. */
+    /** Returns for each sentence the probability that its words are in order. */
+    static List<Double> inOrder(Predictor<String, Classifications> predictor, List<String> sentences) {
+        try {
+            return predictor.batchPredict(sentences).stream()
+                    .map(judgement -> judgement.get(EncoderFactory.IN_ORDER).getProbability())
+                    .toList();
+        } catch (TranslateException e) {
+            if (e.getCause() instanceof UserError error) {
+                throw error;
+            }
+            throw new IllegalStateException("the sentences could not be judged", e);
+        }
+    }
+
+    /** Prints one line for each sentence: the judgement, its probability, and the sentence. */
     static void print(PrintWriter out, List<String> sentences, List<Double> inOrder) {
         for (int i = 0; i < sentences.size(); i++) {
-            boolean ordered = inOrder.get(i) >= 0.5;
-            double sure = ordered ? inOrder.get(i) : 1 - inOrder.get(i);
+            double probability = inOrder.get(i);
             out.printf(
                     Locale.ROOT,
                     "%-9s %5.1f %%  %s%n",
-                    ordered ? "in order" : "shuffled",
-                    100 * sure,
+                    probability >= 0.5 ? "in order" : "shuffled",
+                    100 * Math.max(probability, 1 - probability),
                     sentences.get(i));
         }
         out.flush();

@@ -2,6 +2,7 @@ package io.github.djlpositional.examples;
 
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -9,77 +10,55 @@ import java.util.function.Function;
 import org.HdrHistogram.Histogram;
 import org.HdrHistogram.Recorder;
 
-/**
- * Clients that ask one sentence after the other, each as soon as it has the answer to the one before, and compare every
- * answer with the one that is known to be right.
- */
+/** Clients that each send the next sentence as soon as the previous one is answered, and compare every answer. */
 final class LoadClients implements AutoCloseable {
 
-    /** How long a client waits for an answer before it counts as none. */
-    private static final long PATIENCE_SECONDS = 60;
+    private static final long TIMEOUT_SECONDS = 60;
 
-    /** Latencies are kept to three digits. */
+    /** The number of significant digits of latencies. */
     static final int DIGITS = 3;
 
-    /**
-     * A sentence and its judgement.
-     *
-     * @param sentence what is asked
-     * @param judgement what must be answered
-     */
+    /** A sentence and the expected judgement. */
     record Known(String sentence, Judgement judgement) {}
 
     private final List<Known> known;
-    private final JudgementDifference allowed;
+    private final Judgement.Difference limit;
     private final Function<String, CompletableFuture<Judgement>> server;
     private final StartedThreads started;
     private final Recorder latencies = new Recorder(DIGITS);
     private final AtomicLong wrong = new AtomicLong();
     private final AtomicReference<String> firstWrong = new AtomicReference<>();
-    private final AtomicReference<JudgementDifference> greatestDifference =
-            new AtomicReference<>(JudgementDifference.NONE);
+    private final AtomicReference<Judgement.Difference> greatestDifference =
+            new AtomicReference<>(Judgement.Difference.NONE);
     private volatile boolean isClosed;
 
     /**
-     * Starts the clients.
-     *
-     * @param clients how many
-     * @param known what they ask, all of it, each client from another place on
-     * @param allowed how far an answer may be from the one known
-     * @param server what they ask
+     * Starts clients, each at a different sentence. The limit is the greatest difference expected from the known
+     * judgement.
      */
     LoadClients(
             int clients,
             List<Known> known,
-            JudgementDifference allowed,
-            Function<String, CompletableFuture<Judgement>> server) {
-        this(clients, known, allowed, server, new StartedThreads());
-    }
-
-    /** Starts the clients' threads as it is told. */
-    LoadClients(
-            int clients,
-            List<Known> known,
-            JudgementDifference allowed,
+            Judgement.Difference limit,
             Function<String, CompletableFuture<Judgement>> server,
-            StartedThreads started) {
+            ThreadFactory factory) {
         this.known = known;
-        this.allowed = allowed;
+        this.limit = limit;
         this.server = server;
-        this.started = started;
+        started = new StartedThreads(factory);
         try {
             for (int i = 0; i < clients; i++) {
                 int from = (int) ((long) i * known.size() / clients);
-                started.start("client-" + i, () -> askFrom(from));
+                started.start("client-" + i, () -> run(from));
             }
         } catch (RuntimeException | Error e) {
-            // nobody else can: the caller gets no clients
+            // the caller gets no object that it could close
             close();
             throw e;
         }
     }
 
-    private void askFrom(int from) {
+    private void run(int from) {
         for (int i = from; !isClosed; i = (i + 1) % known.size()) {
             ask(known.get(i));
         }
@@ -89,48 +68,48 @@ final class LoadClients implements AutoCloseable {
         long start = System.nanoTime();
         try {
             Judgement answer = server.apply(question.sentence)
-                    .orTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS)
+                    .orTimeout(TIMEOUT_SECONDS, TimeUnit.SECONDS)
                     .join();
             latencies.recordValue(System.nanoTime() - start);
-            JudgementDifference difference = JudgementDifference.between(answer, question.judgement);
-            greatestDifference.accumulateAndGet(difference, JudgementDifference::max);
-            if (!difference.isWithin(allowed)) {
+            Judgement.Difference difference = answer.differenceTo(question.judgement);
+            greatestDifference.accumulateAndGet(difference, Judgement.Difference::max);
+            if (!difference.isWithin(limit)) {
                 countWrong(
                         question,
                         "a probability of " + answer.inOrder() + " instead of " + question.judgement.inOrder()
-                                + ", differences of " + difference + "; allowed are " + allowed);
+                                + ", differences of " + difference + "; expected at most " + limit);
             }
         } catch (RuntimeException e) {
             countWrong(question, e.toString());
         }
     }
 
-    private void countWrong(Known question, String what) {
+    private void countWrong(Known question, String reason) {
         wrong.incrementAndGet();
-        firstWrong.compareAndSet(null, "'" + question.sentence + "': " + what);
+        firstWrong.compareAndSet(null, "'" + question.sentence + "': " + reason);
     }
 
-    /** The latencies in nanoseconds since the last call. */
+    /** Returns the latencies since the last call, in nanoseconds. */
     Histogram newLatencies() {
         return latencies.getIntervalHistogram();
     }
 
-    /** How many answers were wrong, or none. */
+    /** Returns the number of wrong or missing answers. */
     long wrong() {
         return wrong.get();
     }
 
-    /** The first wrong answer, or null. */
+    /** Returns a description of the first wrong answer, or null. */
     String firstWrong() {
         return firstWrong.get();
     }
 
-    /** The greatest difference between an answer and the one known. */
-    JudgementDifference greatestDifference() {
+    /** Returns the greatest difference between an answer and the known judgement. */
+    Judgement.Difference greatestDifference() {
         return greatestDifference.get();
     }
 
-    /** Ends the clients, each after the answer that it waits for. */
+    /** Stops each client after its current request. */
     @Override
     public void close() {
         isClosed = true;

@@ -5,14 +5,12 @@ import java.time.Duration;
 import java.util.Locale;
 import org.HdrHistogram.Histogram;
 
-/** The table of a run under load: a row for each interval, and one for all. */
+/** The table of a run under load: one row for each interval, and one for the whole run. */
 final class LoadReport {
-
-    private static final double NANOS_PER_MILLI = 1e6;
 
     private final PrintWriter out;
     private final Histogram all = new Histogram(LoadClients.DIGITS);
-    private BatchCount reported = new BatchCount(0, 0);
+    private final Histogram allBatches = new Histogram(LoadClients.DIGITS);
 
     LoadReport(PrintWriter out) {
         this.out = out;
@@ -22,40 +20,27 @@ final class LoadReport {
         out.flush();
     }
 
-    /**
-     * Prints what an interval gave.
-     *
-     * @param elapsed since the start
-     * @param seconds the length of the interval
-     * @param latencies of the interval
-     * @param batches since the start
-     * @param memory until now
-     */
-    void addInterval(Duration elapsed, double seconds, Histogram latencies, BatchCount batches, ResidentMemory memory) {
+    /** Prints the row of an interval, with its latencies in nanoseconds and the sizes of its batches. */
+    void addInterval(
+            Duration elapsed, double seconds, Histogram latencies, Histogram batchSizes, ResidentMemory memory) {
         all.add(latencies);
-        printRow(MinutesAndSeconds.of(elapsed), seconds, latencies, batches.since(reported), memory);
-        reported = batches;
+        allBatches.add(batchSizes);
+        printRow(TrainingProgress.minutesAndSeconds(elapsed), seconds, latencies, batchSizes, memory);
     }
 
-    /** Prints what all gave, and ends the table. */
+    /** Prints the row of the whole run. */
     void printAll(double seconds, ResidentMemory memory) {
-        printRow("all", seconds, all, reported, memory);
+        printRow("all", seconds, all, allBatches, memory);
     }
 
-    private void printRow(String name, double seconds, Histogram latencies, BatchCount batches, ResidentMemory memory) {
-        out.printf(
-                Locale.ROOT,
-                "%-6s %,10d %,8.0f %8.2f %8.2f %8.2f %8.2f %8.2f %6.1f %9s%n",
-                name,
-                latencies.getTotalCount(),
-                latencies.getTotalCount() / seconds,
-                latencies.getValueAtPercentile(50) / NANOS_PER_MILLI,
-                latencies.getValueAtPercentile(95) / NANOS_PER_MILLI,
-                latencies.getValueAtPercentile(99) / NANOS_PER_MILLI,
-                latencies.getValueAtPercentile(99.9) / NANOS_PER_MILLI,
-                latencies.getMaxValue() / NANOS_PER_MILLI,
-                batches.meanSize(),
-                memory.latest());
+    private void printRow(
+            String name, double seconds, Histogram latencies, Histogram batchSizes, ResidentMemory memory) {
+        long answers = latencies.getTotalCount();
+        out.printf(Locale.ROOT, "%-6s %,10d %,8.0f", name, answers, answers / seconds);
+        for (double percentile : new double[] {50, 95, 99, 99.9, 100}) {
+            out.printf(Locale.ROOT, " %8.2f", latencies.getValueAtPercentile(percentile) / 1e6);
+        }
+        out.printf(Locale.ROOT, " %6.1f %9s%n", batchSizes.getMean(), memory.latest());
         out.flush();
     }
 }

@@ -3,90 +3,66 @@ package io.github.djlpositional.examples;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 
-/**
- * What this process holds of the machine's memory over time, native memory included, as Linux tells it. On other systems
- * nothing is known.
- */
+/** The resident memory of this process over time, native memory included. Only Linux reports it. */
 final class ResidentMemory {
 
     private static final Path STATUS = Path.of("/proc/self/status");
-    private static final String RESIDENT = "VmRSS:";
-    private static final double MEGABYTE = 1024 * 1024;
 
-    /** Enough for a slope, and few enough for the slopes between any two of their half. Even. */
-    private static final int MOST = 512;
+    /** Enough samples for a slope, and few enough to compare every pair. */
+    private static final int COMPARED = 256;
 
-    private final double[] minutes = new double[MOST];
-    private final double[] megabytes = new double[MOST];
-    private int kept;
-    private long keptEvery = 1;
-    private long added;
-    private double latest = Double.NaN;
+    private record Sample(double minute, double megabytes) {}
 
-    /** Takes a sample, if the system tells. */
+    private final List<Sample> samples = new ArrayList<>();
+
+    /** Takes a sample, if the system reports the resident memory. */
     void sample(long nanosSinceStart) throws IOException {
         if (Files.isReadable(STATUS)) {
             for (String line : Files.readAllLines(STATUS)) {
-                if (line.startsWith(RESIDENT)) {
-                    // "VmRSS:     123456 kB"
-                    long kilobytes = Long.parseLong(line.replaceAll("\\D", ""));
-                    add(nanosSinceStart / 60e9, kilobytes * 1024 / MEGABYTE);
+                // "VmRSS:     123456 kB"
+                if (line.startsWith("VmRSS:")) {
+                    add(nanosSinceStart / 60e9, Long.parseLong(line.replaceAll("\\D", "")) / 1024.0);
                 }
             }
         }
     }
 
-    /** Adds a sample that was taken, in equal distances of time. Over a long run fewer and fewer of them are kept. */
-    void add(double minute, double megabyte) {
-        latest = megabyte;
-        if (added % keptEvery == 0) {
-            if (kept == MOST) {
-                keepEveryOther();
-            }
-            minutes[kept] = minute;
-            megabytes[kept] = megabyte;
-            kept++;
-        }
-        added++;
+    /** Adds a sample. */
+    void add(double minute, double megabytes) {
+        samples.add(new Sample(minute, megabytes));
     }
 
-    private void keepEveryOther() {
-        kept = MOST / 2;
-        for (int i = 0; i < kept; i++) {
-            minutes[i] = minutes[2 * i];
-            megabytes[i] = megabytes[2 * i];
-        }
-        keptEvery *= 2;
-    }
-
-    /** The latest sample, in MB. */
+    /** Returns the latest sample as text, in MB. */
     String latest() {
-        return Double.isNaN(latest) ? "unknown" : String.format(Locale.ROOT, "%.0f MB", latest);
+        return samples.isEmpty()
+                ? "unknown"
+                : String.format(Locale.ROOT, "%.0f MB", samples.get(samples.size() - 1).megabytes);
     }
 
     /**
-     * How it grew over the second half of the samples, in MB per minute, or NaN if there are too few: the median of the slopes
-     * between any two of them (Theil and Sen), which a few that stand out do not move.
+     * Returns the growth over the second half of the samples in MB per minute, or NaN if there are too few samples: the
+     * median of the slopes between any two of them (Theil and Sen), which a few outliers do not change.
      */
     double growthPerMinute() {
-        int from = kept / 2;
-        int count = kept - from;
-        double[] slopes = new double[count * (count - 1) / 2];
-        int next = 0;
-        for (int i = from; i < kept; i++) {
-            for (int j = i + 1; j < kept; j++) {
-                slopes[next++] = (megabytes[j] - megabytes[i]) / (minutes[j] - minutes[i]);
+        List<Sample> half = samples.subList(samples.size() / 2, samples.size());
+        int step = Math.max(1, half.size() / COMPARED);
+        List<Double> slopes = new ArrayList<>();
+        for (int i = 0; i < half.size(); i += step) {
+            for (int j = i + step; j < half.size(); j += step) {
+                Sample from = half.get(i);
+                Sample to = half.get(j);
+                slopes.add((to.megabytes - from.megabytes) / (to.minute - from.minute));
             }
         }
-        Arrays.sort(slopes);
-        // the middle one, of an even number the upper
-        return slopes.length == 0 ? Double.NaN : slopes[slopes.length / 2];
+        slopes.sort(null);
+        return slopes.isEmpty() ? Double.NaN : slopes.get(slopes.size() / 2);
     }
 
-    /** That growth, and beside it what a median does not show: the last sample of that half minus the first. */
+    /** Returns the growth as text, with the difference between the last and the first sample of the second half. */
     String growth() {
         double perMinute = growthPerMinute();
         return Double.isNaN(perMinute)
@@ -95,6 +71,6 @@ final class ResidentMemory {
                         Locale.ROOT,
                         "%+.1f MB per minute; from first to last %+.0f MB",
                         perMinute,
-                        megabytes[kept - 1] - megabytes[kept / 2]);
+                        samples.get(samples.size() - 1).megabytes - samples.get(samples.size() / 2).megabytes);
     }
 }

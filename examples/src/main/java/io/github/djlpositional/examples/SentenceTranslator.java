@@ -10,44 +10,57 @@ import ai.djl.translate.PaddingStackBatchifier;
 import ai.djl.translate.Translator;
 import ai.djl.translate.TranslatorContext;
 import java.util.List;
+import java.util.function.Function;
 
 /**
- * From a sentence to token ids; what becomes of the encoder's output is for a subclass to say.
+ * Translates a sentence into token ids, and the outputs of the encoder into an answer.
  *
- * <p>A batch is padded to its own longest sentence. The encoder gives padding no attention and leaves it out of the mean, so
- * a sentence has the same answer in every batch, but for rounding: sums of another length are added up in another order.
+ * <p>A batch is padded to its longest sentence. The encoder masks padding in the attention and in the mean, so a
+ * sentence gets the same answer in every batch except for rounding, because sums of different lengths are added in a
+ * different order.
+ *
+ * @param <O> the type of the answers
  */
-abstract class SentenceTranslator<O> implements Translator<String, O> {
+final class SentenceTranslator<O> implements Translator<String, O> {
 
     private final Vocabulary vocabulary;
     private final int maxWords;
+    private final Function<NDList, O> answer;
 
-    SentenceTranslator(Vocabulary vocabulary, int maxWords) {
+    SentenceTranslator(Vocabulary vocabulary, int maxWords, Function<NDList, O> answer) {
         this.vocabulary = vocabulary;
         this.maxWords = maxWords;
+        this.answer = answer;
     }
 
     @Override
-    public final NDList processInput(TranslatorContext ctx, String sentence) {
+    public NDList processInput(TranslatorContext ctx, String sentence) {
         return new NDList(idsOf(wordsOf(sentence), ctx.getNDManager()));
     }
 
-    /** The words of a sentence, of which there must be some; those beyond the encoder's length are cut, as in training. */
-    final List<String> wordsOf(String sentence) {
-        List<String> words = Words.of(sentence);
+    @Override
+    public O processOutput(TranslatorContext ctx, NDList outputs) {
+        return answer.apply(outputs);
+    }
+
+    /**
+     * Returns the words of a sentence, at least one. Words beyond the encoder's maximum are cut off, as in training.
+     */
+    List<String> wordsOf(String sentence) {
+        List<String> words = Glosses.words(sentence);
         if (words.isEmpty()) {
-            throw new UserError("the sentence '" + sentence + "' has no word: give one or more");
+            throw new UserError("sentence '" + sentence + "' has no words: enter at least one");
         }
         return words.subList(0, Math.min(words.size(), maxWords));
     }
 
-    /** The ids (T) of T words. */
-    final NDArray idsOf(List<String> words, NDManager manager) {
+    /** Returns the ids (T) of T words; closed with the manager. */
+    NDArray idsOf(List<String> words, NDManager manager) {
         return manager.create(vocabulary.idsOf(words));
     }
 
     @Override
-    public final Batchifier getBatchifier() {
+    public Batchifier getBatchifier() {
         return PaddingStackBatchifier.builder()
                 .addPad(0, 0, manager -> manager.full(new Shape(1), TransformerEncoder.PADDING, DataType.INT32))
                 .build();

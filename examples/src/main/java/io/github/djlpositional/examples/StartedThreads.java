@@ -4,31 +4,27 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadFactory;
 
-/** Threads that one object starts, tells to end, and waits for before what they use is closed. For one thread. */
+/** Starts threads, and waits for their end before the objects that they use are closed. Not thread-safe. */
 final class StartedThreads implements AutoCloseable {
 
     private final ThreadFactory factory;
     private final List<Thread> threads = new ArrayList<>();
 
-    StartedThreads() {
-        this(Thread::new);
-    }
-
     StartedThreads(ThreadFactory factory) {
         this.factory = factory;
     }
 
-    /** How many have started. */
+    /** Returns the number of started threads. */
     int count() {
         return threads.size();
     }
 
     /**
-     * Starts one more.
+     * Starts a thread.
      *
-     * @param name what it is called in a dump of all threads
-     * @param work what it does; it ends by itself once it is told to
-     * @throws OutOfMemoryError if the system gives no more threads; those that have started are still to be closed
+     * @param name the name of the thread
+     * @param work must end by itself after the owner has requested it
+     * @throws OutOfMemoryError if the system cannot create more threads; the caller still closes the started ones
      */
     void start(String name, Runnable work) {
         Thread thread = factory.newThread(work);
@@ -38,8 +34,8 @@ final class StartedThreads implements AutoCloseable {
     }
 
     /**
-     * Waits until the last one has ended. An interrupt does not cut this short, as what the threads use must not be closed
-     * under them; it is kept for the caller to see.
+     * Waits until all threads have ended. Interrupts do not shorten the wait; the interrupted status is restored
+     * afterwards.
      */
     @Override
     public void close() {

@@ -3,6 +3,10 @@ package io.github.djlpositional.examples;
 import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
+import ai.djl.inference.Predictor;
+import ai.djl.modality.Classifications;
+import ai.djl.repository.zoo.ZooModel;
+import io.github.djlpositional.arguments.Check;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -13,7 +17,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Random;
 import java.util.concurrent.Callable;
-import java.util.concurrent.atomic.AtomicReference;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -24,19 +27,19 @@ import picocli.CommandLine.Spec;
 /**
  * Is this sentence in its original order, or are its words shuffled?
  *
- * <p>Trains small transformer encoders on the definitions of WordNet, one without and one with positions. The first cannot
- * know: its attention and its mean treat a sentence as a bag of words, so it stays at chance. The second learns.
+ * <p>Trains small transformer encoders on the definitions of WordNet, one without and one with positions. The first
+ * cannot know: its attention and its mean treat a sentence as a bag of words, so its accuracy stays at chance. The
+ * second learns.
  */
 @Command(
         name = "train-encoder",
         mixinStandardHelpOptions = true,
-        versionProvider = ExamplesVersion.class,
+        versionProvider = Program.class,
         subcommands = {JudgeSentences.class, CompareEncodings.class, ServeUnderLoad.class},
         sortOptions = false,
-        description = {
-            "Train small transformer encoders to tell sentences in order from shuffled ones,",
-            "without and with positional encodings, and save the last one."
-        })
+        showDefaultValues = true,
+        description = "Train small transformer encoders to distinguish sentences in order from shuffled ones, "
+                + "without and with positional encodings, and save the last one.")
 public final class TrainEncoder implements Callable<Integer> {
 
     private static final List<String> SENTENCES = List.of(
@@ -58,77 +61,46 @@ public final class TrainEncoder implements Callable<Integer> {
 
     @Option(
             names = "--encoding",
-            paramLabel = "KIND",
             split = ",",
-            defaultValue = "none,sinusoidal",
-            description = "One or more of ${COMPLETION-CANDIDATES}, separated by commas (default: ${DEFAULT-VALUE}).")
-    private List<Encoding> encodings;
+            description = "One or more of ${COMPLETION-CANDIDATES}, separated by commas.")
+    private List<Encoding> encodings = List.of(Encoding.NONE, Encoding.SINUSOIDAL);
 
-    @Option(
-            names = "--glosses",
-            paramLabel = "N",
-            defaultValue = "80000",
-            description = "The number of sentences to learn from (default: ${DEFAULT-VALUE}).")
-    private int glosses;
+    @Option(names = "--glosses", description = "The number of sentences for training.")
+    private int glosses = 80_000;
 
-    @Option(
-            names = "--held-out",
-            paramLabel = "N",
-            defaultValue = "5000",
-            description = "The number of other sentences to measure with (default: ${DEFAULT-VALUE}).")
-    private int heldOut;
+    @Option(names = "--held-out", description = "The number of other sentences, for measuring.")
+    private int heldOut = 5000;
 
-    @Option(
-            names = "--max-words",
-            paramLabel = "N",
-            defaultValue = "16",
-            description = "Longer sentences are cut to this (default: ${DEFAULT-VALUE}).")
-    private int maxWords;
+    @Option(names = "--max-words", description = "Longer sentences are cut to this number of words.")
+    private int maxWords = 16;
 
-    @Option(
-            names = "--seed",
-            paramLabel = "N",
-            defaultValue = "1",
-            description = "The same seed gives the same result on the same machine (default: ${DEFAULT-VALUE}).")
-    private int seed;
+    @Option(names = "--seed", description = "The same seed gives the same result on the same machine.")
+    private int seed = 1;
 
-    @Option(
-            names = "--out",
-            paramLabel = "FOLDER",
-            defaultValue = "model",
-            description = "Where the last encoder is saved (default: ${DEFAULT-VALUE}).")
-    private Path folder;
+    @Option(names = "--out", description = "The file for the last encoder, a zip.")
+    private Path file = Path.of("model.zip");
 
-    /** How far the program is, for what an interrupt says. */
-    private enum State {
-        STARTED,
-        TRAINING,
-        SAVED,
-        FINISHED
-    }
+    /** The message of an interrupted run; null after the end. */
+    private static volatile String interrupted = "interrupted";
 
-    private static final AtomicReference<State> STATE = new AtomicReference<>(State.STARTED);
-
-    /** One encoder's line in the table. */
+    /** One encoder's row in the table. */
     private record Result(Encoding encoding, double accuracy, Duration time) {}
 
     /**
      * Runs the program.
      *
-     * @param args its options; {@code --help} lists them
+     * @param args the options; {@code --help} lists them
      */
     public static void main(String[] args) {
-        // DJL would call home once a day, and waits for an answer where there is no network
-        System.setProperty("OPT_OUT_TRACKING", "true");
+        Program.optOutOfTracking();
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
-            if (STATE.get() != State.FINISHED) {
+            if (interrupted != null) {
                 System.err.println();
-                System.err.println(
-                        STATE.get() == State.TRAINING ? "interrupted: the model was not saved" : "interrupted");
+                System.err.println(interrupted);
             }
         }));
         int status = commandLine().execute(args);
-        STATE.set(State.FINISHED);
+        interrupted = null;
         System.exit(status);
     }
 
@@ -138,23 +110,28 @@ public final class TrainEncoder implements Callable<Integer> {
      * @return a new command line
      */
     public static CommandLine commandLine() {
-        return UserError.inOneLine(new CommandLine(new TrainEncoder()).setCaseInsensitiveEnumValuesAllowed(true));
+        return Program.commandLine(new TrainEncoder());
     }
 
     @Override
     public Integer call() throws IOException {
-        requireOptions();
+        Program.checkOptions(spec, () -> {
+            trainingOptions.check();
+            Check.positive("--glosses", glosses);
+            Check.positive("--held-out", heldOut);
+            Check.between("--max-words", maxWords, 2, EncoderSpec.MOST_WORDS);
+        });
         PrintWriter out = spec.commandLine().getOut();
         Engine engine = engineOptions.startEngine();
         Device device = engineOptions.deviceOf(engine);
-        FolderUpdate.prepare(folder);
-        STATE.set(State.TRAINING);
+        AtomicFile.prepare(file);
+        interrupted = "interrupted: the model was not saved";
 
         List<List<String>> sentences = Glosses.read(maxWords);
         Collections.shuffle(sentences, new Random(seed));
         if ((long) glosses + heldOut > sentences.size()) {
-            throw new UserError(glosses + " glosses and " + heldOut + " held out are more than the " + sentences.size()
-                    + " that there are: choose fewer with --glosses or --held-out");
+            throw new UserError(glosses + " glosses and " + heldOut + " held out: expected at most " + sentences.size()
+                    + " in total; use fewer with --glosses or --held-out");
         }
         List<List<String>> training = sentences.subList(0, glosses);
         List<List<String>> measuring = sentences.subList(glosses, glosses + heldOut);
@@ -170,43 +147,29 @@ public final class TrainEncoder implements Callable<Integer> {
                 device);
 
         List<Result> results = new ArrayList<>();
-        TrainingLog log = TrainingLog.empty();
+        List<TrainingLog.Line> log = new ArrayList<>();
         for (Encoding encoding : encodings) {
-            boolean last = results.size() == encodings.size() - 1;
             EncoderSpec sizes = trainingOptions.spec(encoding, vocabulary.size(), maxWords);
             out.printf("%nPositions: %s%n", encoding);
             out.flush();
-            try (Model model = EncoderFolder.newModel(engine, device)) {
-                results.add(train(
-                        engine,
-                        device,
-                        sizes,
-                        model,
-                        trainingOptions.dataset(vocabulary, training, seed, true),
-                        trainingOptions.dataset(vocabulary, measuring, seed, false),
-                        log));
-                if (last) {
+            try (Model model = EncoderFile.newModel(engine, device)) {
+                long start = System.nanoTime();
+                log.addAll(trainingOptions
+                        .training(engine, device, seed)
+                        .train(sizes, trainingOptions.dataset(vocabulary, training, seed, true), model)
+                        .lines());
+                double accuracy = Evaluation.of(model, trainingOptions.dataset(vocabulary, measuring, seed, false))
+                        .accuracy();
+                results.add(new Result(encoding, accuracy, Duration.ofNanos(System.nanoTime() - start)));
+                if (results.size() == encodings.size()) {
                     printTable(out, results);
-                    saveAndCompare(out, engine, device, model, sizes, vocabulary, measuring, log);
+                    EncoderFile.save(file, model, sizes, vocabulary, new TrainingLog(log));
+                    interrupted = "interrupted";
+                    requireSameAnswers(out, model, EncoderFactory.classifier(vocabulary, sizes), measuring);
                 }
             }
         }
         return 0;
-    }
-
-    private Result train(
-            Engine engine,
-            Device device,
-            EncoderSpec sizes,
-            Model model,
-            WordOrderDataset training,
-            WordOrderDataset measuring,
-            TrainingLog log)
-            throws IOException {
-        long start = System.nanoTime();
-        log.addAll(trainingOptions.training(engine, device, seed).train(sizes, training, model));
-        double accuracy = Evaluation.of(model, measuring).accuracy();
-        return new Result(sizes.encoding(), accuracy, Duration.ofNanos(System.nanoTime() - start));
     }
 
     private static void printTable(PrintWriter out, List<Result> results) {
@@ -217,49 +180,36 @@ public final class TrainEncoder implements Callable<Integer> {
                     "%-12s %18.4f %8s%n",
                     result.encoding(),
                     result.accuracy(),
-                    MinutesAndSeconds.of(result.time()));
+                    TrainingProgress.minutesAndSeconds(result.time()));
         }
         out.flush();
     }
 
-    private void saveAndCompare(
+    /** Loads the saved model, compares its answers with those of the trained one, and prints some. */
+    private void requireSameAnswers(
             PrintWriter out,
-            Engine engine,
-            Device device,
-            Model model,
-            EncoderSpec sizes,
-            Vocabulary vocabulary,
-            List<List<String>> measuring,
-            TrainingLog log)
-            throws IOException {
+            Model trained,
+            SentenceTranslator<Classifications> translator,
+            List<List<String>> measuring) {
         List<String> some = measuring.stream()
                 .limit(500)
                 .map(words -> String.join(" ", words))
                 .toList();
-        EncoderFolder.save(folder, model, sizes, vocabulary, log);
-        STATE.set(State.SAVED);
-        List<Double> before;
-        try (SavedEncoder trained = SavedEncoder.of(model, sizes, vocabulary)) {
-            before = trained.judge(some);
-        }
-        try (SavedEncoder loaded = SavedEncoder.load(folder, engine, device)) {
-            if (!loaded.judge(some).equals(before)) {
-                throw new IllegalStateException("the saved model gives other answers than the trained one");
+        Engine engine = trained.getNDManager().getEngine();
+        Device device = trained.getNDManager().getDevice();
+        try (Predictor<String, Classifications> before = trained.newPredictor(translator);
+                ZooModel<String, Classifications> loaded =
+                        EncoderFile.load(file, engine, device, Classifications.class);
+                Predictor<String, Classifications> after = loaded.newPredictor()) {
+            if (!JudgeSentences.inOrder(after, some).equals(JudgeSentences.inOrder(before, some))) {
+                throw new IllegalStateException("the saved model gives different answers from the trained one");
             }
             out.printf(
                     Locale.ROOT,
                     "%nSaved to %s; loaded again, it gives the same answers to %d sentences.%n%n",
-                    folder,
+                    file,
                     some.size());
-            JudgeSentences.print(out, SENTENCES, loaded.judge(SENTENCES));
+            JudgeSentences.print(out, SENTENCES, JudgeSentences.inOrder(after, SENTENCES));
         }
-    }
-
-    private void requireOptions() {
-        trainingOptions.require();
-        OptionChecks.requireAtLeast(spec, "--glosses", glosses, 1);
-        OptionChecks.requireAtLeast(spec, "--held-out", heldOut, 1);
-        OptionChecks.requireAtLeast(spec, "--max-words", maxWords, 2);
-        OptionChecks.requireAtMost(spec, "--max-words", maxWords, EncoderSpec.MOST_WORDS);
     }
 }

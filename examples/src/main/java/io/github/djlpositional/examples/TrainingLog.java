@@ -5,135 +5,76 @@ import ai.djl.training.Trainer;
 import ai.djl.training.evaluator.Evaluator;
 import ai.djl.training.listener.EvaluatorTrainingListener;
 import java.io.IOException;
-import java.io.Reader;
-import java.io.Writer;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.io.StringReader;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.IntStream;
 import org.apache.commons.csv.CSVFormat;
-import org.apache.commons.csv.CSVPrinter;
 import org.apache.commons.csv.CSVRecord;
 
-/** How trainings went, step by step: the trainer's own metrics, and the file {@value #FILE} that keeps them with the model. */
-public final class TrainingLog {
+/**
+ * The loss and the accuracy of each step of one or more trainings, from the metrics of the trainer.
+ *
+ * @param lines the steps of one training after the other
+ */
+public record TrainingLog(List<Line> lines) {
 
-    private static final String FILE = "training.csv";
-    private static final String POSITIONS = "positions";
-    private static final String STEP = "step";
-    private static final String LOSS = "loss";
-    private static final String ACCURACY = "accuracy";
-
-    private final List<Line> lines;
-
-    private TrainingLog(List<Line> lines) {
-        this.lines = lines;
-    }
+    private static final CSVFormat CSV = CSVFormat.DEFAULT
+            .builder()
+            .setHeader("positions", "step", "loss", "accuracy")
+            .setSkipHeaderRecord(true)
+            .setRecordSeparator('\n')
+            .get();
 
     /**
      * One step.
      *
-     * @param encoding the kind of positions that the encoder has
+     * @param encoding the encoder's kind of positional encoding
      * @param step counted from 1
      * @param loss the mean loss of the step's batch
-     * @param accuracy how many of the batch were right, from 0 to 1
+     * @param accuracy the fraction of the batch that was classified correctly, from 0 to 1
      */
     public record Line(Encoding encoding, int step, double loss, double accuracy) {}
 
-    /** Begins one. */
-    static TrainingLog empty() {
-        return new TrainingLog(new ArrayList<>());
+    /** Copies the lines. */
+    public TrainingLog {
+        lines = List.copyOf(lines);
     }
 
-    /**
-     * Returns the steps, of one training after the other.
-     *
-     * @return all lines
-     */
-    public List<Line> lines() {
-        return List.copyOf(lines);
+    /** Reads the loss and the accuracy that a trainer has measured at each step. */
+    static TrainingLog of(Encoding encoding, Trainer trainer, Evaluator accuracy) {
+        List<Metric> losses = metricsOf(trainer, trainer.getLoss());
+        List<Metric> accuracies = metricsOf(trainer, accuracy);
+        return new TrainingLog(IntStream.range(0, losses.size())
+                .mapToObj(i -> new Line(
+                        encoding,
+                        i + 1,
+                        losses.get(i).getValue().doubleValue(),
+                        accuracies.get(i).getValue().doubleValue()))
+                .toList());
     }
 
-    /** What a trainer has measured at each of its steps. */
-    static TrainingLog of(Encoding encoding, Trainer trainer) {
-        List<Line> lines = new ArrayList<>();
-        List<Metric> losses = ofEachStep(trainer, trainer.getLoss());
-        List<Metric> accuracies = ofEachStep(
-                trainer,
-                trainer.getEvaluators().stream()
-                        .filter(evaluator -> evaluator != trainer.getLoss())
-                        .findFirst()
-                        .orElseThrow());
-        for (int step = 0; step < losses.size(); step++) {
-            lines.add(new Line(
-                    encoding,
-                    step + 1,
-                    losses.get(step).getValue().doubleValue(),
-                    accuracies.get(step).getValue().doubleValue()));
-        }
-        return new TrainingLog(lines);
-    }
-
-    /** Adds the steps of another training. */
-    void addAll(TrainingLog other) {
-        lines.addAll(other.lines);
-    }
-
-    private static List<Metric> ofEachStep(Trainer trainer, Evaluator evaluator) {
+    private static List<Metric> metricsOf(Trainer trainer, Evaluator evaluator) {
         return trainer.getMetrics()
                 .getMetric(EvaluatorTrainingListener.metricName(evaluator, EvaluatorTrainingListener.TRAIN_ALL));
     }
 
-    /** Writes it to a model's folder. */
-    void write(Path folder) throws IOException {
-        CSVFormat format = CSVFormat.DEFAULT
-                .builder()
-                .setHeader(POSITIONS, STEP, LOSS, ACCURACY)
-                .setRecordSeparator('\n')
-                .get();
-        try (Writer out = Files.newBufferedWriter(folder.resolve(FILE));
-                CSVPrinter csv = new CSVPrinter(out, format)) {
-            for (Line line : lines) {
-                csv.printRecord(
-                        line.encoding(),
-                        line.step(),
-                        String.format(Locale.ROOT, "%.5f", line.loss()),
-                        String.format(Locale.ROOT, "%.5f", line.accuracy()));
-            }
-        }
+    String toCsv() {
+        StringBuilder text = new StringBuilder(String.join(",", CSV.getHeader())).append('\n');
+        lines.forEach(line -> text.append(
+                String.format(Locale.ROOT, "%s,%d,%.5f,%.5f\n", line.encoding, line.step, line.loss, line.accuracy)));
+        return text.toString();
     }
 
-    /**
-     * Reads it from a model's folder.
-     *
-     * @param folder where {@code train-encoder} saved a model
-     * @return what it logged
-     */
-    public static TrainingLog read(Path folder) {
-        Path file = folder.resolve(FILE);
-        CSVFormat format = CSVFormat.DEFAULT
-                .builder()
-                .setHeader()
-                .setSkipHeaderRecord(true)
-                .get();
+    static TrainingLog parse(String csv) throws IOException {
         List<Line> lines = new ArrayList<>();
-        try {
-            FolderUpdate.finish(folder);
-            try (Reader in = Files.newBufferedReader(file)) {
-                for (CSVRecord line : format.parse(in)) {
-                    lines.add(new Line(
-                            Encoding.valueOf(line.get(POSITIONS).toUpperCase(Locale.ROOT)),
-                            Integer.parseInt(line.get(STEP)),
-                            Double.parseDouble(line.get(LOSS)),
-                            Double.parseDouble(line.get(ACCURACY))));
-                }
-            }
-        } catch (IOException | RuntimeException e) {
-            throw new UserError(
-                    "'" + file + "' is no log of a training (" + e + "): train a model again, with the program that"
-                            + " draws it",
-                    e);
+        for (CSVRecord line : CSV.parse(new StringReader(csv))) {
+            lines.add(new Line(
+                    Encoding.valueOf(line.get("positions").toUpperCase(Locale.ROOT)),
+                    Integer.parseInt(line.get("step")),
+                    Double.parseDouble(line.get("loss")),
+                    Double.parseDouble(line.get("accuracy"))));
         }
         return new TrainingLog(lines);
     }

@@ -2,82 +2,42 @@ package io.github.djlpositional.examples;
 
 import ai.djl.Device;
 import ai.djl.engine.Engine;
+import io.github.djlpositional.arguments.Check;
 import java.util.Arrays;
 import java.util.List;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
-/** The options that say how large an encoder is and how it is trained. */
+/** The options for the size of an encoder and for its training. */
 final class TrainingOptions {
 
-    @Spec(Spec.Target.MIXEE)
-    private CommandSpec command;
+    @Option(names = "--epochs", description = "The number of passes over all sentences.")
+    private int epochs = 3;
 
-    @Option(
-            names = "--epochs",
-            paramLabel = "N",
-            defaultValue = "3",
-            description = "How often every sentence is seen (default: ${DEFAULT-VALUE}).")
-    private int epochs;
+    @Option(names = "--vocabulary", description = "The number of token ids.")
+    private int vocabularySize = 2500;
 
-    @Option(
-            names = "--vocabulary",
-            paramLabel = "N",
-            defaultValue = "2500",
-            description = "The number of token ids (default: ${DEFAULT-VALUE}).")
-    private int vocabularySize;
+    @Option(names = "--size", description = "The embedding size D.")
+    private int size = 64;
 
-    @Option(
-            names = "--size",
-            paramLabel = "N",
-            defaultValue = "64",
-            description = "The embedding size dModel (default: ${DEFAULT-VALUE}).")
-    private int size;
+    @Option(names = "--layers", description = "The number of encoder layers.")
+    private int layers = 3;
 
-    @Option(
-            names = "--layers",
-            paramLabel = "N",
-            defaultValue = "3",
-            description = "The number of encoder layers (default: ${DEFAULT-VALUE}).")
-    private int layers;
+    @Option(names = "--heads", description = "The number of attention heads.")
+    private int heads = 4;
 
-    @Option(
-            names = "--heads",
-            paramLabel = "N",
-            defaultValue = "4",
-            description = "The number of attention heads (default: ${DEFAULT-VALUE}).")
-    private int heads;
+    @Option(names = "--feed-forward", description = "The width of the feed-forward network.")
+    private int feedForwardSize = 256;
 
-    @Option(
-            names = "--feed-forward",
-            paramLabel = "N",
-            defaultValue = "256",
-            description = "The width of the feed-forward network (default: ${DEFAULT-VALUE}).")
-    private int feedForwardSize;
+    @Option(names = "--dropout", description = "The fraction that is dropped in training, at least 0 and less than 1.")
+    private float dropoutRate = 0;
 
-    @Option(
-            names = "--dropout",
-            paramLabel = "RATE",
-            defaultValue = "0",
-            description = "The part that is dropped in training, from 0 to below 1 (default: ${DEFAULT-VALUE}).")
-    private float dropoutRate;
+    @Option(names = "--batch", description = "The number of examples in a batch.")
+    private int batchSize = 128;
 
-    @Option(
-            names = "--batch",
-            paramLabel = "N",
-            defaultValue = "128",
-            description = "The number of examples in a batch (default: ${DEFAULT-VALUE}).")
-    private int batchSize;
+    @Option(names = "--learning-rate", description = "The highest learning rate.")
+    private float learningRate = 0.002f;
 
-    @Option(
-            names = "--learning-rate",
-            paramLabel = "RATE",
-            defaultValue = "0.002",
-            description = "The highest learning rate (default: ${DEFAULT-VALUE}).")
-    private float learningRate;
-
-    /** Makes everything small. */
+    /** Makes the encoder and the training small. */
     void beQuick() {
         epochs = 1;
         vocabularySize = Math.min(vocabularySize, 300);
@@ -91,12 +51,12 @@ final class TrainingOptions {
         return vocabularySize;
     }
 
-    /** The sizes of an encoder. */
+    /** Returns the sizes of an encoder. */
     EncoderSpec spec(Encoding encoding, int tokens, int maxWords) {
         EncoderSpec spec =
                 new EncoderSpec(encoding, tokens, maxWords, size, layers, heads, feedForwardSize, dropoutRate);
         try {
-            new TransformerEncoder(spec);
+            new TransformerEncoder(spec, false);
         } catch (IllegalArgumentException e) {
             throw new UserError(
                     encoding + " positions do not fit --size " + size + " and --heads " + heads + ": " + e.getMessage(),
@@ -105,47 +65,42 @@ final class TrainingOptions {
         return spec;
     }
 
-    /** A training with these options. */
+    /** Returns a training with these options. */
     EncoderTraining training(Engine engine, Device device, int seed) {
         return new EncoderTraining(engine, device, seed, epochs, learningRate);
     }
 
-    /** The sentences as examples. */
+    /** Returns the sentences as examples. */
     WordOrderDataset dataset(Vocabulary vocabulary, List<List<String>> sentences, int seed, boolean newEveryEpoch) {
         List<int[]> ids = sentences.stream()
                 .map(vocabulary::idsOf)
-                // of unknown words alone no order can be told
+                // a sentence of unknown words has no order
                 .filter(sentence -> Arrays.stream(sentence).distinct().count() >= 2)
                 .toList();
         if (ids.isEmpty()) {
             throw new UserError(
-                    "of " + sentences.size() + " sentences none has two different known words: choose more with"
-                            + " --glosses, --held-out or --vocabulary");
+                    "none of " + sentences.size() + " sentences has two different known words: use more with --glosses,"
+                            + " --held-out or --vocabulary");
         }
         return new WordOrderDataset(ids, batchSize, seed, newEveryEpoch);
     }
 
-    /** Refuses what is out of range. */
-    void require() {
-        OptionChecks.requireAtLeast(command, "--epochs", epochs, 1);
-        OptionChecks.requireAtLeast(command, "--vocabulary", vocabularySize, 3);
-        OptionChecks.requireAtLeast(command, "--size", size, 1);
-        OptionChecks.requireAtLeast(command, "--layers", layers, 1);
-        OptionChecks.requireAtLeast(command, "--heads", heads, 1);
-        OptionChecks.requireAtLeast(command, "--feed-forward", feedForwardSize, 1);
-        OptionChecks.requireAtLeast(command, "--batch", batchSize, 1);
-        // what is trained must load again
-        OptionChecks.requireAtMost(command, "--vocabulary", vocabularySize, EncoderSpec.MOST_TOKENS);
-        OptionChecks.requireAtMost(command, "--size", size, EncoderSpec.WIDEST);
-        OptionChecks.requireAtMost(command, "--layers", layers, EncoderSpec.MOST_LAYERS);
-        OptionChecks.requireAtMost(command, "--heads", heads, EncoderSpec.MOST_HEADS);
-        OptionChecks.requireAtMost(command, "--feed-forward", feedForwardSize, EncoderSpec.WIDEST);
-        OptionChecks.require(command, size % heads == 0, "--size " + size + " is not divisible by --heads " + heads);
-        OptionChecks.require(
-                command, dropoutRate >= 0 && dropoutRate < 1, "--dropout " + dropoutRate + " is outside [0, 1)");
-        OptionChecks.require(
-                command,
+    /** Checks all options. */
+    void check() {
+        Check.positive("--epochs", epochs);
+        Check.between("--vocabulary", vocabularySize, Vocabulary.RESERVED + 1, EncoderSpec.MOST_TOKENS);
+        Check.between("--size", size, 1, EncoderSpec.WIDEST);
+        Check.between("--layers", layers, 1, EncoderSpec.MOST_LAYERS);
+        Check.between("--heads", heads, 1, EncoderSpec.MOST_HEADS);
+        Check.between("--feed-forward", feedForwardSize, 1, EncoderSpec.WIDEST);
+        Check.positive("--batch", batchSize);
+        Check.that(
+                size % heads == 0,
+                () -> "--size " + size + ": expected a multiple of --heads " + heads + "; change one of them");
+        Check.rate("--dropout", dropoutRate);
+        Check.that(
                 learningRate > 0 && learningRate <= 1,
-                "--learning-rate " + learningRate + " is outside (0, 1]");
+                () -> "--learning-rate " + learningRate
+                        + ": expected more than 0 and at most 1; use 0.002 to begin with");
     }
 }

@@ -9,7 +9,7 @@ import ai.djl.training.util.ProgressBar;
 import java.time.Duration;
 import java.util.Locale;
 
-/** DJL's progress bar, one an epoch, with the loss, the accuracy and the time that is left. */
+/** A progress bar for each epoch, with the loss, the accuracy and the remaining time. */
 final class TrainingProgress extends TrainingListenerAdapter {
 
     private final int epochs;
@@ -44,12 +44,15 @@ final class TrainingProgress extends TrainingListenerAdapter {
                 status.append(String.format(Locale.ROOT, "%s %.3f, ", name, value));
             }
         }
-        return status.append(MinutesAndSeconds.of(timeLeft())).append(" left ").toString();
+        long elapsed = System.nanoTime() - startNanos;
+        long batchesLeft = (long) epochs * batchesPerEpoch - batchesDone;
+        return status.append(minutesAndSeconds(Duration.ofNanos(elapsed / batchesDone * batchesLeft)))
+                .append(" left ")
+                .toString();
     }
 
-    private Duration timeLeft() {
-        long elapsed = System.nanoTime() - startNanos;
-        long total = (long) epochs * batchesPerEpoch;
-        return Duration.ofNanos(elapsed / batchesDone * (total - batchesDone));
+    /** Formats a duration as minutes and seconds, for example 1:05. */
+    static String minutesAndSeconds(Duration duration) {
+        return String.format(Locale.ROOT, "%d:%02d", duration.toMinutes(), duration.toSecondsPart());
     }
 }

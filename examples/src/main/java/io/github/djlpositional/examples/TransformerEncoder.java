@@ -15,15 +15,15 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A small sentence classifier after the paper's encoder: input embedding, N layers, the mean over the tokens, and a linear
- * head.
+ * A small sentence classifier based on the encoder of Vaswani et al. (2017): input embedding, encoder layers, the mean
+ * over the tokens, and a linear head.
  *
- * <p>Input: token ids (B, T), integer, {@link #PADDING} after a sentence's end. Output: one score for each class, (B, 2), and,
- * if it was asked for, that mean, the sentence's embedding, (B, D).
+ * <p>Input: token ids (B, T), integer, {@link #PADDING} after the end of a sentence. Output: one score for each class,
+ * (B, 2), and optionally the mean over the tokens, the sentence's embedding, (B, D).
  */
 public final class TransformerEncoder extends AbstractBlock {
 
-    /** The token id that stands for no token. */
+    /** The token id of padding. */
     public static final int PADDING = 0;
 
     private static final int CLASSES = 2;
@@ -35,19 +35,11 @@ public final class TransformerEncoder extends AbstractBlock {
     private final Block head;
 
     /**
-     * Builds an encoder of the given sizes.
+     * Builds an encoder.
      *
      * @param spec the sizes and the kind of positional encoding
-     */
-    public TransformerEncoder(EncoderSpec spec) {
-        this(spec, false);
-    }
-
-    /**
-     * Builds an encoder of the given sizes, to judge sentences and to turn them into vectors.
-     *
-     * @param spec the sizes and the kind of positional encoding
-     * @param returnsEmbedding whether a forward returns the embedding beside the scores; a loss takes the scores alone
+     * @param returnsEmbedding whether a forward returns the embedding in addition to the scores; losses expect only the
+     *     scores
      */
     public TransformerEncoder(EncoderSpec spec, boolean returnsEmbedding) {
         this.spec = spec;
@@ -56,8 +48,8 @@ public final class TransformerEncoder extends AbstractBlock {
                 .setVocabularySize(spec.vocabularySize())
                 .setEmbeddingSize(spec.embeddingSize())
                 .optPaddingIndex(PADDING)
+                .optPositionalEncoding(spec.encoding().absolute(spec))
                 .optDropoutRate(spec.dropoutRate());
-        spec.encoding().addTo(embedding, spec);
         input = addChildBlock("input", embedding.build());
         for (int i = 0; i < spec.layers(); i++) {
             layers.add(addChildBlock("layer", new EncoderLayer(spec)));
@@ -66,7 +58,7 @@ public final class TransformerEncoder extends AbstractBlock {
     }
 
     /**
-     * Returns the sizes that it was built with.
+     * Returns the sizes of this encoder.
      *
      * @return the sizes and the kind of positional encoding
      */
@@ -78,10 +70,7 @@ public final class TransformerEncoder extends AbstractBlock {
     protected NDList forwardInternal(
             ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
         NDArray isToken = isToken(inputs);
-        NDArray x = input.forward(store, inputs, training, params).singletonOrThrow();
-        for (Block layer : layers) {
-            x = layer.forward(store, new NDList(x, isToken), training).singletonOrThrow();
-        }
+        NDArray x = encode(store, inputs, training, null);
         NDArray sum = x.mul(isToken.expandDims(2)).sum(new int[] {1});
         NDArray mean = sum.div(isToken.sum(new int[] {1}, true));
         NDList outputs = head.forward(store, new NDList(mean), training);
@@ -95,18 +84,27 @@ public final class TransformerEncoder extends AbstractBlock {
         return inputs.head().neq(PADDING).toType(DataType.FLOAT32, false);
     }
 
-    /** What each token looks at in each layer, (B, heads, T, T), of the inputs of a forward. */
-    NDList attentionOf(ParameterStore store, NDList inputs) {
+    /**
+     * Returns the token vectors (B, T, D), and adds the attention probabilities of each layer to {@code maps} unless
+     * null.
+     */
+    private NDArray encode(ParameterStore store, NDList inputs, boolean training, NDList maps) {
         NDArray isToken = isToken(inputs);
-        NDArray x = input.forward(store, inputs, false).singletonOrThrow();
-        NDList maps = new NDList();
+        NDArray x = input.forward(store, inputs, training).singletonOrThrow();
         for (EncoderLayer layer : layers) {
             NDList given = new NDList(x, isToken);
-            maps.add(layer.attentionOf(store, given));
-            if (maps.size() < layers.size()) {
-                x = layer.forward(store, given, false).singletonOrThrow();
+            if (maps != null) {
+                maps.add(layer.attentionOf(store, given));
             }
+            x = layer.forward(store, given, training).singletonOrThrow();
         }
+        return x;
+    }
+
+    /** Returns the attention probabilities of each layer, (B, heads, T, T), for the inputs of a forward. */
+    NDList attentionOf(ParameterStore store, NDList inputs) {
+        NDList maps = new NDList();
+        encode(store, inputs, false, maps);
         return maps;
     }
 

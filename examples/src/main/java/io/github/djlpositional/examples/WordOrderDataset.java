@@ -11,34 +11,22 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 
 /**
- * Sentences in their order and shuffled: each sentence gives one example of both, with the label {@link #IN_ORDER} or
+ * Sentences in order and shuffled. Each sentence gives two examples, with the labels {@link #IN_ORDER} and
  * {@link #SHUFFLED}.
  *
- * <p>A batch holds sentences of about the same length, so that little of it is padding, and both examples of each, so that
- * what the words are says nothing about the label. A dataset for training draws new shuffles and a new order of its batches
- * for every epoch; one for evaluation gives the same examples every time.
+ * <p>A batch contains sentences of similar lengths, so that it has little padding, and both examples of a sentence, so
+ * that the words themselves do not reveal the label. A training dataset has new shuffles and a new order of batches in
+ * every epoch; an evaluation dataset always has the same examples.
  */
 final class WordOrderDataset implements Dataset {
 
     static final int SHUFFLED = 0;
     static final int IN_ORDER = 1;
-
-    /** A sentence's token ids, and whether they are in order. */
-    private static final class Example {
-        private final int[] ids;
-        private final int label;
-
-        Example(int[] ids, int label) {
-            this.ids = ids;
-            this.label = label;
-        }
-    }
 
     private final List<int[]> sentences;
     private final int batchSize;
@@ -47,12 +35,12 @@ final class WordOrderDataset implements Dataset {
     private int epoch;
 
     /**
-     * Makes a dataset.
+     * Creates a dataset.
      *
-     * @param sentences the token ids of each, at least two different ones in each
+     * @param sentences the token ids of each sentence, at least two of them different
      * @param batchSize the number of examples in a batch
-     * @param seed decides the shuffles
-     * @param newEveryEpoch whether every epoch has shuffles of its own
+     * @param seed determines the shuffles
+     * @param newEveryEpoch whether every epoch has different shuffles
      */
     WordOrderDataset(List<int[]> sentences, int batchSize, long seed, boolean newEveryEpoch) {
         this.sentences = sentences;
@@ -61,7 +49,7 @@ final class WordOrderDataset implements Dataset {
         this.newEveryEpoch = newEveryEpoch;
     }
 
-    /** The number of batches in an epoch. */
+    /** Returns the number of batches in an epoch. */
     int batches() {
         return (2 * sentences.size() + batchSize - 1) / batchSize;
     }
@@ -72,71 +60,52 @@ final class WordOrderDataset implements Dataset {
         List<int[]> ordered = new ArrayList<>(sentences);
         Collections.shuffle(ordered, random);
         ordered.sort(Comparator.comparingInt(sentence -> sentence.length));
-        List<Example> examples = new ArrayList<>(2 * ordered.size());
+        // in order at even indices, shuffled at odd ones
+        List<int[]> examples = new ArrayList<>(2 * ordered.size());
         for (int[] sentence : ordered) {
-            examples.add(new Example(sentence, IN_ORDER));
-            examples.add(new Example(shuffled(sentence, random), SHUFFLED));
+            examples.add(sentence);
+            examples.add(shuffled(sentence, random));
         }
         List<Integer> starts = new ArrayList<>(
                 IntStream.range(0, batches()).map(i -> i * batchSize).boxed().toList());
         Collections.shuffle(starts, random);
-        return () -> batches(manager, examples, starts);
+        return () -> IntStream.range(0, starts.size())
+                .mapToObj(i -> batch(manager.newSubManager(), examples, starts.get(i), i, starts.size()))
+                .iterator();
     }
 
-    private Iterator<Batch> batches(NDManager manager, List<Example> examples, List<Integer> starts) {
-        return new Iterator<>() {
-            private int next;
-
-            @Override
-            public boolean hasNext() {
-                return next < starts.size();
-            }
-
-            @Override
-            public Batch next() {
-                int start = starts.get(next++);
-                List<Example> chosen = examples.subList(start, Math.min(examples.size(), start + batchSize));
-                return batch(manager.newSubManager(), chosen, next - 1, starts.size());
-            }
-        };
-    }
-
-    private static Batch batch(NDManager manager, List<Example> examples, int progress, int total) {
-        int length =
-                examples.stream().mapToInt(example -> example.ids.length).max().orElseThrow();
-        int[] ids = new int[examples.size() * length];
-        int[] labels = new int[examples.size()];
-        for (int i = 0; i < examples.size(); i++) {
-            int[] sentence = examples.get(i).ids;
+    private Batch batch(NDManager manager, List<int[]> examples, int start, int progress, int total) {
+        List<int[]> chosen = examples.subList(start, Math.min(examples.size(), start + batchSize));
+        int length = chosen.stream().mapToInt(ids -> ids.length).max().orElseThrow();
+        int[] ids = new int[chosen.size() * length];
+        int[] labels = new int[chosen.size()];
+        for (int i = 0; i < chosen.size(); i++) {
+            int[] sentence = chosen.get(i);
             System.arraycopy(sentence, 0, ids, i * length, sentence.length);
-            labels[i] = examples.get(i).label;
+            labels[i] = (start + i) % 2 == 0 ? IN_ORDER : SHUFFLED;
         }
         return new Batch(
                 manager,
-                new NDList(manager.create(ids, new Shape(examples.size(), length))),
-                new NDList(manager.create(labels, new Shape(examples.size(), 1))),
-                examples.size(),
+                new NDList(manager.create(ids, new Shape(chosen.size(), length))),
+                new NDList(manager.create(labels, new Shape(chosen.size(), 1))),
+                chosen.size(),
                 Batchifier.STACK,
                 Batchifier.STACK,
                 progress,
                 total);
     }
 
-    /** The sentence in another order. */
+    /** Returns the sentence in a different order. */
     private static int[] shuffled(int[] sentence, Random random) {
-        int[] shuffled = sentence.clone();
+        List<Integer> ids = new ArrayList<>(Arrays.stream(sentence).boxed().toList());
+        List<Integer> inOrder = List.copyOf(ids);
         do {
-            for (int i = shuffled.length - 1; i > 0; i--) {
-                int j = random.nextInt(i + 1);
-                int swapped = shuffled[i];
-                shuffled[i] = shuffled[j];
-                shuffled[j] = swapped;
-            }
-        } while (Arrays.equals(shuffled, sentence));
-        return shuffled;
+            Collections.shuffle(ids, random);
+        } while (ids.equals(inOrder));
+        return ids.stream().mapToInt(Integer::intValue).toArray();
     }
 
-    /** {@inheritDoc} There is nothing to prepare. */
+    /** {@inheritDoc} Does nothing. */
     @Override
     public void prepare(Progress progress) {}
 }

@@ -1,4 +1,5 @@
 /**
- * A small transformer encoder of DJL's blocks and this library's, and the program that trains it on real text.
+ * A small transformer encoder built from blocks of DJL and of this library, and the program that trains it on real
+ * text.
  */
 package io.github.djlpositional.examples;

@@ -1,14 +1,14 @@
 package io.github.djlpositional.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import java.awt.image.BufferedImage;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collections;
+import java.util.DoubleSummaryStatistics;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -17,34 +17,20 @@ import java.util.stream.Stream;
 import javax.imageio.ImageIO;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 class CompareEncodingsTest {
 
     @TempDir
     private Path folder;
 
-    private final StringWriter out = new StringWriter();
-    private final StringWriter err = new StringWriter();
-
-    private int run(String... args) {
-        return TrainEncoder.commandLine()
-                .setOut(new PrintWriter(out))
-                .setErr(new PrintWriter(err))
-                .execute(args);
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    @EngineTest
     void quickFormPrintsSavesAndDrawsEveryKind(String engine) throws Exception {
         Engines.assumeAvailable(engine);
-        int status = run("compare", "--quick", "--engine", engine, "--seeds", "2", "--out", folder.toString());
-        assertThat(err.toString()).isEmpty();
-        assertThat(status).isZero();
+        String out = ProgramRun.of("compare --quick --seeds 2 --engine " + engine + " --out " + folder)
+                .success();
         List<String> kinds =
                 Stream.of(Encoding.values()).map(Encoding::toString).toList();
-        String table = out.toString().substring(out.toString().indexOf("positions "));
+        String table = out.substring(out.indexOf("positions "));
         assertThat(table.lines().skip(1).limit(kinds.size()).map(line -> line.substring(0, line.indexOf(' '))))
                 .isEqualTo(kinds);
         List<String> rows = Files.readAllLines(folder.resolve("comparison.csv"));
@@ -54,38 +40,40 @@ class CompareEncodingsTest {
         assertThat(Files.readAllLines(folder.resolve("runs.csv"))).hasSize(1 + 2 * kinds.size());
         BufferedImage picture = ImageIO.read(folder.resolve("comparison.png").toFile());
         assertThat(picture.getWidth()).isGreaterThan(1000);
-        assertThat(coloursOf(picture)).contains(0xA6CEE3, 0x3F8FC4, 0x12375C);
+        assertThat(colorsOf(picture)).contains(0xA6CEE3, 0x3F8FC4, 0x12375C);
     }
 
-    private static Set<Integer> coloursOf(BufferedImage picture) {
-        Set<Integer> colours = new HashSet<>();
+    private static Set<Integer> colorsOf(BufferedImage picture) {
+        Set<Integer> colors = new HashSet<>();
         for (int x = 0; x < picture.getWidth(); x++) {
             for (int y = 0; y < picture.getHeight(); y++) {
-                colours.add(picture.getRGB(x, y) & 0xFFFFFF);
+                colors.add(picture.getRGB(x, y) & 0xFFFFFF);
             }
         }
-        return colours;
+        return colors;
     }
 
     @Test
-    void aRowIsTheMeanAndTheRangeOfItsRuns() {
-        List<ComparisonRow> rows = ComparisonRow.of(List.of(
+    void rowHasTheMeanAndTheRangeOfItsRuns() {
+        List<Comparison.Row> rows = Comparison.rows(List.of(
                 run(Encoding.ROTARY, 1, 90),
                 run(Encoding.ALIBI, 1, 50),
                 run(Encoding.ROTARY, 2, 94),
                 run(Encoding.ROTARY, 3, 89)));
-        assertThat(rows).extracting(ComparisonRow::encoding).containsExactly(Encoding.ROTARY, Encoding.ALIBI);
-        ComparisonRow.Spread spread = rows.get(0).accuracies().get(LengthClass.LONGER);
-        assertThat(spread).isEqualTo(new ComparisonRow.Spread(0.91, 0.89, 0.94));
-        assertThat(spread).hasToString("0.910 ± 0.025");
-        assertThat(rows.get(0).trainingSeconds()).isEqualTo(2);
+        assertThat(rows).extracting(Comparison.Row::encoding).containsExactly(Encoding.ROTARY, Encoding.ALIBI);
+        DoubleSummaryStatistics accuracy = rows.get(0).accuracy(LengthClass.LONGER);
+        assertThat(accuracy.getAverage()).isCloseTo(0.91, within(1e-12));
+        assertThat(accuracy.getMin()).isEqualTo(0.89);
+        assertThat(accuracy.getMax()).isEqualTo(0.94);
+        assertThat(Comparison.halfRange(accuracy)).isCloseTo(0.025, within(1e-12));
+        assertThat(rows.get(0).median(Comparison.Run::trainingSeconds)).isEqualTo(2);
         // 3 · 100 sentences in 3 · 40 ms are 400 ms for 1000
-        assertThat(rows.get(0).inferenceMillis()).isEqualTo(400);
+        assertThat(rows.get(0).median(Comparison.Run::inferenceMillis)).isEqualTo(400);
     }
 
-    private static ComparisonRun run(Encoding encoding, int seed, int right) {
+    private static Comparison.Run run(Encoding encoding, int seed, int right) {
         Evaluation evaluation = new Evaluation(right, 100, Duration.ofMillis(40));
-        return new ComparisonRun(
+        return new Comparison.Run(
                 encoding,
                 seed,
                 Map.of(
@@ -97,7 +85,7 @@ class CompareEncodingsTest {
     }
 
     @Test
-    void lengthClassesHoldOutWhatIsNotLearned() {
+    void lengthClassesHoldOutSentencesThatAreNotTrained() {
         List<List<String>> sentences = List.of(
                 Collections.nCopies(4, "a"),
                 Collections.nCopies(5, "a"),
@@ -114,13 +102,7 @@ class CompareEncodingsTest {
     }
 
     @Test
-    void lengthsAreSaidAsThePictureHasThem() {
-        assertThat(LengthClass.all()).isEqualTo("5 to 16, 17 to 24 and 25 to 40");
-    }
-
-    @Test
-    void refusesWhatCannotBe() {
-        assertThat(run("compare", "--seeds", "0")).isEqualTo(2);
-        assertThat(err.toString()).startsWith("error: --seeds 0 is too small: give 1 or more");
+    void rejectsInvalidOptions() {
+        assertThat(ProgramRun.of("compare --seeds 0").error(2)).startsWith("error: --seeds 0: expected 1 or more");
     }
 }

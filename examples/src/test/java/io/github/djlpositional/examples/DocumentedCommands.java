@@ -13,12 +13,12 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 
-/** The commands that the README and the guide name, in their blocks for a shell. */
+/** The commands in the shell blocks of the READMEs and the guide. */
 public final class DocumentedCommands {
 
     private static final Pattern BLOCK = Pattern.compile("```sh\\n(.*?)```", Pattern.DOTALL);
 
-    /** Words, or several of them in quotes. */
+    /** A word, or several in quotes. */
     private static final Pattern WORD = Pattern.compile("\"([^\"]*)\"|(\\S+)");
 
     private DocumentedCommands() {}
@@ -26,17 +26,18 @@ public final class DocumentedCommands {
     /**
      * Returns a test for each command that runs a jar.
      *
-     * @param root of the repository
-     * @param jar its path there
-     * @param requireTaken refuses a command, as its words, that its program would not take
+     * @param root the root of the repository
+     * @param jar the path of the jar in the repository
+     * @param requireValid rejects the words of a command that its program would not accept
      * @return the tests
      * @throws IOException if a page cannot be read
      */
-    public static List<DynamicTest> tests(Path root, String jar, Consumer<List<String>> requireTaken)
+    public static List<DynamicTest> tests(Path root, String jar, Consumer<List<String>> requireValid)
             throws IOException {
         List<DynamicTest> tests = new ArrayList<>();
         try (Stream<Path> docs = Files.list(root.resolve("docs"))) {
-            for (Path page : Stream.concat(Stream.of(root.resolve("README.md")), docs)
+            for (Path page : Stream.concat(
+                            Stream.of(root.resolve("README.md"), root.resolve("examples/README.md")), docs)
                     .filter(file -> file.toString().endsWith(".md"))
                     .toList()) {
                 Matcher block = BLOCK.matcher(Files.readString(page));
@@ -44,7 +45,7 @@ public final class DocumentedCommands {
                     for (String command : block.group(1).split("\\n|&&", -1)) {
                         if (command.contains(jar)) {
                             tests.add(DynamicTest.dynamicTest(
-                                    command.strip(), () -> requireTaken.accept(words(command))));
+                                    command.strip(), () -> requireValid.accept(words(command))));
                         }
                     }
                 }

@@ -8,23 +8,23 @@ import java.util.List;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
-/** Every command of this program that the README and the guide name is one that it takes. */
+/** The program accepts every command in the READMEs and the guide. */
 class DocumentedCommandsTest {
 
     private static final String JAR = "examples/target/train-encoder.jar";
 
     @TestFactory
-    List<DynamicTest> everyCommandIsTaken() throws IOException {
-        return DocumentedCommands.tests(Path.of(".."), JAR, DocumentedCommandsTest::requireTaken);
+    List<DynamicTest> everyCommandIsValid() throws IOException {
+        return DocumentedCommands.tests(Path.of(".."), JAR, DocumentedCommandsTest::requireValid);
     }
 
-    private static void requireTaken(List<String> words) {
+    private static void requireValid(List<String> words) {
         List<String> given = words.subList(words.indexOf(JAR) + 1, words.size());
         if (words.contains("-cp")) {
             assertThatCode(() -> Class.forName(given.get(0)).getMethod("main", String[].class))
                     .doesNotThrowAnyException();
         } else {
-            // throws what a user would be told
+            // throws an exception for an invalid option
             TrainEncoder.commandLine().parseArgs(given.toArray(new String[0]));
         }
     }

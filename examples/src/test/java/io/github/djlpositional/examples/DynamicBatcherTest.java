@@ -21,11 +21,11 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Whatever happens to a batch, everyone who waits for an answer is told. */
+/** Every request is completed, also after failures. */
 @Timeout(60)
 class DynamicBatcherTest {
 
-    /** Answers each number with itself, and does as a number says. */
+    /** Answers each number with the same number; some numbers cause failures. */
     private static class Echo implements Translator<Integer, Integer> {
 
         static final int RUNS_OUT_OF_MEMORY = -1;
@@ -34,7 +34,7 @@ class DynamicBatcherTest {
         @Override
         public NDList processInput(TranslatorContext ctx, Integer input) {
             if (input == RUNS_OUT_OF_MEMORY) {
-                throw new OutOfMemoryError("as asked");
+                throw new OutOfMemoryError("on request");
             }
             if (input == ENDS_ITS_THREAD) {
                 Thread.currentThread().interrupt();
@@ -48,16 +48,16 @@ class DynamicBatcherTest {
         }
     }
 
-    /** Has one answer for a batch of any size, once it is let go. */
+    /** Gives one answer for a batch of any size, after the latch is open. */
     private static final class OneForAll extends Echo {
 
-        private final CountDownLatch letGo = new CountDownLatch(1);
+        private final CountDownLatch latch = new CountDownLatch(1);
         private final List<Integer> batches = new CopyOnWriteArrayList<>();
 
         @Override
         public NDList processInput(TranslatorContext ctx, Integer input) {
             try {
-                letGo.await();
+                latch.await();
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
             }
@@ -83,11 +83,11 @@ class DynamicBatcherTest {
         return new ZooModel<>(model, translator);
     }
 
-    /** Asks all at once of one thread, and closes the batcher. */
+    /** Sends all inputs to a batcher with one thread, and closes it. */
     private static List<CompletableFuture<Integer>> asked(Translator<Integer, Integer> translator, Integer... inputs) {
         List<CompletableFuture<Integer>> answers = new ArrayList<>();
         try (ZooModel<Integer, Integer> model = model(translator);
-                DynamicBatcher<Integer, Integer> batcher = new DynamicBatcher<>(model, 1, 4)) {
+                DynamicBatcher<Integer, Integer> batcher = new DynamicBatcher<>(model, 1, 4, Thread::new)) {
             for (Integer input : inputs) {
                 answers.add(batcher.ask(input));
             }
@@ -101,47 +101,47 @@ class DynamicBatcherTest {
     }
 
     @Test
-    void errorIsToldToItsBatchAndTheThreadGoesOn() throws Exception {
+    void errorFailsItsBatchAndTheThreadContinues() throws Exception {
         try (ZooModel<Integer, Integer> model = model(new Echo());
-                DynamicBatcher<Integer, Integer> batcher = new DynamicBatcher<>(model, 1, 4)) {
+                DynamicBatcher<Integer, Integer> batcher = new DynamicBatcher<>(model, 1, 4, Thread::new)) {
             CompletableFuture<Integer> failed = batcher.ask(Echo.RUNS_OUT_OF_MEMORY);
             assertThatThrownBy(() -> failed.get(30, TimeUnit.SECONDS))
                     .hasCauseInstanceOf(OutOfMemoryError.class)
-                    .hasRootCauseMessage("as asked");
+                    .hasRootCauseMessage("on request");
             assertThat(batcher.ask(7).get(30, TimeUnit.SECONDS)).isEqualTo(7);
         }
     }
 
     @Test
-    void everyAnswerIsCompleteThoughErrorsAreAmongThem() {
+    void everyRequestIsCompletedInSpiteOfErrors() {
         List<CompletableFuture<Integer>> answers =
                 asked(new Echo(), 1, 2, Echo.RUNS_OUT_OF_MEMORY, 3, 4, 5, Echo.RUNS_OUT_OF_MEMORY, 6);
         assertThat(answers).allMatch(CompletableFuture::isDone);
-        assertFailed(answers.get(2), "as asked");
-        assertFailed(answers.get(6), "as asked");
+        assertFailed(answers.get(2), "on request");
+        assertFailed(answers.get(6), "on request");
     }
 
     @Test
-    void tooFewAnswersAreNotGivenToAnyone() throws Exception {
+    void answersOfAnIncompleteBatchAreNotUsed() throws Exception {
         OneForAll translator = new OneForAll();
         List<CompletableFuture<Integer>> answers = new ArrayList<>();
         try (ZooModel<Integer, Integer> model = model(translator);
-                DynamicBatcher<Integer, Integer> batcher = new DynamicBatcher<>(model, 1, 4)) {
+                DynamicBatcher<Integer, Integer> batcher = new DynamicBatcher<>(model, 1, 4, Thread::new)) {
             for (int i = 0; i < 8; i++) {
                 answers.add(batcher.ask(i));
             }
-            translator.letGo.countDown();
+            translator.latch.countDown();
         }
-        assertThat(translator.batches).as("some came together").anyMatch(size -> size > 1);
+        assertThat(translator.batches).as("larger batches").anyMatch(size -> size > 1);
         assertThat(answers).allMatch(CompletableFuture::isDone);
         for (int i = 0; i < 8; i++) {
-            // of its own: asked again alone, one answer is as many as there must be
+            // predicted again without others, one answer is complete
             assertThat(answers.get(i).get()).isEqualTo(i);
         }
     }
 
     @Test
-    void noAnswerToOneInputIsAFailure() {
+    void missingAnswerIsAFailure() {
         List<CompletableFuture<Integer>> answers = asked(
                 new Echo() {
                     @Override
@@ -150,44 +150,45 @@ class DynamicBatcherTest {
                     }
                 },
                 1);
-        assertFailed(answers.get(0), "0 answers to a batch of 1: allowed is one to each; mend the model's translator");
+        assertFailed(
+                answers.get(0), "0 answers to a batch of 1: expected one for each input; fix the model's translator");
     }
 
     @Test
-    void thoseWhoWaitAreToldThatNoThreadIsLeft() throws Exception {
+    void requestsFailIfNoThreadIsLeft() throws Exception {
         try (ZooModel<Integer, Integer> model = model(new Echo());
-                DynamicBatcher<Integer, Integer> batcher = new DynamicBatcher<>(model, 1, 1)) {
+                DynamicBatcher<Integer, Integer> batcher = new DynamicBatcher<>(model, 1, 1, Thread::new)) {
             assertThat(batcher.ask(Echo.ENDS_ITS_THREAD).get(30, TimeUnit.SECONDS))
                     .isEqualTo(Echo.ENDS_ITS_THREAD);
             for (int i = 0; i < 3; i++) {
                 CompletableFuture<Integer> answer = batcher.ask(i);
                 assertThatThrownBy(() -> answer.get(30, TimeUnit.SECONDS))
-                        .hasRootCauseMessage("no thread is left that predicts: make a new batcher");
+                        .hasRootCauseMessage("no predicting thread is left: create a new batcher");
             }
         }
     }
 
     @Test
-    void modelWithoutAPredictorIsTheCallersToKnow() {
+    void failureToCreateAPredictorIsThrown() {
         try (ZooModel<Integer, Integer> model = new ZooModel<>(model(new Echo()), new Echo()) {
             private int made;
 
             @Override
             public Predictor<Integer, Integer> newPredictor() {
                 if (made++ == 1) {
-                    throw new NoClassDefFoundError("as asked");
+                    throw new NoClassDefFoundError("on request");
                 }
                 return super.newPredictor();
             }
         }) {
-            assertThatThrownBy(() -> new DynamicBatcher<>(model, 2, 4))
+            assertThatThrownBy(() -> new DynamicBatcher<>(model, 2, 4, Thread::new))
                     .isInstanceOf(NoClassDefFoundError.class)
-                    .hasMessage("as asked");
+                    .hasMessage("on request");
         }
     }
 
     @Test
-    void threadThatDoesNotStartLeavesNoOtherAndNoPredictorBehind() {
+    void failureToStartAThreadEndsTheOthersAndClosesThePredictors() {
         List<Thread> made = new ArrayList<>();
         AtomicInteger open = new AtomicInteger();
         try (ZooModel<Integer, Integer> model = new ZooModel<>(model(new Echo()), new Echo()) {

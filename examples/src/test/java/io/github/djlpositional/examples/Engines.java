@@ -12,7 +12,7 @@ final class Engines {
 
     private Engines() {}
 
-    /** Skips the test where the platform has no native library of the engine. */
+    /** Skips the test if the platform has no native library of the engine. */
     static void assumeAvailable(String engine) {
         assumeTrue(
                 Engines.class.getResource("/native/lib/" + engine.toLowerCase(Locale.ROOT) + ".properties") != null,

@@ -11,12 +11,12 @@ import org.junit.jupiter.api.condition.OS;
 
 class HeadlessDrawingTest {
 
-    /** Of another width in the fonts that Debian and Java bring. */
+    /** Has different widths in the fonts of Debian and Java. */
     private static final String TEXT = "The quick brown fox jumps over √2 lazy dogs ÷ 10⁻⁴";
 
     @Test
     @EnabledOnOs(OS.LINUX)
-    void drawsWithTheFontsOfTheClassPathWhateverTheSystemHas() throws Exception {
+    void drawsWithTheFontsOfTheClassPath() throws Exception {
         HeadlessDrawing.prepare();
         FontRenderContext context = new FontRenderContext(null, true, true);
         for (int style : new int[] {Font.PLAIN, Font.BOLD}) {

@@ -4,22 +4,22 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Programs in a JVM of their own, with what the tests have on their class path. */
+/** Programs in a separate JVM with the class path of the tests. */
 final class JavaProgram {
 
     private JavaProgram() {}
 
-    /** A program with the JVM's own settings, to be started. */
+    /** Creates a process with the default options of the JVM. */
     static ProcessBuilder of(Class<?> main, String... args) {
         return with(List.of(), main, args);
     }
 
     /**
-     * A program, to be started.
+     * Creates a process.
      *
-     * @param options the JVM's
-     * @param main has the main method
-     * @param args the program's
+     * @param options the options of the JVM
+     * @param main the class with the main method
+     * @param args the arguments of the program
      */
     static ProcessBuilder with(List<String> options, Class<?> main, String... args) {
         List<String> command = new ArrayList<>();

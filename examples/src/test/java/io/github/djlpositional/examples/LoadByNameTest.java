@@ -1,24 +1,23 @@
 package io.github.djlpositional.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ai.djl.Device;
+import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
 import ai.djl.modality.Classifications;
+import ai.djl.nn.UninitializedParameterException;
 import ai.djl.repository.zoo.Criteria;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.translate.DeferredTranslatorFactory;
-import java.io.IOException;
+import ai.djl.translate.TranslateException;
 import java.io.OutputStream;
 import java.net.URL;
 import java.net.URLClassLoader;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
-import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.AfterAll;
@@ -26,7 +25,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A saved encoder loads with DJL alone: from a folder, an archive, and the class path. */
+/** DJL loads a saved encoder: by a path, by a URL, and from the class path. */
 class LoadByNameTest {
 
     private static final String SENTENCE = "a person who writes books";
@@ -34,46 +33,50 @@ class LoadByNameTest {
     @TempDir
     private static Path folder;
 
-    @TempDir
-    private static Path cache;
-
-    @TempDir
-    private Path other;
+    private static Path file;
 
     @BeforeAll
     static void trainATinyModel() {
-        System.setProperty("DJL_CACHE_DIR", cache.toString());
-        SmallEncoder.saveTo(folder, "PyTorch");
+        System.setProperty("DJL_CACHE_DIR", folder.resolve("cache").toString());
+        file = folder.resolve("encoder.zip");
+        SmallEncoder.saveTo(file, "PyTorch");
     }
 
     @AfterAll
-    static void forgetTheCache() {
+    static void resetTheCache() {
         System.clearProperty("DJL_CACHE_DIR");
     }
 
-    private static void requireJudges(String url) throws Exception {
+    private static Classifications judged(String engine, String url) throws Exception {
         Criteria<String, Classifications> criteria = Criteria.builder()
                 .setTypes(String.class, Classifications.class)
+                .optEngine(engine)
                 .optModelUrls(url)
                 .optTranslatorFactory(new DeferredTranslatorFactory())
                 .build();
         try (ZooModel<String, Classifications> model = criteria.loadModel();
-                Predictor<String, Classifications> predictor = model.newPredictor();
-                SavedEncoder saved =
-                        SavedEncoder.load(folder, model.getNDManager().getEngine(), Device.cpu())) {
-            Classifications judged = predictor.predict(SENTENCE);
-            assertThat(judged.getClassNames()).containsExactly("shuffled", "in order");
+                Predictor<String, Classifications> predictor = model.newPredictor()) {
+            return predictor.predict(SENTENCE);
+        }
+    }
+
+    private static void requireSameAnswer(String engine, Classifications judged) {
+        assertThat(judged.getClassNames()).containsExactly("shuffled", "in order");
+        try (ZooModel<String, Classifications> model =
+                        EncoderFile.load(file, Engine.getEngine(engine), Device.cpu(), Classifications.class);
+                Predictor<String, Classifications> predictor = model.newPredictor()) {
             assertThat(judged.get("in order").getProbability())
-                    .isEqualTo(saved.judge(List.of(SENTENCE)).get(0));
+                    .isEqualTo(
+                            JudgeSentences.inOrder(predictor, List.of(SENTENCE)).get(0));
         }
     }
 
     @Test
-    void fromAFolder() throws Exception {
+    void fromAPath() throws Exception {
         // tag::load[]
         Criteria<String, Classifications> criteria = Criteria.builder()
                 .setTypes(String.class, Classifications.class)
-                .optModelPath(folder) // what train-encoder saved: a folder, or a zip of it
+                .optModelPath(file) // the zip that train-encoder saved
                 .optTranslatorFactory(new DeferredTranslatorFactory()) // the one that serving.properties names
                 .build();
         try (ZooModel<String, Classifications> model = criteria.loadModel();
@@ -82,89 +85,56 @@ class LoadByNameTest {
             double inOrder = judged.get("in order").getProbability();
             // end::load[]
             assertThat(inOrder).isBetween(0.0, 1.0);
+            requireSameAnswer(model.getNDManager().getEngine().getEngineName(), judged);
             // tag::load[]
         }
         // end::load[]
-        requireJudges(folder.toUri().toString());
     }
 
-    private Path archive(Path at) throws IOException {
-        try (OutputStream out = Files.newOutputStream(at);
-                ZipOutputStream zip = new ZipOutputStream(out);
-                Stream<Path> files = Files.list(folder)) {
-            for (Path file : files.toList()) {
-                zip.putNextEntry(new ZipEntry(file.getFileName().toString()));
-                Files.copy(file, zip);
-                zip.closeEntry();
-            }
-        }
-        return at;
-    }
-
-    @Test
-    void fromAZip() throws Exception {
-        requireJudges(archive(other.resolve("encoder.zip")).toUri().toString());
+    @EngineTest
+    void fromAUrl(String engine) throws Exception {
+        Engines.assumeAvailable(engine);
+        requireSameAnswer(engine, judged(engine, file.toUri().toString()));
     }
 
     @Test
     void fromAJarOnTheClassPath() throws Exception {
-        Path zip = archive(other.resolve("encoder.zip"));
-        Path jar = other.resolve("models.jar");
+        Path jar = folder.resolve("models.jar");
         try (OutputStream out = Files.newOutputStream(jar);
                 ZipOutputStream entries = new ZipOutputStream(out)) {
             entries.putNextEntry(new ZipEntry("models/encoder.zip"));
-            Files.copy(zip, entries);
-            entries.closeEntry();
+            Files.copy(file, entries);
         }
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
         try (URLClassLoader withJar = new URLClassLoader(new URL[] {jar.toUri().toURL()}, before)) {
             thread.setContextClassLoader(withJar);
-            requireJudges("jar:///models/encoder.zip");
+            requireSameAnswer("PyTorch", judged("PyTorch", "jar:///models/encoder.zip"));
         } finally {
             thread.setContextClassLoader(before);
         }
     }
 
-    private Path damagedCopy(String file, byte[] content) throws IOException {
-        SmallEncoder.copy(folder, other);
-        Files.write(other.resolve(file), content);
-        return other;
-    }
-
-    private static String messages(Throwable thrown) {
-        StringBuilder messages = new StringBuilder();
-        for (Throwable each = thrown; each != null; each = each.getCause()) {
-            messages.append(each.getMessage()).append('\n');
-        }
-        return messages.toString();
+    @Test
+    void invalidSettingIsNamed() throws Exception {
+        Path changed = SmallEncoder.changed(
+                file,
+                folder.resolve("invalid.zip"),
+                "serving.properties",
+                SmallEncoder.replacing("heads=4", "heads=-4"));
+        assertThatThrownBy(() -> judged("PyTorch", changed.toUri().toString()))
+                .hasStackTraceContaining("heads -4: expected 1 to 1000");
     }
 
     @Test
-    void saysWhichFileOfAFolderIsWrong() throws Exception {
-        String sizes = Files.readString(folder.resolve("encoder.properties"));
-        for (String wrong : new String[] {
-            sizes.replace("heads=4", "heads=-4"),
-            sizes.replace("heads=4", "heads=2000000000"),
-            sizes.replace("heads=4", "heads=four"),
-            sizes.replace("heads=4", ""),
-            sizes.replace("encoding=SINUSOIDAL", "encoding=java.lang.Runtime"),
-            "\\u00zz"
-        }) {
-            assertThat(wrong).isNotEqualTo(sizes);
-            Path damaged = Files.createTempDirectory(other, "damaged");
-            other = damaged;
-            Path copy = damagedCopy("encoder.properties", wrong.getBytes(StandardCharsets.UTF_8));
-            Throwable thrown = catchThrowable(() -> requireJudges(copy.toUri().toString()));
-            assertThat(messages(thrown)).as(wrong).contains("encoder.properties");
-        }
-    }
-
-    @Test
-    void refusesParametersThatAreCutOff() throws Exception {
-        byte[] parameters = Files.readAllBytes(folder.resolve("encoder-0000.params"));
-        Path copy = damagedCopy("encoder-0000.params", Arrays.copyOf(parameters, parameters.length / 2));
-        Throwable thrown = catchThrowable(() -> requireJudges(copy.toUri().toString()));
-        assertThat(messages(thrown)).contains("encoder-0000.params is cut off or of another model: it has ");
+    void encoderWithoutParametersDoesNotAnswer() throws Exception {
+        Path changed = SmallEncoder.changed(
+                file,
+                folder.resolve("without-parameters.zip"),
+                "serving.properties",
+                SmallEncoder.replacing("heads=4", "heads=4\noption.hasParameter=false"));
+        assertThatThrownBy(() -> judged("PyTorch", changed.toUri().toString()))
+                .isInstanceOf(TranslateException.class)
+                .hasRootCauseInstanceOf(UninitializedParameterException.class);
     }
 }

@@ -17,21 +17,26 @@ class LoadClientsTest {
     private static final List<LoadClients.Known> KNOWN =
             List.of(new LoadClients.Known("a b", judgement(0.25)), new LoadClients.Known("b a", judgement(0.75)));
 
-    private static final JudgementDifference ALLOWED = new JudgementDifference(0.01, 0.02);
+    private static final Judgement.Difference LIMIT = new Judgement.Difference(0.01, 0.02);
 
-    /** Its embedding is its probability and that of the other class. */
+    /** Returns a judgement with both probabilities as its embedding. */
     private static Judgement judgement(double inOrder) {
         return new Judgement(inOrder, List.of((float) inOrder, (float) (1 - inOrder)));
     }
 
-    /** Two clients that have asked at least ten times, and are done. */
+    /** Runs two clients until they have sent ten requests. */
     private static LoadClients asked(Function<String, CompletableFuture<Judgement>> server)
             throws InterruptedException {
         CountDownLatch questions = new CountDownLatch(10);
-        LoadClients clients = new LoadClients(2, KNOWN, ALLOWED, sentence -> {
-            questions.countDown();
-            return server.apply(sentence);
-        });
+        LoadClients clients = new LoadClients(
+                2,
+                KNOWN,
+                LIMIT,
+                sentence -> {
+                    questions.countDown();
+                    return server.apply(sentence);
+                },
+                Thread::new);
         try (clients) {
             questions.await();
         }
@@ -39,7 +44,7 @@ class LoadClientsTest {
     }
 
     @Test
-    void takeAnswersWithinTheTolerance() throws Exception {
+    void acceptAnswersWithinTheLimit() throws Exception {
         LoadClients clients = asked(
                 sentence -> CompletableFuture.completedFuture(judgement(sentence.equals("a b") ? 0.2501 : 0.7502)));
         assertThat(clients.wrong()).isZero();
@@ -56,7 +61,7 @@ class LoadClientsTest {
         assertThat(clients.wrong()).isGreaterThanOrEqualTo(10);
         assertThat(clients.firstWrong())
                 .matches("'(a b|b a)': a probability of 0\\.[27]5 instead of 0\\.[27]5, differences of"
-                        + " 5\\.0e-01 \\(probability\\) and 5\\.0e-01 \\(embedding\\); allowed are"
+                        + " 5\\.0e-01 \\(probability\\) and 5\\.0e-01 \\(embedding\\); expected at most"
                         + " 1\\.0e-02 \\(probability\\) and 2\\.0e-02 \\(embedding\\)");
     }
 
@@ -70,14 +75,14 @@ class LoadClientsTest {
     }
 
     @Test
-    void countWhatIsNoNumber() throws Exception {
+    void countNaN() throws Exception {
         assertThat(asked(sentence -> CompletableFuture.completedFuture(judgement(Double.NaN)))
                         .wrong())
                 .isGreaterThanOrEqualTo(10);
     }
 
     @Test
-    void countWhatIsNotAnswered() throws Exception {
+    void countMissingAnswers() throws Exception {
         LoadClients clients =
                 asked(sentence -> CompletableFuture.failedFuture(new IllegalStateException("out of order")));
         assertThat(clients.wrong()).isGreaterThanOrEqualTo(10);
@@ -85,12 +90,12 @@ class LoadClientsTest {
     }
 
     @Test
-    void clientThatDoesNotStartLeavesNoOtherBehind() {
+    void failureToStartAThreadEndsTheOthers() {
         List<Thread> made = new ArrayList<>();
         assertThatThrownBy(() -> new LoadClients(
                         4,
                         KNOWN,
-                        ALLOWED,
+                        LIMIT,
                         sentence -> CompletableFuture.completedFuture(judgement(0.25)),
                         StartedThreadsTest.thatRunOutAfter(2, made)))
                 .isInstanceOf(OutOfMemoryError.class)

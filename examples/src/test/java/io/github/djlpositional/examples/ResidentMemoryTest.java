@@ -10,7 +10,7 @@ import org.junit.jupiter.api.condition.OS;
 class ResidentMemoryTest {
 
     @Test
-    void growsAsMostOfTheSecondHalfDoes() {
+    void growthIsTheMedianSlopeOfTheSecondHalf() {
         ResidentMemory memory = new ResidentMemory();
         double[] megabytes = {100, 300, 400, 400, 405, 900, 415, 420, 425};
         for (int i = 0; i < megabytes.length; i++) {
@@ -21,14 +21,13 @@ class ResidentMemoryTest {
     }
 
     @Test
-    void hoursOfSamplesHaveTheSlopeOfTheirSecondHalf() {
+    void growthOfHoursIsThatOfTheSecondHalf() {
         ResidentMemory memory = new ResidentMemory();
         int seconds = 24 * 60 * 60;
         for (int i = 0; i < seconds; i++) {
-            // steep, and from the middle on 0.5 MB a minute
+            // steep in the first half, then 0.5 MB per minute
             memory.add(i / 60.0, i < seconds / 2 ? i : seconds / 2.0 + (i - seconds / 2.0) / 120);
         }
-        // those from just before the middle are few
         assertThat(memory.growthPerMinute()).isCloseTo(0.5, within(0.01));
         assertThat(memory.latest()).isEqualTo("43560 MB");
     }
@@ -42,7 +41,7 @@ class ResidentMemoryTest {
 
     @Test
     @EnabledOnOs(OS.LINUX)
-    void isThatOfThisProcess() throws Exception {
+    void readsTheMemoryOfThisProcess() throws Exception {
         ResidentMemory memory = new ResidentMemory();
         memory.sample(0);
         int megabytes = Integer.parseInt(memory.latest().replace(" MB", ""));

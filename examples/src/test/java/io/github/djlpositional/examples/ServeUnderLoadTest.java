@@ -2,8 +2,6 @@ package io.github.djlpositional.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -20,91 +18,67 @@ class ServeUnderLoadTest {
     @TempDir
     private Path folder;
 
-    private final StringWriter out = new StringWriter();
-    private final StringWriter err = new StringWriter();
-
-    private int serve(String... args) {
-        String[] given = new String[args.length + 3];
-        given[0] = "serve";
-        given[1] = "--model";
-        given[2] = folder.toString();
-        System.arraycopy(args, 0, given, 3, args.length);
-        return TrainEncoder.commandLine()
-                .setOut(new PrintWriter(out))
-                .setErr(new PrintWriter(err))
-                .execute(given);
+    private Path file() {
+        return folder.resolve("model.zip");
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"PyTorch", "MXNet"})
+    private ProgramRun serve(String options) {
+        return ProgramRun.of("serve --model " + file() + options);
+    }
+
+    @EngineTest
     void manyClientsGetTheAnswersOfOneThread(String engine) {
-        SmallEncoder.saveTo(folder, engine);
-        int status = serve("--engine", engine, "--threads", "3", "--clients", "12", "--batch", "5", "--duration", "3s");
-        assertThat(err.toString()).isEmpty();
-        assertThat(status).isZero();
-        assertThat(out.toString())
+        SmallEncoder.saveTo(file(), engine);
+        String out = serve(" --threads 3 --clients 12 --batch 5 --duration 3s --engine " + engine)
+                .success();
+        assertThat(out)
                 .contains("3 threads with a predictor each, 12 clients in a closed loop, batches of up to 5; " + engine)
                 .containsPattern(
-                        "\n(99\\.\\d\\d|100\\.00) % of all pairs of sentences have answers that cannot stand for")
+                        "\n(99\\.\\d\\d|100\\.00) % of all pairs of sentences have answers that differ by more")
                 .containsPattern("all +[\\d,]+ ")
                 .contains("Wrong answers: 0; ")
                 .contains("Resident memory over the second half: ");
-        String all = out.toString()
-                .lines()
-                .filter(line -> line.startsWith("all"))
-                .findFirst()
-                .orElseThrow();
+        String all =
+                out.lines().filter(line -> line.startsWith("all")).findFirst().orElseThrow();
         String[] columns = all.strip().split(" +", -1);
         assertThat(Integer.parseInt(columns[1].replace(",", ""))).isPositive();
-        // more than one waits while three are busy with twelve clients
+        // requests of twelve clients wait for three threads
         assertThat(Double.parseDouble(columns[8])).isGreaterThan(1.5);
     }
 
     @Test
     void wrongAnswersEndWithAnError() {
-        SmallEncoder.saveTo(folder, "PyTorch");
-        // with no room for rounding, some are wrong
-        assertThat(serve("--tolerance", "0", "--duration", "2s")).isEqualTo(1);
-        assertThat(err.toString().lines())
-                .singleElement()
-                .asString()
-                .matches("error: \\d+ answers are not those of one thread, the first to '.+': .+ instead of .+;"
-                        + " allowed are 0\\.0e\\+00 \\(probability\\) and 0\\.0e\\+00 \\(embedding\\)");
+        SmallEncoder.saveTo(file(), "PyTorch");
+        // rounding makes some answers differ
+        assertThat(serve(" --tolerance 0 --duration 2s").error(1))
+                .matches("error: \\d+ answers differ from those of one thread, the first for '.+': .+ instead of .+;"
+                        + " expected at most 0\\.0e\\+00 \\(probability\\) and 0\\.0e\\+00 \\(embedding\\)");
     }
 
     @Test
     @EnabledOnOs(OS.LINUX)
-    void moreGrowthThanAllowedEndsWithAnError() {
-        SmallEncoder.saveTo(folder, "PyTorch");
-        // no memory shrinks so fast
-        assertThat(serve("--max-growth=-1000000", "--duration", "4s")).isEqualTo(1);
-        assertThat(err.toString().lines())
-                .singleElement()
-                .asString()
+    void moreGrowthThanTheLimitEndsWithAnError() {
+        SmallEncoder.saveTo(file(), "PyTorch");
+        // a limit that every run exceeds
+        assertThat(serve(" --max-growth=-1000000 --duration 4s").error(1))
                 .matches(
                         "error: resident memory over the second half: [+-].+ MB per minute; from first to last .+ MB;"
-                                + " allowed are -1000000.0 MB per minute: close what is left open, or allow more with --max-growth");
+                                + " expected at most -1000000.0 MB per minute: find the objects that are not closed, or set a higher --max-growth");
     }
 
     /**
-     * In a JVM of its own, whose heap is all there from the start, so that what grows is native memory. What is allowed is 175
-     * bytes for each of 10,000 answers a second, and minutes of it would show less: a run of 30 seconds still warms up.
+     * Runs in a separate JVM with a heap of fixed size, so that only native memory can grow. The limit is 175 bytes for
+     * each of 10,000 answers per second. A longer run would grow less, because 30 seconds include the warm-up.
      */
     @Test
     @EnabledOnOs(OS.LINUX)
     void memoryIsFlat() throws Exception {
-        SmallEncoder.saveTo(folder, "PyTorch");
+        SmallEncoder.saveTo(file(), "PyTorch");
         Path log = folder.resolve("serve.log");
         Process process = JavaProgram.with(
                         List.of("-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch"),
                         TrainEncoder.class,
-                        "serve",
-                        "--model",
-                        folder.toString(),
-                        "--duration",
-                        "30s",
-                        "--max-growth",
-                        "100")
+                        ("serve --duration 30s --max-growth 100 --model " + file()).split(" ", -1))
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
                 .start();
@@ -117,25 +91,11 @@ class ServeUnderLoadTest {
     }
 
     @Test
-    void folderWithoutAModelEndsWithOneLine() {
-        assertThat(serve()).isEqualTo(1);
-        assertThat(err.toString().lines())
-                .singleElement()
-                .asString()
-                .startsWith("error: model folder '" + folder + "' cannot be read (")
-                .contains("encoder.properties")
-                .endsWith("): train the model again, or name another folder with --model");
-    }
-
-    @Test
-    void parametersOfAnotherModelEndWithOneLine() throws Exception {
-        SmallEncoder.saveTo(folder, "PyTorch");
-        Files.writeString(folder.resolve("encoder-0000.params"), "PK: a zip of something else");
-        assertThat(serve()).isEqualTo(1);
-        assertThat(err.toString().lines())
-                .singleElement()
-                .asString()
-                .contains("encoder-0000.params is cut off or of another model: it has 27 bytes, the sizes in");
+    void damagedModelEndsWithOneLine() throws Exception {
+        Files.writeString(file(), "not a zip");
+        assertThat(serve("").error(1))
+                .startsWith("error: model file '" + file() + "' cannot be read (")
+                .contains("serving.properties");
     }
 
     @ParameterizedTest
@@ -149,11 +109,6 @@ class ServeUnderLoadTest {
                 "--max-growth=much"
             })
     void badOptionsEndWithOneLine(String option) {
-        assertThat(serve(option)).isEqualTo(2);
-        assertThat(err.toString().lines())
-                .singleElement()
-                .asString()
-                .startsWith("error: ")
-                .endsWith("(--help shows all options)");
+        assertThat(serve(" " + option).error(2)).endsWith("(--help shows all options)");
     }
 }

@@ -3,6 +3,7 @@ package io.github.djlpositional.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -10,17 +11,17 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class StartedThreadsTest {
 
-    /** What a JVM says whose system has no more threads. */
+    /** The message of a JVM whose system cannot create more threads. */
     static final String NO_MORE = "unable to create native thread";
 
     /**
-     * Starts threads until the system seems to have no more of them.
+     * Simulates a system that cannot create more than some threads.
      *
-     * @param most so many start
-     * @param made where each is put, that which does not start too
+     * @param most the number of threads that start
+     * @param made receives each thread, including the one that does not start
      */
-    static StartedThreads thatRunOutAfter(int most, List<Thread> made) {
-        return new StartedThreads(work -> {
+    static ThreadFactory thatRunOutAfter(int most, List<Thread> made) {
+        return work -> {
             boolean isOneTooMany = made.size() == most;
             Thread thread = new Thread(work) {
                 @Override
@@ -33,14 +34,14 @@ class StartedThreadsTest {
             };
             made.add(thread);
             return thread;
-        });
+        };
     }
 
     @Test
-    void closeWaitsForTheEndHoweverOftenItIsInterrupted() {
+    void closeWaitsForTheEndInSpiteOfInterrupts() {
         Thread closing = Thread.currentThread();
         AtomicReference<String> ended = new AtomicReference<>();
-        StartedThreads threads = new StartedThreads();
+        StartedThreads threads = new StartedThreads(Thread::new);
         threads.start("patient", () -> {
             for (int i = 0; i < 3; i++) {
                 closing.interrupt();
@@ -51,7 +52,7 @@ class StartedThreadsTest {
             ended.set(Thread.currentThread().getName());
         });
         threads.close();
-        assertThat(Thread.interrupted()).as("kept for the caller to see").isTrue();
+        assertThat(Thread.interrupted()).as("interrupted status").isTrue();
         assertThat(ended).hasValue("patient");
     }
 }

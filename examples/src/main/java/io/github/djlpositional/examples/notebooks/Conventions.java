@@ -9,23 +9,15 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /** One position in every published convention, side by side. */
-public final class Conventions {
+final class Conventions {
 
     private static final int SIZE = 8;
     private static final int DRAWN_SIZE = 40;
 
     private Conventions() {}
 
-    /**
-     * Runs the notebook.
-     *
-     * @param args {@code --out FOLDER}
-     */
-    public static void main(String[] args) {
-        Notebook.main(Conventions::write, Conventions.class, args);
-    }
-
-    private static Map<String, SinusoidalEncoding> of(int size) {
+    /** Returns the conventions by name, in the given size. */
+    static Map<String, SinusoidalEncoding> of(int size) {
         Map<String, SinusoidalEncoding> encodings = new LinkedHashMap<>();
         encodings.put("paper", SinusoidalEncoding.vaswani(size));
         encodings.put("tensor2tensor", SinusoidalEncoding.tensor2tensor(size, 1, 10_000));
@@ -42,12 +34,10 @@ public final class Conventions {
                         .optCosineFirst(true)
                         .build());
         encodings.put(
-                "own frequencies",
+                "custom frequencies",
                 SinusoidalEncoding.builder()
                         .setEmbeddingSize(size)
-                        .optFrequencies(Frequencies.of(IntStream.range(0, size / 2)
-                                .mapToDouble(pair -> Math.pow(2, -pair))
-                                .toArray()))
+                        .optFrequencies(Frequencies.of(Drawing.each(size / 2, pair -> Math.pow(2, -pair))))
                         .build());
         return encodings;
     }
@@ -55,27 +45,21 @@ public final class Conventions {
     static void write(Notebook notebook) throws Exception {
         notebook.title("Conventions");
         notebook.text("""
-                Position 1 at size 8. The same name, the same idea, other numbers: a model needs those it was trained with.""");
+                Position 1 at size 8. The name and the idea are the same, but the numbers differ: a model needs the convention
+                that it was trained with.""");
         of(SIZE).forEach((name, encoding) -> notebook.row(
                 "%-18s %s",
                 name,
                 IntStream.range(0, SIZE)
                         .mapToObj(dimension -> String.format(Locale.ROOT, "%8.5f", encoding.value(1, dimension)))
                         .collect(Collectors.joining(" "))));
-        notebook.text("Forty positions at size 40, each convention a picture:");
+        notebook.text("Forty positions at size 40, one picture for each convention:");
         for (Map.Entry<String, SinusoidalEncoding> entry : of(DRAWN_SIZE).entrySet()) {
-            SinusoidalEncoding encoding = entry.getValue();
+            String name = entry.getKey();
             notebook.picture(
-                    "convention-" + entry.getKey().replace(' ', '-').toLowerCase(Locale.ROOT),
-                    "The convention " + entry.getKey(),
-                    Drawing.map(
-                            entry.getKey(),
-                            "dimension",
-                            "position",
-                            Drawing.numbers(DRAWN_SIZE),
-                            Drawing.numbers(DRAWN_SIZE),
-                            1,
-                            (dimension, position) -> encoding.value(position, dimension)));
+                    "convention-" + name.replace(' ', '-').toLowerCase(Locale.ROOT),
+                    "The convention " + name,
+                    Drawing.map(name, "dimension", "position", DRAWN_SIZE, DRAWN_SIZE, entry.getValue()::value));
         }
     }
 }

@@ -1,102 +1,135 @@
 package io.github.djlpositional.examples.notebooks;
 
-import io.github.djlpositional.examples.FolderUpdate;
+import io.github.djlpositional.examples.AtomicFile;
+import io.github.djlpositional.examples.HeadlessDrawing;
+import io.github.djlpositional.examples.Program;
+import io.github.djlpositional.examples.UserError;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
 
-/** Runs every notebook and puts all pictures on one page, {@code index.html}, which needs nothing else. */
-public final class Gallery {
+/** Runs notebooks, and puts their pictures on one self-contained page, {@code index.html}. */
+@Command(
+        name = "Gallery",
+        mixinStandardHelpOptions = true,
+        versionProvider = Program.class,
+        showDefaultValues = true,
+        description = "Run notebooks, and put their pictures on one page, index.html.")
+public final class Gallery implements Callable<Integer> {
 
-    private Gallery() {}
-
-    /** The notebooks, by the names of their programs. */
-    static Map<String, Notebook.Page> pages() {
-        Map<String, Notebook.Page> pages = new LinkedHashMap<>();
-        pages.put("GettingStarted", GettingStarted::write);
-        pages.put("SinusoidsByHand", SinusoidsByHand::write);
-        pages.put("WhySinusoids", WhySinusoids::write);
-        pages.put("ShiftByRotation", ShiftByRotation::write);
-        pages.put("Conventions", Conventions::write);
-        pages.put("Precision", Precision::write);
-        pages.put("LengthExtrapolation", LengthExtrapolation::write);
-        pages.put("TrainingCurves", TrainingCurves::write);
-        return pages;
+    /** A program that reads from top to bottom like a notebook. */
+    @FunctionalInterface
+    interface Page {
+        void write(Notebook notebook) throws Exception;
     }
+
+    /** The notebooks by name, in the order of the gallery. */
+    static final Map<String, Page> NOTEBOOKS = new LinkedHashMap<>();
+
+    static {
+        NOTEBOOKS.put("GettingStarted", GettingStarted::write);
+        NOTEBOOKS.put("SinusoidsByHand", SinusoidsByHand::write);
+        NOTEBOOKS.put("WhySinusoids", WhySinusoids::write);
+        NOTEBOOKS.put("ShiftByRotation", ShiftByRotation::write);
+        NOTEBOOKS.put("Conventions", Conventions::write);
+        NOTEBOOKS.put("Precision", Precision::write);
+        NOTEBOOKS.put("LengthExtrapolation", LengthExtrapolation::write);
+        NOTEBOOKS.put("TrainingCurves", TrainingCurves::write);
+    }
+
+    @Parameters(
+            paramLabel = "NOTEBOOK",
+            arity = "0..*",
+            description = "The notebooks to run, by default all: GettingStarted, SinusoidsByHand, WhySinusoids,"
+                    + " ShiftByRotation, Conventions, Precision, LengthExtrapolation, TrainingCurves.")
+    private List<String> names = new ArrayList<>();
+
+    @Option(names = "--out", description = "The folder for the pictures and the page.")
+    private Path folder = Path.of("notebooks");
+
+    @Option(
+            names = "--model",
+            description =
+                    "The file of the model that TrainingCurves shows. If it does not exist, TrainingCurves trains a"
+                            + " smaller model.")
+    private Path model = Path.of("model.zip");
 
     /**
-     * Runs all notebooks.
+     * Runs notebooks.
      *
-     * @param args {@code --out FOLDER}, {@code --model FOLDER}
+     * @param args the options; {@code --help} lists them
      */
     public static void main(String[] args) {
-        Notebook.main(notebook -> write(notebook), Gallery.class, args);
+        Program.optOutOfTracking();
+        System.exit(Program.commandLine(new Gallery()).execute(args));
     }
 
-    static void write(Notebook all) throws IOException {
-        Path folder = all.folder();
+    @Override
+    public Integer call() throws IOException {
+        Map<String, Notebook> written = new LinkedHashMap<>();
+        for (String name : names.isEmpty() ? NOTEBOOKS.keySet() : names) {
+            if (!NOTEBOOKS.containsKey(name)) {
+                throw new UserError(
+                        "unknown notebook '" + name + "': choose from " + String.join(", ", NOTEBOOKS.keySet()));
+            }
+            Notebook notebook = new Notebook(System.out, folder, model);
+            write(NOTEBOOKS.get(name), notebook);
+            written.put(name, notebook);
+        }
+        if (names.isEmpty()) {
+            writePage(folder, written);
+            System.out.printf("%n%s%n", folder.resolve("index.html"));
+        }
+        return 0;
+    }
+
+    /** Runs one notebook. */
+    static void write(Page page, Notebook notebook) {
+        HeadlessDrawing.prepare();
+        AtomicFile.prepare(notebook.folder().resolve("index.html"));
+        try {
+            page.write(notebook);
+        } catch (RuntimeException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new IllegalStateException("the notebook could not be written", e);
+        }
+    }
+
+    /** Writes the page with the pictures of some notebooks, which are in the folder. */
+    static void writePage(Path folder, Map<String, Notebook> notebooks) throws IOException {
         StringBuilder sections = new StringBuilder();
-        for (Map.Entry<String, Notebook.Page> page : pages().entrySet()) {
-            Notebook notebook = new Notebook(all.out(), folder, all.model());
-            Notebook.write(page.getValue(), notebook);
-            sections.append("<section><h2>")
-                    .append(page.getKey())
-                    .append("</h2>\n<pre>java -cp examples/target/train-encoder.jar ")
-                    .append(Gallery.class.getPackageName())
-                    .append('.')
-                    .append(page.getKey())
-                    .append("</pre>\n");
-            for (Notebook.Picture picture : notebook.pictures()) {
+        for (Map.Entry<String, Notebook> notebook : notebooks.entrySet()) {
+            sections.append(String.format(
+                    "<section><h2>%s</h2>%n<pre>java -cp examples/target/train-encoder.jar %s %1$s</pre>%n",
+                    notebook.getKey(), Gallery.class.getName()));
+            for (Notebook.Picture picture : notebook.getValue().pictures()) {
                 byte[] png = Files.readAllBytes(folder.resolve(picture.file() + ".png"));
-                sections.append("<figure><img alt=\"")
-                        .append(escaped(picture.caption()))
-                        .append("\" src=\"data:image/png;base64,")
-                        .append(Base64.getEncoder().encodeToString(png))
-                        .append("\"><figcaption>")
-                        .append(escaped(picture.caption()))
-                        .append("</figcaption></figure>\n");
+                sections.append(String.format(
+                        "<figure><img alt=\"%s\" src=\"data:image/png;base64,%s\">"
+                                + "<figcaption>%1$s</figcaption></figure>%n",
+                        escaped(picture.caption()), Base64.getEncoder().encodeToString(png)));
             }
             sections.append("</section>\n");
         }
-        FolderUpdate.of(
-                folder,
-                beside -> Files.writeString(
-                        beside.resolve("index.html"), html(sections.toString()), StandardCharsets.UTF_8));
-        all.out().printf("%n%s%n", folder.resolve("index.html"));
+        try (InputStream template = Gallery.class.getResourceAsStream("/gallery.html")) {
+            String page = new String(template.readAllBytes(), StandardCharsets.UTF_8).replace("${sections}", sections);
+            AtomicFile.write(folder.resolve("index.html"), out -> out.write(page.getBytes(StandardCharsets.UTF_8)));
+        }
     }
 
     private static String escaped(String text) {
         return text.replace("&", "&amp;").replace("<", "&lt;").replace("\"", "&quot;");
-    }
-
-    private static String html(String sections) {
-        return """
-                <!DOCTYPE html>
-                <html lang="en">
-                <head>
-                <meta charset="utf-8">
-                <meta name="viewport" content="width=device-width, initial-scale=1">
-                <title>djl-positional: the pictures</title>
-                <style>
-                :root { color-scheme: light dark; --page: #ffffff; --text: #1b1f24; --code: #f0f2f4; --line: #d0d7de }
-                @media (prefers-color-scheme: dark) {
-                  :root { --page: #16191d; --text: #e4e7ea; --code: #23282e; --line: #3a4149 }
-                }
-                body { margin: 0 auto; max-width: 62rem; padding: 1rem; background: var(--page); color: var(--text);
-                       font: 1rem/1.5 system-ui, sans-serif }
-                pre { overflow-x: auto; padding: .6rem; background: var(--code); border-radius: .4rem; font-size: .85rem }
-                figure { margin: 1.2rem 0; border: 1px solid var(--line); border-radius: .4rem; overflow-x: auto }
-                /* on a phone a picture is as large as its smallest letters need, and slides sideways */
-                img { display: block; width: 100%; min-width: 40rem; height: auto; background: #ffffff }
-                figcaption { position: sticky; left: 0; box-sizing: border-box; max-width: calc(100vw - 2rem); padding: .5rem .8rem }
-                </style>
-                </head>
-                <body>
-                <h1>djl-positional: the pictures</h1>
-                """ + sections + "</body>\n</html>\n";
     }
 }

@@ -4,8 +4,8 @@ import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import org.knowm.xchart.XYChart;
 
-/** How wrong the usual formula is, in float and in half precision, and how right this library. */
-public final class Precision {
+/** The errors of the usual formula and of this library, in single and in half precision. */
+final class Precision {
 
     private static final int SIZE = 64;
     private static final int[] POSITIONS = {
@@ -14,16 +14,7 @@ public final class Precision {
 
     private Precision() {}
 
-    /**
-     * Runs the notebook.
-     *
-     * @param args {@code --out FOLDER}
-     */
-    public static void main(String[] args) {
-        Notebook.main(Precision::write, Precision.class, args);
-    }
-
-    /** The usual formula, every step rounded to a format. */
+    /** Computes the usual formula, with every step rounded to a format. */
     private static double usual(FloatFormat format, int position, int dimension) {
         double exponent = format.round(-Math.log(10_000) / SIZE * (dimension - dimension % 2));
         double rate = format.round(Math.exp(exponent));
@@ -34,14 +25,13 @@ public final class Precision {
     static void write(Notebook notebook) throws Exception {
         notebook.title("Precision");
         notebook.text("""
-                exp(-ln 10000 · 2k/d), times the position, sine: every notebook computes it so, in float. The rounding of the
-                frequency grows with the position, until it is an angle.""");
+                Most programs compute sin(t · exp(-ln 10000 · 2k/d)) in single precision. The position multiplies the rounding
+                error of the frequency, which for large positions becomes a large angle.""");
         SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(SIZE);
-        double[] x = new double[POSITIONS.length];
+        double[] x = Drawing.each(POSITIONS.length, i -> POSITIONS[i]);
         double[][] errors = new double[4][POSITIONS.length];
         for (int i = 0; i < POSITIONS.length; i++) {
             int position = POSITIONS[i];
-            x[i] = position;
             float[] table = encoding.table(position, 1);
             for (int dimension = 0; dimension < SIZE; dimension++) {
                 double exact = encoding.value(position, dimension);
@@ -52,26 +42,26 @@ public final class Precision {
             }
         }
         notebook.row(
-                "%8s  %14s %14s %14s %14s",
-                "position", "usual float16", "usual float32", "here float16", "here float32");
+                "%8s  %14s %14s %14s %14s", "position", "usual fp16", "usual fp32", "library fp16", "library fp32");
         for (int i = 0; i < POSITIONS.length; i++) {
             notebook.row(
                     "%8d  %14.1e %14.1e %14.1e %14.1e",
                     POSITIONS[i], errors[0][i], errors[1][i], errors[2][i], errors[3][i]);
         }
-        XYChart chart = Drawing.lines("Greatest error of a position's 64 values", "position", "error");
+        XYChart chart = Drawing.lines("Greatest error of the 64 values of a position", "position", "error");
         String[] names = {"usual, float16", "usual, float32", "this library, float16", "this library, float32"};
         for (int i = 0; i < names.length; i++) {
             Drawing.line(chart, names[i], x, errors[i]);
         }
         chart.getStyler().setXAxisLogarithmic(true).setYAxisLogarithmic(true);
         notebook.picture(
-                "precision", "The usual formula loses digits with every step; rounded once, none are lost", chart);
+                "precision",
+                "The usual formula loses digits as positions grow; this library rounds each value once",
+                chart);
     }
 
     private static void worse(double[] errors, int index, double error) {
-        // half precision has no number for a position beyond 65504, and so no value at all; a logarithmic axis none for
-        // 0
+        // half precision has no positions beyond 65504; a logarithmic axis has no 0
         double size = Double.isNaN(error) ? 1 : Math.max(1e-10, Math.abs(error));
         errors[index] = Math.max(errors[index], size);
     }

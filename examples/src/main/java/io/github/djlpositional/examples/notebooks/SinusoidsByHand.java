@@ -6,23 +6,14 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
 import org.knowm.xchart.XYChart;
 
-/** Position 3 at size 4 and base 10000, number by number, against the block. */
-public final class SinusoidsByHand {
+/** Position 3 at size 4 and base 10000, number by number, compared with the block. */
+final class SinusoidsByHand {
 
     private static final int POSITION = 3;
     private static final int SIZE = 4;
     private static final double BASE = 10_000;
 
     private SinusoidsByHand() {}
-
-    /**
-     * Runs the notebook.
-     *
-     * @param args {@code --out FOLDER}
-     */
-    public static void main(String[] args) {
-        Notebook.main(SinusoidsByHand::write, SinusoidsByHand.class, args);
-    }
 
     static void write(Notebook notebook) throws Exception {
         notebook.title("Sinusoids by hand");
@@ -44,12 +35,8 @@ public final class SinusoidsByHand {
         notebook.result("by hand", Arrays.toString(byHand));
 
         SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(SIZE);
-        double[] exact = new double[SIZE];
-        for (int dimension = 0; dimension < SIZE; dimension++) {
-            exact[dimension] = encoding.value(POSITION, dimension);
-        }
-        notebook.result("SinusoidalEncoding.vaswani(4).value(3, …)", Arrays.toString(exact));
-
+        notebook.result(
+                "SinusoidalEncoding.vaswani(4).value(3, …)", Arrays.toString(WhySinusoids.vector(encoding, POSITION)));
         try (NDManager manager = NDManager.newBaseManager()) {
             PositionalEncodingBlock block =
                     PositionalEncodingBlock.builder().setEmbeddingSize(SIZE).build();
@@ -61,11 +48,10 @@ public final class SinusoidsByHand {
             }
             notebook.result("greatest difference from the block", difference);
         }
-
         XYChart chart = Drawing.lines("Size 4: two sines and two cosines", "position", "value");
         for (int dimension = 0; dimension < SIZE; dimension++) {
-            int each = dimension;
-            Drawing.line(chart, "dimension " + dimension, 60, position -> encoding.value(position, each));
+            int current = dimension;
+            Drawing.line(chart, "dimension " + dimension, 60, position -> encoding.value(position, current));
         }
         notebook.picture("sinusoids-by-hand", "The four dimensions over the first 60 positions", chart);
     }

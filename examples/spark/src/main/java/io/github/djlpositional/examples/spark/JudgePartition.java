@@ -1,49 +1,130 @@
 package io.github.djlpositional.examples.spark;
 
+import ai.djl.Device;
+import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
+import ai.djl.repository.zoo.ZooModel;
+import ai.djl.translate.TranslateException;
+import io.github.djlpositional.examples.EncoderFile;
 import io.github.djlpositional.examples.Judgement;
+import io.github.djlpositional.examples.Program;
+import java.io.Serializable;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Iterator;
+import java.util.List;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.apache.spark.SparkFiles;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.LongAccumulator;
 import org.apache.spark.util.TaskCompletionListener;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** What a task does on an executor: judges the sentences of one partition. */
-final class JudgePartition implements FlatMapFunction<Iterator<NumberedSentence>, Row> {
+/**
+ * The work of a task on an executor: judges the sentences of one partition batch by batch, as the rows are requested.
+ *
+ * <p>All tasks of an executor share one model, and each task has its own predictor. The first task loads the model,
+ * which lives as long as the JVM of the executor.
+ */
+final class JudgePartition implements FlatMapFunction<Iterator<JudgePartition.NumberedSentence>, Row> {
 
-    private static final long serialVersionUID = 1L;
+    /** The columns of the output. */
+    static final StructType SCHEMA = new StructType()
+            .add("id", DataTypes.LongType, false)
+            .add("sentence", DataTypes.StringType, false)
+            .add("score", DataTypes.DoubleType, false)
+            .add("embedding", DataTypes.createArrayType(DataTypes.FloatType, false), false);
+
+    private static final Logger LOGGER = LoggerFactory.getLogger(JudgePartition.class);
+
+    private static Path loadedFrom;
+    private static ZooModel<String, Judgement> model;
+
+    /** A line of the input and its number, counted from 0, which distinguishes it from equal lines. */
+    record NumberedSentence(long id, String sentence) implements Serializable {}
 
     private final int batchSize;
-    private final String archive;
+    private final String file;
     private final LongAccumulator loads;
     private final LongAccumulator loadMillis;
 
     /**
-     * Says what the tasks do.
-     *
-     * @param batchSize how many sentences go through the model together
-     * @param archive under which name each executor finds the unpacked model
-     * @param loads counts how often a model was loaded
-     * @param loadMillis sums up how long that took
+     * Creates the work of all tasks, with the name of a file that Spark copies to each executor, and counters of its
+     * loads.
      */
-    JudgePartition(int batchSize, String archive, LongAccumulator loads, LongAccumulator loadMillis) {
+    JudgePartition(int batchSize, String file, LongAccumulator loads, LongAccumulator loadMillis) {
         this.batchSize = batchSize;
-        this.archive = archive;
+        this.file = file;
         this.loads = loads;
         this.loadMillis = loadMillis;
     }
 
     @Override
     public Iterator<Row> call(Iterator<NumberedSentence> sentences) {
-        Predictor<String, Judgement> predictor = ExecutorModel.newPredictor(Path.of(SparkFiles.get(archive)), time -> {
-            loads.add(1L);
-            loadMillis.add(time.toMillis());
-        });
-        // whether the task succeeds, fails or is killed
+        Predictor<String, Judgement> predictor = newPredictor(Path.of(SparkFiles.get(file)));
+        // also if the task fails or is killed
         TaskContext.get().addTaskCompletionListener((TaskCompletionListener) task -> predictor.close());
-        return new JudgedRows(sentences, predictor, batchSize);
+        // one batch at a time, never the whole partition
+        return Stream.iterate(nextBatch(sentences), batch -> !batch.isEmpty(), batch -> nextBatch(sentences))
+                .flatMap(batch -> judged(batch, predictor))
+                .iterator();
+    }
+
+    private List<NumberedSentence> nextBatch(Iterator<NumberedSentence> sentences) {
+        List<NumberedSentence> batch = new ArrayList<>(batchSize);
+        while (batch.size() < batchSize && sentences.hasNext()) {
+            batch.add(sentences.next());
+        }
+        return batch;
+    }
+
+    private static Stream<Row> judged(List<NumberedSentence> batch, Predictor<String, Judgement> predictor) {
+        try {
+            List<Judgement> judgements = predictor.batchPredict(
+                    batch.stream().map(NumberedSentence::sentence).toList());
+            return IntStream.range(0, batch.size())
+                    .mapToObj(i -> RowFactory.create(
+                            batch.get(i).id,
+                            batch.get(i).sentence,
+                            judgements.get(i).inOrder(),
+                            judgements.get(i).embedding().toArray(new Float[0])));
+        } catch (TranslateException e) {
+            throw new IllegalStateException(
+                    "the sentences of lines " + batch.get(0).id + " to " + batch.get(batch.size() - 1).id
+                            + " could not be judged",
+                    e);
+        }
+    }
+
+    /** Creates a predictor, and loads the model if this executor has none, or one of an earlier application. */
+    private Predictor<String, Judgement> newPredictor(Path path) {
+        synchronized (JudgePartition.class) {
+            if (!path.equals(loadedFrom)) {
+                if (model != null) {
+                    model.close();
+                    model = null;
+                }
+                loadedFrom = null;
+                long start = System.nanoTime();
+                Program.optOutOfTracking();
+                // an executor runs as many tasks as it has cores
+                EncoderFile.useOneThreadPerForward();
+                model = EncoderFile.load(path, Engine.getEngine("PyTorch"), Device.cpu(), Judgement.class);
+                loadedFrom = path;
+                long millis = Duration.ofNanos(System.nanoTime() - start).toMillis();
+                LOGGER.info("Loaded the encoder in {} ms", millis);
+                loads.add(1L);
+                loadMillis.add(millis);
+            }
+            return model.newPredictor();
+        }
     }
 }

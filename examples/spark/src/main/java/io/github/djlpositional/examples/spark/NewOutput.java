@@ -8,77 +8,69 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * A folder that a run makes: written beside its place under a name that no other run has, and given its own once it is whole.
- * So what another run has made there meanwhile is never mixed with it, and never removed.
+ * The output folder of a run. The run writes to a folder with a unique name next to it, which is renamed at the end. So
+ * the output of another run that appears in the meantime is neither mixed with this one nor removed.
  */
 final class NewOutput {
 
     private final String name;
     private final FileSystem files;
     private final Path target;
-    private final Path begun;
-
-    private NewOutput(String name, FileSystem files) {
-        this.name = name;
-        this.files = files;
-        target = files.makeQualified(new Path(name));
-        // from "_" on, it is no data to those who read the folder above
-        begun = new Path(target.getParent(), "_" + target.getName() + "-" + UUID.randomUUID());
-    }
+    private final Path unfinished;
 
     /**
      * Plans a folder.
      *
-     * @param name where it will be; nothing may be there yet
-     * @param hadoop knows the file systems
+     * @param name the folder; must not exist
+     * @param hadoop the configuration of the file systems
+     * @throws UserError if the folder exists or cannot be reached
      */
-    static NewOutput at(String name, Configuration hadoop) {
+    NewOutput(String name, Configuration hadoop) {
+        this.name = name;
         try {
-            FileSystem files = new Path(name).getFileSystem(hadoop);
+            files = new Path(name).getFileSystem(hadoop);
             if (files.exists(new Path(name))) {
                 throw new UserError(
-                        "output '" + name + "' is already there: remove it, or name another folder with --output");
+                        "output '" + name + "' already exists: remove it, or name another folder with --output");
             }
-            return new NewOutput(name, files);
         } catch (IOException e) {
             throw new UserError("output '" + name + "' cannot be reached (" + e + "): name another with --output", e);
         }
+        target = files.makeQualified(new Path(name));
+        // readers of the parent folder ignore names that begin with "_"
+        unfinished = new Path(target.getParent(), "_" + target.getName() + "-" + UUID.randomUUID());
     }
 
-    /** Where to write it. */
-    String begun() {
-        return begun.toString();
+    /** Returns the folder to write to. */
+    String unfinished() {
+        return unfinished.toString();
     }
 
-    /** Puts what is written in its place. */
+    /** Renames the folder that was written. */
     void publish() {
         try {
-            // a rename to a folder that is there would put it inside
+            // renaming to an existing folder would move this one into it
             if (files.exists(target)) {
-                throw new UserError("output '" + name + "' has come to be there since this job began, and is left as it"
-                        + " is: what was judged is in '" + begun + "'; move it, or remove it");
+                throw new UserError("output '" + name + "' was created by another program since this job began, and is"
+                        + " not changed: the result is in '" + unfinished + "'; move or remove it");
             }
-            if (!files.rename(begun, target)) {
-                throw new IOException("it is not renamed");
+            if (!files.rename(unfinished, target)) {
+                throw new IOException("it could not be renamed");
             }
         } catch (IOException e) {
             throw new UserError(
-                    "output '" + name + "' cannot be written to (" + e + "): what was judged is in '" + begun
-                            + "'; move it, or remove it",
+                    "output '" + name + "' cannot be written (" + e + "): the result is in '" + unfinished
+                            + "'; move or remove it",
                     e);
         }
     }
 
-    /**
-     * Removes what is written.
-     *
-     * @param why what went wrong before; it is told what goes wrong now
-     */
-    void discard(Throwable why) {
+    /** Removes the folder that was written; if that fails, adds the exception to the failure of the job. */
+    void discard(Throwable reason) {
         try {
-            files.delete(begun, true);
+            files.delete(unfinished, true);
         } catch (IOException | RuntimeException e) {
-            why.addSuppressed(e);
+            reason.addSuppressed(e);
         }
     }
 }

@@ -2,12 +2,10 @@ package io.github.djlpositional.examples.spark;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.OutputStream;
+import io.github.djlpositional.examples.SmallEncoder;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.stream.Stream;
-import java.util.zip.ZipEntry;
-import java.util.zip.ZipOutputStream;
+import java.util.Arrays;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -28,7 +26,7 @@ class ClusterIT {
     @BeforeAll
     static void start() throws Exception {
         corpus = Corpus.create(folder, LINES);
-        // alone in a folder: Spark's jars must come from the cluster
+        // in a separate folder: Spark's jars must come from the cluster
         jar = Files.copy(Path.of("target", "judge-corpus.jar"), folder.resolve("judge-corpus.jar"));
         cluster = new StandaloneCluster(folder, 2);
     }
@@ -41,23 +39,14 @@ class ClusterIT {
     }
 
     @Test
-    void everySentenceComesOutOnceThoughAWorkerDies() throws Exception {
+    void everySentenceHasOneRowAlthoughAWorkerDies() throws Exception {
         Path output = folder.resolve("judged");
+        // a small batch, so that the worker dies before the job ends
         try (JavaProcess job = cluster.submit(
                 "job",
                 jar,
-                "--model",
-                corpus.model().toString(),
-                "--input",
-                corpus.text().toString(),
-                "--output",
-                output.toString(),
-                "--partitions",
-                "24",
-                // small, so that there is a middle to die in
-                "--batch",
-                "4")) {
-            cluster.awaitUntil("the worker has judged a part", () -> {
+                Corpus.options(corpus.model(), corpus.text(), output, "--partitions", "24", "--batch", "4"))) {
+            cluster.awaitUntil("the worker has judged a partition", () -> {
                 assertThat(job.isAlive()).as("the job runs: %s", job.output()).isTrue();
                 String log = cluster.executorLog(1);
                 int loaded = log.indexOf("Loaded the encoder");
@@ -68,44 +57,27 @@ class ClusterIT {
             assertThat(job.await()).as(() -> job.output() + cluster.logs()).isZero();
             assertThat(job.output()).contains("Lost executor");
         }
-        corpus.requireJudged(output);
+        corpus.assertJudged(output);
         assertThat(cluster.executorLog(0).split("Loaded the encoder", -1))
-                .as("the survivor loaded the model once for all of its tasks")
+                .as("the other executor loaded the model once for all of its tasks")
                 .hasSize(2);
     }
 
     @Test
-    void executorsSayWhatIsWrongWithTheModel() throws Exception {
-        // a folder would be checked before it is sent
-        Path damaged = folder.resolve("damaged.zip");
-        try (OutputStream out = Files.newOutputStream(damaged);
-                ZipOutputStream zip = new ZipOutputStream(out);
-                Stream<Path> files = Files.list(corpus.model())) {
-            for (Path file : files.toList()) {
-                byte[] bytes = Files.readAllBytes(file);
-                if (file.endsWith("encoder-0000.params")) {
-                    bytes[bytes.length / 2]++;
-                }
-                zip.putNextEntry(new ZipEntry(file.getFileName().toString()));
-                zip.write(bytes);
-                zip.closeEntry();
-            }
-        }
-        try (JavaProcess job = cluster.submit(
-                "damaged",
-                jar,
-                "--model",
-                damaged.toString(),
-                "--input",
-                corpus.text().toString(),
-                "--output",
-                folder.resolve("none").toString())) {
+    void executorsReportWhatIsWrongWithTheModel() throws Exception {
+        // passes the checks of the driver, which has no engine
+        Path invalid = SmallEncoder.changed(
+                corpus.model(),
+                folder.resolve("invalid.zip"),
+                "encoder-0000.params",
+                content -> Arrays.copyOf(content, content.length / 2));
+        Path output = folder.resolve("none");
+        try (JavaProcess job = cluster.submit("invalid", jar, Corpus.options(invalid, corpus.text(), output))) {
             assertThat(job.await()).as(() -> job.output() + cluster.logs()).isEqualTo(1);
             assertThat(job.output().lines().filter(line -> line.startsWith("error: ")))
                     .singleElement()
                     .asString()
-                    .startsWith("error: the executors cannot use the model '" + damaged + "': ")
-                    .contains("encoder-0000.params is damaged");
+                    .startsWith("error: the executors cannot use the model '" + invalid + "': ");
         }
     }
 }

@@ -6,10 +6,9 @@ import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
 import ai.djl.repository.zoo.ZooModel;
-import io.github.djlpositional.examples.EncoderLoader;
+import io.github.djlpositional.examples.EncoderFile;
 import io.github.djlpositional.examples.Glosses;
 import io.github.djlpositional.examples.Judgement;
-import io.github.djlpositional.examples.JudgementDifference;
 import io.github.djlpositional.examples.SmallEncoder;
 import io.github.djlpositional.examples.TransformerEncoder;
 import java.io.IOException;
@@ -25,7 +24,7 @@ import org.apache.parquet.example.data.Group;
 import org.apache.parquet.hadoop.ParquetReader;
 import org.apache.parquet.hadoop.example.GroupReadSupport;
 
-/** A text file to judge, a model to judge it with, and what must come out. */
+/** A text file, a model, and the expected output for them. */
 final class Corpus {
 
     /** A row of the output. */
@@ -40,9 +39,9 @@ final class Corpus {
         this.text = text;
     }
 
-    /** Trains a small encoder and writes a text: some sentences twice, and lines without a word between them. */
+    /** Trains a small encoder and writes a text, with some sentences twice, and with lines without words. */
     static Corpus create(Path folder, int lines) throws IOException {
-        Corpus corpus = new Corpus(folder.resolve("model"), folder.resolve("corpus.txt"));
+        Corpus corpus = new Corpus(folder.resolve("model.zip"), folder.resolve("corpus.txt"));
         SmallEncoder.saveTo(corpus.model, "PyTorch");
         List<List<String>> glosses = Glosses.read(Integer.MAX_VALUE);
         List<String> written = new ArrayList<>();
@@ -50,7 +49,7 @@ final class Corpus {
             if (line % 50 == 20) {
                 written.add(line % 100 == 20 ? "" : " ... ");
             } else {
-                // every fifth is that of two lines before
+                // every fifth sentence repeats the one two lines before
                 String sentence = String.join(" ", glosses.get(line % 5 == 4 ? line - 2 : line));
                 corpus.sentences.put((long) line, sentence);
                 written.add(sentence);
@@ -68,41 +67,49 @@ final class Corpus {
         return text;
     }
 
+    /** Returns the options of a job. */
+    static String[] options(Path model, Path input, Path output, String... more) {
+        List<String> options = new ArrayList<>(List.of("--model", model.toString(), "--input", input.toString()));
+        options.addAll(List.of("--output", output.toString()));
+        options.addAll(List.of(more));
+        return options.toArray(String[]::new);
+    }
+
     int size() {
         return sentences.size();
     }
 
-    /** Every sentence is there once for each line that it stands on, with what one process makes of it. */
-    void requireJudged(Path output) throws Exception {
+    /** Checks that every line with words has one row, with the answer of a single process. */
+    void assertJudged(Path output) throws Exception {
         Map<Long, Judged> rows = rows(output);
         assertThat(rows.keySet()).isEqualTo(sentences.keySet());
         try (ZooModel<String, Judgement> loaded =
-                        EncoderLoader.load(model, Engine.getEngine("PyTorch"), Device.cpu(), Judgement.class);
+                        EncoderFile.load(model, Engine.getEngine("PyTorch"), Device.cpu(), Judgement.class);
                 Predictor<String, Judgement> predictor = loaded.newPredictor()) {
-            // each sentence was in another batch there
-            JudgementDifference allowed =
-                    JudgementDifference.ofRounding(((TransformerEncoder) loaded.getBlock()).spec());
+            // the sentences were in different batches
+            Judgement.Difference limit =
+                    Judgement.Difference.ofRounding(((TransformerEncoder) loaded.getBlock()).spec());
             List<String> inOrder = List.copyOf(sentences.values());
             List<Judged> found = List.copyOf(rows.values());
             for (int from = 0; from < inOrder.size(); from += 128) {
                 List<String> batch = inOrder.subList(from, Math.min(inOrder.size(), from + 128));
                 List<Judgement> expected = predictor.batchPredict(batch);
                 for (int i = 0; i < batch.size(); i++) {
-                    requireSame(found.get(from + i), batch.get(i), expected.get(i), allowed);
+                    assertSame(found.get(from + i), batch.get(i), expected.get(i), limit);
                 }
             }
         }
     }
 
-    private static void requireSame(Judged found, String sentence, Judgement expected, JudgementDifference allowed) {
+    private static void assertSame(Judged found, String sentence, Judgement expected, Judgement.Difference limit) {
         assertThat(found.sentence()).isEqualTo(sentence);
-        JudgementDifference difference = JudgementDifference.between(found.judgement(), expected);
-        assertThat(difference.isWithin(allowed))
-                .as("%s: differences of %s, allowed are %s", sentence, difference, allowed)
+        Judgement.Difference difference = found.judgement().differenceTo(expected);
+        assertThat(difference.isWithin(limit))
+                .as("%s: differences of %s, expected at most %s", sentence, difference, limit)
                 .isTrue();
     }
 
-    /** All rows by id, of which none may come twice. */
+    /** Returns all rows by id, and checks that ids are unique. */
     private static Map<Long, Judged> rows(Path output) throws IOException {
         Map<Long, Judged> rows = new TreeMap<>();
         try (Stream<Path> listed = Files.list(output)) {
@@ -129,7 +136,7 @@ final class Corpus {
                 Judged before = rows.put(
                         row.getLong("id", 0),
                         new Judged(row.getString("sentence", 0), new Judgement(row.getDouble("score", 0), embedding)));
-                assertThat(before).as("another row of the same line").isNull();
+                assertThat(before).as("second row of the same line").isNull();
             }
         }
     }

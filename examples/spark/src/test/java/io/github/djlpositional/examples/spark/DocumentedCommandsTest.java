@@ -7,14 +7,14 @@ import java.util.List;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
-/** Every command of this job that the README and the guide name is one that it takes. */
+/** The job accepts every command in the READMEs and the guide. */
 class DocumentedCommandsTest {
 
     private static final String JAR = "examples/spark/target/judge-corpus.jar";
 
     @TestFactory
-    List<DynamicTest> everyCommandIsTaken() throws IOException {
-        // throws what a user would be told
+    List<DynamicTest> everyCommandIsValid() throws IOException {
+        // throws an exception for an invalid option
         return DocumentedCommands.tests(
                 Path.of("..", ".."),
                 JAR,

@@ -15,12 +15,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * Another JVM for Spark, which prints into a file, keeps what it writes beside that file, and ends with the test at the latest:
- * also if the JVM of the test is told to end.
+ * A separate JVM for Spark. It prints to a file, keeps its temporary files next to that file, and ends at the latest
+ * with the JVM of the test.
  */
 final class JavaProcess implements AutoCloseable {
 
-    /** For a slow machine: nothing here takes a minute on a usual one. */
+    /** Long enough for slow machines; usually everything ends within a minute. */
     static final Duration PATIENCE = Duration.ofMinutes(5);
 
     private final Process process;
@@ -43,12 +43,12 @@ final class JavaProcess implements AutoCloseable {
         ProcessBuilder builder = new ProcessBuilder(command)
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
-                // where Spark would put its warehouse
+                // Spark creates its warehouse there
                 .directory(log.getParent().toFile());
         Map<String, String> inherited = builder.environment();
         inherited.keySet().removeIf(JavaProcess::changesSparkOrJava);
         inherited.put("SPARK_LOCAL_IP", "127.0.0.1");
-        // where Spark would leave what it had no time to remove
+        // Spark may leave files there
         inherited.put("SPARK_LOCAL_DIRS", temporary.toString());
         inherited.putAll(environment);
         return new JavaProcess(builder.start(), log);
@@ -59,10 +59,10 @@ final class JavaProcess implements AutoCloseable {
                 .anyMatch(variable::startsWith);
     }
 
-    /** Waits for its end and returns its status. */
+    /** Waits for the end and returns the exit status. */
     int await() throws InterruptedException {
         assertThat(process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS))
-                .as(() -> "ends in time; it has printed: " + output())
+                .as(() -> "ends in time; output: " + output())
                 .isTrue();
         return process.exitValue();
     }
@@ -71,7 +71,7 @@ final class JavaProcess implements AutoCloseable {
         return process.isAlive();
     }
 
-    /** All that it has printed until now. */
+    /** Returns the output so far. */
     String output() {
         try {
             return Files.exists(log) ? Files.readString(log, Charset.defaultCharset()) : "";
@@ -80,7 +80,7 @@ final class JavaProcess implements AutoCloseable {
         }
     }
 
-    /** Ends it and all that it has started, at once, as a machine does that loses its power, and waits until they are gone. */
+    /** Kills the process and its descendants, and waits for their end. */
     private void end() {
         List<ProcessHandle> started = process.descendants().toList();
         process.destroyForcibly();

@@ -2,8 +2,8 @@ package io.github.djlpositional.examples.spark;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.djlpositional.examples.SmallEncoder;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -16,16 +16,13 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.jar.JarFile;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.spi.ToolProvider;
 import java.util.stream.Stream;
-import java.util.zip.ZipEntry;
-import java.util.zip.ZipOutputStream;
 import org.apache.spark.launcher.JavaModuleOptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The job's jar by itself, with {@code java -jar} and no options of Java's. */
+/** The job's jar with {@code java -jar}, without options of Java. */
 class LocalRunIT {
 
     private static final Path JAR = Path.of("target", "judge-corpus.jar").toAbsolutePath();
@@ -55,136 +52,68 @@ class LocalRunIT {
     }
 
     @Test
-    void judgesEverySentenceWithOneModelFromAZip() throws Exception {
-        Path zip = folder.resolve("model.zip");
-        int zipped = ToolProvider.findFirst("jar")
-                .orElseThrow()
-                .run(
-                        System.out,
-                        System.err,
-                        "cMf",
-                        zip.toString(),
-                        "-C",
-                        corpus.model().toString(),
-                        ".");
-        assertThat(zipped).isZero();
+    void judgesEverySentenceWithOneModel() throws Exception {
+        // Spark copies the file under its name
+        Path model = Files.copy(corpus.model(), folder.resolve("a model, copied.zip"));
         Path output = folder.resolve("local");
-        try (JavaProcess process = run(
-                "run",
-                "--model",
-                zip.toString(),
-                "--input",
-                corpus.text().toString(),
-                "--output",
-                output.toString(),
-                "--partitions",
-                "8")) {
+        try (JavaProcess process = run("run", Corpus.options(model, corpus.text(), output, "--partitions", "8"))) {
             assertThat(process.await()).as(process::output).isZero();
             assertThat(process.output())
                     .startsWith(String.format(Locale.ROOT, "%,d sentences judged in ", corpus.size()))
                     .contains("; model loaded once, in ")
                     .endsWith("Saved to " + output + System.lineSeparator());
         }
-        corpus.requireJudged(output);
+        corpus.assertJudged(output);
     }
 
     @Test
-    void inputsMayHaveCommasInTheirNamesAndBePatterns() throws Exception {
+    void inputsCanBePatternsAndHaveCommasInTheirNames() throws Exception {
         List<String> lines = Files.readAllLines(corpus.text());
         int half = Math.floorDiv(lines.size(), 2);
         Path first = Files.write(folder.resolve("corpus, part 1.txt"), lines.subList(0, half));
         Files.write(folder.resolve("corpus, part 2.txt"), lines.subList(half, lines.size()));
         Path output = folder.resolve("of-two");
-        try (JavaProcess process = run(
-                "commas",
-                "--model",
-                corpus.model().toString(),
-                "--input",
-                first.toString(),
-                "--input",
-                folder.resolve("corpus, part {2,3}.*").toString(),
-                "--output",
-                output.toString())) {
+        String second = folder.resolve("corpus, part {2,3}.*").toString();
+        try (JavaProcess process = run("commas", Corpus.options(corpus.model(), first, output, "--input", second))) {
             assertThat(process.await()).as(process::output).isZero();
         }
-        corpus.requireJudged(output);
+        corpus.assertJudged(output);
     }
 
     @Test
-    void outputThatIsThereEndsWithOneLine() throws Exception {
-        Path there = Files.createDirectory(folder.resolve("there"));
-        assertThat(requireError("output", "--output", there.toString()))
-                .isEqualTo("error: output '" + there
-                        + "' is already there: remove it, or name another folder with --output");
-    }
-
-    @Test
-    void inputThatIsNotThereEndsWithOneLine() throws Exception {
-        Path missing = folder.resolve("missing.txt");
-        assertThat(requireError("input", "--input", missing.toString()))
-                .isEqualTo("error: input '" + missing
-                        + "' is not there: name a text file, or a folder of such, one sentence a line, with --input");
-    }
-
-    @Test
-    void modelThatIsNotThereEndsWithOneLine() throws Exception {
+    void userErrorsEndWithOneLine() throws Exception {
+        Path existing = Files.createDirectory(folder.resolve("existing"));
+        assertThat(requireError("output", "--output", existing.toString()))
+                .isEqualTo("error: output '" + existing
+                        + "' already exists: remove it, or name another folder with --output");
         Path missing = folder.resolve("missing");
+        assertThat(requireError("input", "--input", missing.toString()))
+                .startsWith("error: input '" + missing + "' does not exist: name a text file");
         assertThat(requireError("model", "--model", missing.toString()))
-                .isEqualTo("error: model '" + missing
-                        + "' is not there: train a model first, or name its folder, or a zip of it, with --model");
+                .startsWith("error: model file '" + missing + "' does not exist: train a model first");
+        assertThat(requireError("folder", "--model", existing.toString()))
+                .startsWith("error: model file '" + existing + "' cannot be read (");
+        Path damaged = Files.writeString(folder.resolve("damaged.zip"), "PK");
+        assertThat(requireError("damaged", "--model", damaged.toString()))
+                .startsWith("error: model file '" + damaged + "' cannot be read (")
+                .contains("serving.properties");
     }
 
     @Test
-    void brokenZipEndsWithOneLine() throws Exception {
-        Path broken = Files.writeString(folder.resolve("broken.zip"), "PK");
-        assertThat(requireError("zip", "--model", broken.toString()))
-                .startsWith("error: model '" + broken + "' cannot be unpacked (")
-                .endsWith("): name the folder where it was saved, or a zip of it, with --model");
-    }
-
-    @Test
-    void folderWithoutAModelEndsWithOneLine() throws Exception {
-        Path foreign = Files.createDirectory(folder.resolve("foreign"));
-        Files.writeString(foreign.resolve("readme.txt"), "no model");
-        assertThat(requireError("foreign", "--model", foreign.toString()))
-                .startsWith("error: model folder '" + foreign + "' cannot be read (")
-                .contains("encoder.properties");
-    }
-
-    @Test
-    void failedJobLeavesNothingBehind() throws Exception {
-        Path zip = folder.resolve("foreign.zip");
-        try (OutputStream out = Files.newOutputStream(zip);
-                ZipOutputStream entries = new ZipOutputStream(out)) {
-            entries.putNextEntry(new ZipEntry("readme.txt"));
-            entries.closeEntry();
-        }
+    void failedJobRemovesItsOutput() throws Exception {
+        Path invalid = SmallEncoder.changed(
+                corpus.model(), folder.resolve("invalid.zip"), "encoder-0000.params", content -> new byte[3]);
         Path outputs = Files.createDirectory(folder.resolve("failed"));
-        assertThat(requireError(
-                        "executors",
-                        "--model",
-                        zip.toString(),
-                        "--input",
-                        corpus.text().toString(),
-                        "--output",
-                        outputs.resolve("judged").toString()))
-                .startsWith("error: the executors cannot use the model '" + zip + "': ")
-                .contains("encoder.properties");
-        assertThat(outputs).as("the next run finds nothing in its way").isEmptyDirectory();
+        assertThat(requireError("executors", Corpus.options(invalid, corpus.text(), outputs.resolve("judged"))))
+                .startsWith("error: the executors cannot use the model '" + invalid + "': ");
+        assertThat(outputs).isEmptyDirectory();
     }
 
     @Test
-    void outputOfAnotherRunThatAppearsMeanwhileIsLeftAsItIs() throws Exception {
+    void outputOfAnotherRunIsNotChanged() throws Exception {
         Path outputs = Files.createDirectory(folder.resolve("race"));
         Path output = outputs.resolve("judged");
-        try (JavaProcess process = run(
-                "race",
-                "--model",
-                corpus.model().toString(),
-                "--input",
-                corpus.text().toString(),
-                "--output",
-                output.toString())) {
+        try (JavaProcess process = run("race", Corpus.options(corpus.model(), corpus.text(), output))) {
             long end = System.nanoTime() + JavaProcess.PATIENCE.toNanos();
             while (list(outputs).isEmpty()) {
                 assertThat(System.nanoTime()).as(process::output).isLessThan(end);
@@ -195,15 +124,14 @@ class LocalRunIT {
             assertThat(process.output().lines())
                     .singleElement()
                     .asString()
-                    .startsWith(
-                            "error: output '" + output + "' has come to be there since this job began, and is left");
+                    .startsWith("error: output '" + output + "' was created by another program since this job began");
         }
         assertThat(list(output)).hasSize(1);
         Path own = list(outputs).stream()
                 .filter(each -> !each.equals(output))
                 .findFirst()
                 .orElseThrow();
-        corpus.requireJudged(own);
+        corpus.assertJudged(own);
     }
 
     private static List<Path> list(Path of) throws IOException {
@@ -213,7 +141,7 @@ class LocalRunIT {
     }
 
     @Test
-    void saysWhichVersionItIs() throws Exception {
+    void printsItsVersion() throws Exception {
         try (JavaProcess process = run("version", "--version")) {
             assertThat(process.await()).isZero();
             assertThat(process.output()).matches("djl-positional examples \\d+\\.\\d+\\.\\d+\\S*\\s+");
@@ -221,7 +149,7 @@ class LocalRunIT {
     }
 
     @Test
-    void jarOpensWhatThisVersionOfSparkOpens() throws IOException {
+    void jarOpensThePackagesThatSparkNeeds() throws IOException {
         List<String> opened = new ArrayList<>();
         Matcher option =
                 Pattern.compile("--add-opens=(\\S+)=ALL-UNNAMED").matcher(JavaModuleOptions.defaultModuleOptions());
@@ -235,7 +163,7 @@ class LocalRunIT {
     }
 
     @Test
-    void jarLeavesSparkToTheCluster() throws IOException {
+    void jarDoesNotContainSpark() throws IOException {
         try (JarFile jar = new JarFile(JAR.toFile())) {
             assertThat(jar.stream().map(entry -> entry.getName()))
                     .noneMatch(name -> name.startsWith("org/apache/spark/") || name.startsWith("org/apache/hadoop/"))

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class NewOutputTest {
 
-    /** Local files, of which none can be removed. */
+    /** A local file system that cannot delete files. */
     static final class WithoutDelete extends RawLocalFileSystem {
 
         @Override
@@ -41,74 +41,72 @@ class NewOutputTest {
     }
 
     private NewOutput planned() {
-        return NewOutput.at(target.toString(), new Configuration());
+        return new NewOutput(target.toString(), new Configuration());
     }
 
-    /** The local path that it is written to, with something in it. */
+    /** Writes a file to the unfinished folder, and returns the folder. */
     private static Path write(NewOutput output) throws IOException {
-        Path begun = Path.of(URI.create(output.begun()).getPath());
-        Files.writeString(Files.createDirectory(begun).resolve("part"), "of this run");
-        return begun;
+        Path unfinished = Path.of(URI.create(output.unfinished()).getPath());
+        Files.writeString(Files.createDirectory(unfinished).resolve("part"), "of this run");
+        return unfinished;
     }
 
-    private void writeAnothers() throws IOException {
+    private void writeFolderOfAnotherRun() throws IOException {
         Files.writeString(Files.createDirectory(target).resolve("part"), "of another run");
     }
 
     @Test
-    void isInItsPlaceOnceItIsPublished() throws Exception {
+    void publishRenamesTheFolder() throws Exception {
         NewOutput output = planned();
-        Path begun = write(output);
+        Path unfinished = write(output);
         assertThat(target).doesNotExist();
         output.publish();
         assertThat(target.resolve("part")).hasContent("of this run");
-        assertThat(begun).doesNotExist();
+        assertThat(unfinished).doesNotExist();
     }
 
     @Test
-    void whatIsThereIsRefused() throws Exception {
-        writeAnothers();
+    void existingFolderIsRefused() throws Exception {
+        writeFolderOfAnotherRun();
         assertThatThrownBy(this::planned)
                 .isInstanceOf(UserError.class)
-                .hasMessage(
-                        "output '" + target + "' is already there: remove it, or name another folder with --output");
+                .hasMessage("output '" + target + "' already exists: remove it, or name another folder with --output");
     }
 
     @Test
-    void whatAppearsMeanwhileIsLeftAsItIs() throws Exception {
+    void folderOfAnotherRunIsNotChanged() throws Exception {
         NewOutput output = planned();
-        Path begun = write(output);
-        writeAnothers();
+        Path unfinished = write(output);
+        writeFolderOfAnotherRun();
         assertThatThrownBy(output::publish)
                 .isInstanceOf(UserError.class)
-                .hasMessageStartingWith(
-                        "output '" + target + "' has come to be there since this job began, and is left")
-                .hasMessageContaining(begun.toString())
-                .hasMessageEndingWith("; move it, or remove it");
+                .hasMessageStartingWith("output '" + target + "' was created by another program since this job began")
+                .hasMessageContaining(unfinished.toString())
+                .hasMessageEndingWith("; move or remove it");
         assertThat(target.resolve("part")).hasContent("of another run");
-        assertThat(begun.resolve("part")).hasContent("of this run");
+        assertThat(unfinished.resolve("part")).hasContent("of this run");
     }
 
     @Test
-    void discardRemovesWhatThisRunHasMadeAndNothingElse() throws Exception {
+    void discardRemovesOnlyTheFolderOfThisRun() throws Exception {
         NewOutput output = planned();
-        Path begun = write(output);
-        writeAnothers();
+        Path unfinished = write(output);
+        writeFolderOfAnotherRun();
         output.discard(new IllegalStateException("the job failed"));
-        assertThat(begun).doesNotExist();
+        assertThat(unfinished).doesNotExist();
         assertThat(target.resolve("part")).hasContent("of another run");
     }
 
     @Test
-    void twoRunsWriteToTwoPlaces() {
-        assertThat(planned().begun()).isNotEqualTo(planned().begun());
+    void runsWriteToDifferentFolders() {
+        assertThat(planned().unfinished()).isNotEqualTo(planned().unfinished());
     }
 
     @Test
-    void whatCannotBeRemovedDoesNotHideWhyTheJobFailed() {
+    void failureToDiscardIsAddedToTheFailureOfTheJob() {
         Configuration hadoop = new Configuration();
         hadoop.setClass("fs.kept.impl", WithoutDelete.class, org.apache.hadoop.fs.FileSystem.class);
-        NewOutput output = NewOutput.at("kept://" + target, hadoop);
+        NewOutput output = new NewOutput("kept://" + target, hadoop);
         IllegalStateException failure = new IllegalStateException("the job failed");
         output.discard(failure);
         assertThat(failure.getSuppressed())

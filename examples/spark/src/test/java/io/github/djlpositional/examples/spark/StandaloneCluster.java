@@ -8,7 +8,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
@@ -18,7 +17,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.apache.spark.launcher.JavaModuleOptions;
 
-/** Spark's own cluster manager as processes of this machine: a master and workers of one core each, which talk on loopback. */
+/**
+ * Spark's standalone cluster as local processes: a master, and workers with one core each, on the loopback interface.
+ */
 final class StandaloneCluster implements AutoCloseable {
 
     private static final Pattern MASTER = Pattern.compile("Starting Spark master at (spark://\\S+)");
@@ -32,8 +33,8 @@ final class StandaloneCluster implements AutoCloseable {
     /**
      * Starts a cluster.
      *
-     * @param folder for its logs and work
-     * @param workerCount how many workers
+     * @param folder receives logs and working files
+     * @param workerCount the number of workers
      */
     StandaloneCluster(Path folder, int workerCount) throws IOException {
         this.folder = folder;
@@ -56,15 +57,8 @@ final class StandaloneCluster implements AutoCloseable {
     }
 
     private String startMaster() throws IOException {
-        JavaProcess master = start(
-                "master",
-                "org.apache.spark.deploy.master.Master",
-                "--host",
-                "127.0.0.1",
-                "--port",
-                "0",
-                "--webui-port",
-                "0");
+        JavaProcess master =
+                start("master", "org.apache.spark.deploy.master.Master --host 127.0.0.1 --port 0 --webui-port 0");
         processes.add(master);
         awaitUntil(
                 "the master has started", () -> MASTER.matcher(master.output()).find());
@@ -76,59 +70,37 @@ final class StandaloneCluster implements AutoCloseable {
     private void startWorker(int number) throws IOException {
         processes.add(start(
                 "worker-" + number,
-                "org.apache.spark.deploy.worker.Worker",
-                "--host",
-                "127.0.0.1",
-                "--webui-port",
-                "0",
-                "--cores",
-                "1",
-                "--memory",
-                "1g",
-                "--work-dir",
-                workOf(number).toString(),
-                url));
+                "org.apache.spark.deploy.worker.Worker --host 127.0.0.1 --webui-port 0 --cores 1 --memory 1g --work-dir "
+                        + workOf(number) + " " + url));
     }
 
-    private JavaProcess start(String name, String... args) throws IOException {
+    private JavaProcess start(String name, String options, String... more) throws IOException {
         List<String> command = new ArrayList<>(List.of(JavaModuleOptions.defaultModuleOptionArray()));
         command.addAll(List.of("-Xmx512m", "-cp", sparkHome.resolve("jars") + "/*"));
-        command.addAll(Arrays.asList(args));
+        command.addAll(List.of(options.split(" ", -1)));
+        command.addAll(List.of(more));
         return JavaProcess.start(
                 folder.resolve(name + ".log"),
-                Map.of(
-                        "SPARK_HOME",
-                        sparkHome.toString(),
-                        // what the scripts of a download set
-                        "SPARK_SCALA_VERSION",
-                        "2.13"),
+                // set by the scripts of a Spark download
+                Map.of("SPARK_HOME", sparkHome.toString(), "SPARK_SCALA_VERSION", "2.13"),
                 command);
     }
 
-    /** Submits a job, as {@code spark-submit} does. */
+    /** Submits a job like {@code spark-submit}. */
     JavaProcess submit(String name, Path jar, String... args) throws IOException {
-        List<String> command = new ArrayList<>(List.of(
-                "org.apache.spark.deploy.SparkSubmit",
-                "--master",
-                url,
-                "--conf",
-                "spark.driver.host=127.0.0.1",
-                "--conf",
-                "spark.ui.enabled=false",
-                "--conf",
-                "spark.executor.memory=512m",
-                "--conf",
-                "spark.executor.extraJavaOptions=-Djava.io.tmpdir=" + folder.resolve("tmp"),
-                jar.toString()));
-        command.addAll(Arrays.asList(args));
-        return start(name, command.toArray(String[]::new));
+        return start(
+                name,
+                "org.apache.spark.deploy.SparkSubmit --conf spark.driver.host=127.0.0.1 --conf spark.ui.enabled=false"
+                        + " --conf spark.executor.memory=512m --conf spark.executor.extraJavaOptions=-Djava.io.tmpdir="
+                        + folder.resolve("tmp") + " --master " + url + " " + jar,
+                args);
     }
 
     private Path workOf(int worker) {
         return folder.resolve("work-" + worker);
     }
 
-    /** What the executors on a worker have printed until now. */
+    /** Returns the output of a worker's executors so far. */
     String executorLog(int worker) {
         if (!Files.isDirectory(workOf(worker))) {
             return "";
@@ -145,7 +117,7 @@ final class StandaloneCluster implements AutoCloseable {
         }
     }
 
-    /** What the master, the workers and their executors have printed until now. */
+    /** Returns the output of the master, the workers and their executors so far. */
     String logs() {
         StringBuilder logs = new StringBuilder();
         processes.forEach(each -> logs.append(each.output()).append('\n'));
@@ -155,17 +127,17 @@ final class StandaloneCluster implements AutoCloseable {
         return logs.toString();
     }
 
-    /** Ends a worker and its executors, without a word to anyone. */
+    /** Kills a worker and its executors. */
     void kill(int worker) {
         processes.get(1 + worker).close();
     }
 
-    /** Looks again and again until something is so; fails if it is not in time. */
-    void awaitUntil(String what, BooleanSupplier isSo) {
+    /** Waits for a condition, and fails if it does not hold in time. */
+    void awaitUntil(String what, BooleanSupplier condition) {
         long end = System.nanoTime() + JavaProcess.PATIENCE.toNanos();
-        while (!isSo.getAsBoolean()) {
+        while (!condition.getAsBoolean()) {
             assertThat(System.nanoTime())
-                    .as(() -> "in time: " + what + "; the cluster has printed: " + logs())
+                    .as(() -> "in time: " + what + "; output of the cluster: " + logs())
                     .isLessThan(end);
             LockSupport.parkNanos(Duration.ofMillis(20).toNanos());
         }
@@ -173,7 +145,7 @@ final class StandaloneCluster implements AutoCloseable {
 
     @Override
     public void close() {
-        // the master last: a worker that misses it would look for it
+        // the master last, because workers without a master try to reconnect
         for (int i = processes.size() - 1; i >= 0; i--) {
             processes.get(i).close();
         }

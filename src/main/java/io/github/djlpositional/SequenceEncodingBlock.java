@@ -1,0 +1,284 @@
+package io.github.djlpositional;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.ConfiguredBlock;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.math.SinusoidalEncoding;
+
+/** The encoding of a sequence's positions: one forward for fixed and for learned tables. */
+abstract class SequenceEncodingBlock extends ConfiguredBlock {
+
+    /** The default axis of the sequence: before the last, D. */
+    static final int DEFAULT_AXIS = -2;
+
+    /** What becomes of the rows of the positions. */
+    private enum Mode {
+        ADD,
+        ADD_IN_PLACE,
+        RETURN
+    }
+
+    /** The settings that all encodings of sequences have. */
+    interface Common {
+        int embeddingSize();
+
+        Integer sequenceAxis();
+
+        Boolean addToInput();
+
+        Boolean rangeChecks();
+
+        Float dropoutRate();
+    }
+
+    private final Common common;
+
+    SequenceEncodingBlock(Record settings) {
+        super(settings);
+        common = (Common) settings;
+    }
+
+    /** Checks the settings that all encodings of sequences have. */
+    static void check(int embeddingSize, int sequenceAxis, float dropoutRate) {
+        Check.positive("embeddingSize", embeddingSize);
+        Check.that(
+                sequenceAxis != -1,
+                "sequenceAxis -1 is the axis of the embedding: expected 0 or more, or -2 or less; give the axis of T");
+        Check.rate("dropoutRate", dropoutRate);
+    }
+
+    /** Checks that an encoding has the size of the block. */
+    static void requireSize(SinusoidalEncoding encoding, int embeddingSize) {
+        Check.that(
+                encoding.getEmbeddingSize() == embeddingSize,
+                () -> encoding + " has size " + encoding.getEmbeddingSize() + ": expected the block's embeddingSize "
+                        + embeddingSize + "; give both the same size");
+    }
+
+    /** One more than the greatest position. */
+    abstract int limit();
+
+    /** The rows of the positions, (…, T, D), in a shape that broadcasts over the input; not closed by the caller. */
+    abstract NDArray rows(
+            Temporaries temporaries, Positions positions, NDArray x, ParameterStore parameterStore, boolean training);
+
+    /** Whether positions have to be checked before they are looked up. */
+    Boolean rangeChecks() {
+        return common.rangeChecks();
+    }
+
+    /** {@return the number of dimensions of an encoded position, D} */
+    public int getEmbeddingSize() {
+        return common.embeddingSize();
+    }
+
+    /**
+     * {@return the maximum sequence length, one more than the greatest position in the table} It grows with a table
+     * that extends itself.
+     */
+    public abstract int getMaxSequenceLength();
+
+    /** {@return whether a forward adds the encodings to its input, rather than returning them} */
+    public boolean isAddedToInput() {
+        return common.addToInput();
+    }
+
+    /**
+     * {@return the axis of the sequence in an input: 0 or more, counted from the front, or -2 or less, counted from the
+     * end}
+     */
+    public int getSequenceAxis() {
+        return common.sequenceAxis();
+    }
+
+    @Override
+    protected final NDList forwardInternal(
+            ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        return forward(parameterStore, inputs, training, params, isAddedToInput() ? Mode.ADD : Mode.RETURN);
+    }
+
+    /** A forward that may write to its input, which only the caller holds. It returns the input, or a new array. */
+    final NDArray forwardInPlace(
+            ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        Mode mode = Arithmetic.isInPlaceSafe(inputs.head()) ? Mode.ADD_IN_PLACE : Mode.ADD;
+        return forward(parameterStore, inputs, training, params, mode).head();
+    }
+
+    private NDList forward(
+            ParameterStore parameterStore,
+            NDList inputs,
+            boolean training,
+            PairList<String, Object> params,
+            Mode mode) {
+        requireInputCount(inputs.size());
+        NDArray x = inputs.head();
+        DataTypes.requireEmbedding(x, "input");
+        NDArray explicit = inputs.size() == 2 ? inputs.get(1) : null;
+        Positions positions = Positions.of(x, axisOf(x.getShape()), explicit, params, limit(), rangeChecks());
+        try (Temporaries temporaries = new Temporaries()) {
+            Shape shape = mode == Mode.RETURN ? returnedShape(inputs.getShapes()) : x.getShape();
+            if (shape.size() == 0) {
+                return new NDList(
+                        mode == Mode.RETURN
+                                ? x.getManager().create(shape, x.getDataType(), x.getDevice())
+                                : x.duplicate());
+            }
+            NDArray rows = rows(temporaries, positions, x, parameterStore, training);
+            NDArray encoded = switch (mode) {
+                case ADD -> x.add(rows);
+                case ADD_IN_PLACE -> x.addi(rows);
+                case RETURN -> copied(temporaries, rows, shape, x);
+            };
+            return dropOut(encoded, common.dropoutRate(), training);
+        }
+    }
+
+    /** The rows may be a view of a table. */
+    private static NDArray copied(Temporaries temporaries, NDArray rows, Shape shape, NDArray x) {
+        NDArray reshaped = rows.getShape().equals(shape) ? rows : temporaries.add(rows.reshape(shape));
+        NDArray copy = reshaped.duplicate();
+        copy.attach(x.getManager());
+        return copy;
+    }
+
+    private static void requireInputCount(int count) {
+        Check.that(
+                count == 1 || count == 2,
+                () -> count + " inputs were given: expected [x] or [x, positions]; pass one or two arrays");
+    }
+
+    /** The axis of T in an input, from 0. Sizes may be unknown (-1). */
+    private int axisOf(Shape shape) {
+        int rank = shape.dimension();
+        if (rank < 2) {
+            throw new IllegalArgumentException("input of shape " + shape + " has rank " + rank
+                    + ": expected (…, T, D), rank 2 or more; add the missing dimensions with expandDims");
+        }
+        int sequenceAxis = common.sequenceAxis();
+        int axis = sequenceAxis < 0 ? rank + sequenceAxis : sequenceAxis;
+        if (axis < 0 || axis >= rank - 1) {
+            throw new IllegalArgumentException("input of shape " + shape + " has no sequence axis " + sequenceAxis
+                    + ": expected an axis from 0 to " + (rank - 2) + ", or from -2 to " + -rank
+                    + "; give an input of higher rank, or build the block with another optSequenceAxis(int)");
+        }
+        long width = shape.get(rank - 1);
+        if (width != -1 && width != common.embeddingSize()) {
+            throw new IllegalArgumentException("input of shape " + shape + " has width " + width + ": expected "
+                    + common.embeddingSize() + "; give (…, T, " + common.embeddingSize()
+                    + "), or build the block with setEmbeddingSize(" + width + ")");
+        }
+        return axis;
+    }
+
+    /** The shape of the encodings if they are not added to the input. */
+    private Shape returnedShape(Shape... inputs) {
+        Shape input = inputs[0];
+        int axis = axisOf(input);
+        if (inputs.length == 2 && inputs[1].dimension() == 2) {
+            return inputs[1].add(common.embeddingSize());
+        }
+        long length = input.get(axis);
+        return axis == input.dimension() - 2
+                ? new Shape(1, length, common.embeddingSize())
+                : new Shape(length, 1, common.embeddingSize());
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @param inputShapes (…, T, D), and (T) or (B, T) if positions are given
+     * @throws IllegalArgumentException if the first has a rank below 2 or another width
+     */
+    @Override
+    public final Shape[] getOutputShapes(Shape[] inputShapes) {
+        Shape returned = returnedShape(inputShapes);
+        return new Shape[] {isAddedToInput() ? inputShapes[0] : returned};
+    }
+
+    @Override
+    protected final void requireShapes(Shape... inputShapes) {
+        requireInputCount(inputShapes.length);
+        Positions.requireLength(Math.max(0, inputShapes[0].get(axisOf(inputShapes[0]))), 0, limit());
+    }
+
+    /**
+     * The options that all encodings of sequences have.
+     *
+     * @param <R> the record of settings
+     * @param <T> the builder
+     */
+    abstract static class BaseBuilder<R extends Record, T extends BaseBuilder<R, T>> {
+
+        final Options<R, T> options;
+
+        @SuppressWarnings("unchecked") // T is the class of this object
+        BaseBuilder(Class<R> settings) {
+            options = new Options<>(settings, (T) this);
+        }
+
+        /**
+         * Sets D, the number of dimensions.
+         *
+         * @param embeddingSize at least 1
+         * @return this builder
+         */
+        public T setEmbeddingSize(int embeddingSize) {
+            return options.set("embeddingSize", embeddingSize);
+        }
+
+        /**
+         * Sets the axis of the sequence (default: -2, for (…, T, D)). Time-major models, (T, B, D), use 0: explicit
+         * positions are then (T) or (T, B), and encodings without x (T, 1, D) or (T, B, D).
+         *
+         * @param sequenceAxis 0 or more, counted from the front, or -2 or less, counted from the end; the last axis is
+         *     D
+         * @return this builder
+         */
+        public T optSequenceAxis(int sequenceAxis) {
+            return options.set("sequenceAxis", sequenceAxis);
+        }
+
+        /**
+         * Sets whether a forward adds the encodings to its input (default: true).
+         *
+         * @param addToInput false to return the encodings, (1, T, D) or (B, T, D)
+         * @return this builder
+         */
+        public T optAddToInput(boolean addToInput) {
+            return options.set("addToInput", addToInput);
+        }
+
+        /**
+         * Sets whether explicit integer positions are checked before they are looked up, so that one out of range gives
+         * a clear error. The check reads them, which waits for a GPU that holds them. By default they are checked on a
+         * CPU only. Without the check, PyTorch fails on a position out of range, on a CUDA GPU in a way that makes the
+         * GPU unusable for the process; MXNet reads another row. A block that extends itself always checks.
+         *
+         * @param rangeChecks true to check on every device, false on none
+         * @return this builder
+         */
+        public T optRangeChecks(boolean rangeChecks) {
+            return options.set("rangeChecks", rangeChecks);
+        }
+
+        /**
+         * Sets the rate of the dropout that follows, in training only (default: 0). A model file may be loaded with
+         * another rate.
+         *
+         * @param dropoutRate at least 0, below 1
+         * @return this builder
+         */
+        public T optDropoutRate(float dropoutRate) {
+            return options.set("dropoutRate", dropoutRate);
+        }
+    }
+}

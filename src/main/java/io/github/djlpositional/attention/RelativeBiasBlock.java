@@ -1,0 +1,64 @@
+package io.github.djlpositional.attention;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.internal.Temporaries;
+
+/**
+ * A relative encoding that adds a bias to each score. The bias depends on the head and the relative position only, not
+ * on the content of queries and keys. A subclass computes the biases of the relative positions of a call; they are
+ * expanded to (1, N, T, F) here.
+ */
+abstract class RelativeBiasBlock extends ScoreTermBlock {
+
+    private final int headCount;
+
+    RelativeBiasBlock(Record settings, int headCount) {
+        super(settings);
+        this.headCount = headCount;
+    }
+
+    /**
+     * {@return the biases of all relative positions of a call, as {@link RelativeShift} orders them: (1, W, N), in the
+     * data type of the queries, on any manager; closed by temporaries} For one query the term is a view of this array,
+     * so it must not be a view of a table.
+     */
+    abstract NDArray biases(Temporaries temporaries, AttentionCall call, NDArray queries);
+
+    @Override
+    public final void requireFits(int attentionHeads, int headSize) {
+        Check.that(
+                headCount == attentionHeads,
+                () -> this + " does not fit an attention of " + attentionHeads
+                        + " heads: expected the same headCount; build it with setHeadCount(" + attentionHeads + ")");
+    }
+
+    @Override
+    final void requireQueries(Shape queries) {
+        requireSequence("queries", queries);
+    }
+
+    @Override
+    final Shape outputShape(Shape queries, long length, long keyLength) {
+        return new Shape(1, headCount, length, keyLength);
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @return the bias (1, N, T, F)
+     */
+    @Override
+    public final NDArray scoreTerm(AttentionCall call, NDArray queries) {
+        try (Temporaries temporaries = new Temporaries()) {
+            NDArray biases = biases(temporaries, call, queries);
+            long columns = biases.getShape().get(1);
+            NDArray byHead = temporaries.add(biases.transpose(0, 2, 1));
+            byHead.attach(queries.getManager());
+            NDArray row = temporaries.add(byHead.reshape(1, headCount, 1, columns));
+            NDArray rows = temporaries.add(row.broadcast(new Shape(1, headCount, call.queryLength(), columns)));
+            return RelativeShift.toKeys(rows, call.keyLength());
+        }
+    }
+}

@@ -1,0 +1,320 @@
+package io.github.djlpositional.internal;
+
+import ai.djl.Device;
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDScope;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import java.lang.ref.Cleaner;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * A table of fixed rows, one for each position: created once for each engine, device and data type that it is used
+ * with, and replaced by a longer one where a longer one is needed.
+ *
+ * <p>The arrays are not {@link ai.djl.nn.Parameter}s: {@code freezeParameters(false)} makes every parameter trainable,
+ * and parameters are saved. They are attached to a child of the manager that the block was initialized or loaded with,
+ * so closing the model frees them. Where there is no such manager, or it is closed, they are attached to a manager of
+ * their own, which is closed by {@link #close} or after the table was garbage collected. A table that was replaced by a
+ * longer one lives as long: lengths at least double, so all replaced tables together are no larger than the latest.
+ *
+ * <p>Any number of threads may use a table at once. {@link #close} and {@link #moveTo} must not run beside them.
+ */
+public final class ConstantTable implements AutoCloseable {
+
+    private static final Cleaner CLEANER = Cleaner.create();
+
+    /** Single rows are cut in runs of this length. */
+    private static final int RUN = 64;
+
+    /** The number of ranges of several rows that are kept. */
+    private static final int MAX_RANGES = 64;
+
+    /** The bytes of kept rows where an engine copies them. */
+    private static final long MAX_COPIED_BYTES = 64L << 20;
+
+    private final Shape row;
+    private final int limit;
+    private final boolean isSymmetric;
+    private final HostData.Rows rows;
+    private final Copies copies = new Copies();
+    private volatile int length;
+    private NDManager owner;
+
+    private ConstantTable(Shape row, int length, int limit, boolean isSymmetric, HostData.Rows rows) {
+        this.row = row;
+        this.length = length;
+        this.limit = limit;
+        this.isSymmetric = isSymmetric;
+        this.rows = rows;
+        CLEANER.register(this, copies);
+    }
+
+    /**
+     * Describes a table of the positions from 0, with rows of the given shape, that may grow from a length to a limit.
+     */
+    public static ConstantTable ofPositions(Shape row, int length, int limit, HostData.Rows rows) {
+        return new ConstantTable(row, length, limit, false, rows);
+    }
+
+    /** Describes a table of the relative positions from -(n - 1) to n - 1, where n is its length. */
+    public static ConstantTable ofDistances(Shape row, int length, int limit, HostData.Rows rows) {
+        return new ConstantTable(row, length, limit, true, rows);
+    }
+
+    /** Returns the number of positions that the table has now. */
+    public int length() {
+        return length;
+    }
+
+    /** Returns the greatest number of positions that the table may have. */
+    public int limit() {
+        return limit;
+    }
+
+    /**
+     * Names the manager that the arrays live with from now on, and closes those that live with another one. A table of
+     * positions is allocated there in the data type, unless that is null; if this fails, nothing has changed.
+     */
+    public synchronized void moveTo(NDManager manager, DataType type) {
+        boolean isSame = owner == manager;
+        if (type == null
+                || isSymmetric
+                || (isSame && copies.find(manager.getEngine(), manager.getDevice(), type, 0) != null)) {
+            if (!isSame) {
+                copies.run();
+                owner = manager;
+            }
+            return;
+        }
+        Copy created = created(manager.newSubManager(), manager.getEngine(), manager.getDevice(), type, length);
+        if (!isSame) {
+            copies.run();
+            owner = manager;
+        }
+        copies.add(created);
+    }
+
+    /** Returns the manager that the arrays live with, or null if there is none or it is closed. */
+    public synchronized NDManager owner() {
+        return owner != null && owner.isOpen() ? owner : null;
+    }
+
+    /**
+     * Returns the whole table, (n, …) or (2n - 1, …) with n at least {@code least}, for use with another array. It
+     * belongs to this object. If the machine has no memory for it, it stays as it was.
+     */
+    public NDArray table(int least, NDArray like, DataType type) {
+        return copy(like.getManager().getEngine(), like.getDevice(), type, least).array;
+    }
+
+    /**
+     * Returns the whole table on the owner's device as (1, n, …), which belongs to this object; null if there is no
+     * owner.
+     */
+    public NDArray batched(DataType type) {
+        NDManager manager = owner();
+        return manager == null
+                ? null
+                : copy(manager.getEngine(), manager.getDevice(), type, length).batched();
+    }
+
+    /**
+     * Returns the rows of consecutive positions, (1, count, …), for use with another array. They are kept here or
+     * closed by temporaries.
+     */
+    public NDArray rows(Temporaries temporaries, int first, int count, NDArray like, DataType type) {
+        int least = isSymmetric ? Math.max(1 - first, first + count) : first + count;
+        Copy copy = copy(like.getManager().getEngine(), like.getDevice(), type, least);
+        return copy.rows(temporaries, isSymmetric ? first + copy.length - 1 : first, count);
+    }
+
+    private Copy copy(Engine engine, Device device, DataType type, int least) {
+        Copy found = copies.find(engine, device, type, least);
+        return found != null ? found : create(engine, device, type, least);
+    }
+
+    private synchronized Copy create(Engine engine, Device device, DataType type, int least) {
+        Copy found = copies.find(engine, device, type, least);
+        if (found != null) {
+            return found;
+        }
+        int needed = least <= length ? length : (int) Math.max(least, Math.min(2L * length, limit));
+        NDManager open = owner();
+        NDManager manager =
+                open != null && open.getEngine() == engine ? open.newSubManager(device) : engine.newBaseManager(device);
+        Copy created = created(manager, engine, device, type, needed);
+        copies.add(created);
+        length = needed;
+        return created;
+    }
+
+    private Copy created(NDManager manager, Engine engine, Device device, DataType type, int needed) {
+        Shape shape = new Shape(isSymmetric ? 2L * needed - 1 : needed).addAll(row);
+        int origin = isSymmetric ? needed - 1 : 0;
+        try {
+            NDArray array = HostData.computed(
+                    manager,
+                    device,
+                    shape,
+                    type,
+                    (first, count, format, out) -> rows.write(first - origin, count, format, out));
+            NDScope.unregister(array);
+            return new Copy(engine, device, type, needed, manager, array);
+        } catch (RuntimeException | Error e) {
+            manager.close();
+            throw e;
+        }
+    }
+
+    /** Frees all arrays. They are created again when they are needed. */
+    @Override
+    public synchronized void close() {
+        copies.run();
+    }
+
+    /** The table on one device in one data type, and the views of it that are kept. */
+    private static final class Copy {
+        private final Engine engine;
+        private final Device device;
+        private final DataType type;
+        private final int length;
+        private final NDManager manager;
+        private final NDArray array;
+        private final boolean copiesViews;
+        private final ConcurrentHashMap<Long, NDArray> ranges = new ConcurrentHashMap<>();
+        private final ConcurrentHashMap<Integer, NDArray[]> runs = new ConcurrentHashMap<>();
+        private final AtomicLong copiedBytes = new AtomicLong();
+        private NDArray batched;
+
+        Copy(Engine engine, Device device, DataType type, int length, NDManager manager, NDArray array) {
+            this.engine = engine;
+            this.device = device;
+            this.type = type;
+            this.length = length;
+            this.manager = manager;
+            this.array = array;
+            copiesViews = !Arithmetic.isPyTorch(array);
+        }
+
+        boolean serves(Engine wantedEngine, Device wantedDevice, DataType wantedType, int least) {
+            return type == wantedType
+                    && length >= least
+                    && engine == wantedEngine
+                    && device.equals(wantedDevice)
+                    && !array.isReleased();
+        }
+
+        synchronized NDArray batched() {
+            if (batched == null || batched.isReleased()) {
+                batched = kept(array.expandDims(0));
+            }
+            return batched;
+        }
+
+        /**
+         * Rows by their index in the array, with a leading axis of size 1: an engine need not broadcast over a batch of
+         * 1.
+         */
+        NDArray rows(Temporaries temporaries, int first, int count) {
+            if (count == 1) {
+                NDArray[] run = runs.get(first / RUN);
+                if (run == null) {
+                    run = newRun(first - first % RUN);
+                }
+                return run != null ? run[first % RUN] : temporaries.add(cut(first, 1));
+            }
+            long key = (long) first << Integer.SIZE | count;
+            NDArray range = ranges.get(key);
+            if (range == null) {
+                range = newRange(key, first, count);
+            }
+            return range != null ? range : temporaries.add(cut(first, count));
+        }
+
+        private synchronized NDArray newRange(long key, int first, int count) {
+            NDArray range = ranges.get(key);
+            if (range == null && ranges.size() < MAX_RANGES && hasRoomFor(count)) {
+                range = kept(cut(first, count));
+                ranges.put(key, range);
+            }
+            return range;
+        }
+
+        private synchronized NDArray[] newRun(int start) {
+            NDArray[] run = runs.get(start / RUN);
+            int count = (int) Math.min(RUN, array.getShape().get(0) - start);
+            if (run == null && hasRoomFor(count)) {
+                run = new NDArray[count];
+                try (NDArray together = array.get(NDIndex.sliceAxis(0, start, (long) start + count));
+                        NDList each = count == 1 ? new NDList(together.duplicate()) : together.split(count, 0)) {
+                    for (int i = 0; i < count; i++) {
+                        run[i] = kept(each.get(i).expandDims(0));
+                    }
+                }
+                runs.put(start / RUN, run);
+            }
+            return run;
+        }
+
+        /** Whether further rows may be kept; if so, they are counted. */
+        private boolean hasRoomFor(int count) {
+            if (!copiesViews) {
+                return true;
+            }
+            long bytes = count * array.getShape().slice(1).size() * type.getNumOfBytes();
+            if (copiedBytes.get() + bytes > MAX_COPIED_BYTES) {
+                return false;
+            }
+            copiedBytes.addAndGet(bytes);
+            return true;
+        }
+
+        private NDArray cut(int first, int count) {
+            try (NDArray part = array.get(NDIndex.sliceAxis(0, first, (long) first + count))) {
+                return part.expandDims(0);
+            }
+        }
+
+        private static NDArray kept(NDArray view) {
+            NDScope.unregister(view);
+            return view;
+        }
+    }
+
+    /** The copies, without a reference to the table, so that they can be freed after it was garbage collected. */
+    private static final class Copies implements Runnable {
+
+        /** Replaced, never changed, so that readers need no lock. The longest come first. */
+        private volatile List<Copy> list = List.of();
+
+        Copy find(Engine engine, Device device, DataType type, int least) {
+            for (Copy copy : list) {
+                if (copy.serves(engine, device, type, least)) {
+                    return copy;
+                }
+            }
+            return null;
+        }
+
+        void add(Copy copy) {
+            List<Copy> living = new ArrayList<>(List.of(copy));
+            list.stream().filter(other -> !other.array.isReleased()).forEach(living::add);
+            list = List.copyOf(living);
+        }
+
+        @Override
+        public void run() {
+            List<Copy> closing = list;
+            list = List.of();
+            closing.forEach(copy -> copy.manager.close());
+        }
+    }
+}

@@ -1,0 +1,365 @@
+package io.github.djlpositional.internal;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDScope;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import com.google.gson.Gson;
+import com.google.gson.stream.JsonReader;
+import com.google.gson.stream.JsonToken;
+import io.github.djlpositional.arguments.HasArguments;
+import io.github.djlpositional.arguments.Records;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.StringReader;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import java.lang.reflect.RecordComponent;
+import java.math.BigDecimal;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * The section of a block in a model file: a version, the settings as JSON, the shapes of the inputs, and the
+ * parameters.
+ *
+ * <p>A file is not trusted. Settings are parsed into plain values and compared with those of the block; no object is
+ * created from them. Every size that the file states is compared with what the block needs before memory is allocated
+ * for it.
+ */
+public final class ModelFile {
+
+    private static final byte VERSION = 1;
+
+    /**
+     * The bytes that the settings in a file may have beyond those of the block, in case a later version writes more.
+     */
+    private static final int SETTINGS_MARGIN = 64 << 10;
+
+    private static final int MAX_DEPTH = 16;
+    private static final int MAX_SHAPES = 8;
+    private static final int MAX_DIMENSIONS = 32;
+
+    /** The longest part of a file that a message quotes. */
+    private static final int MAX_TEXT = 200;
+
+    private static final int BUFFER_BYTES = 1 << 16;
+
+    /**
+     * How a setting in a model file is compared with the setting of the block that loads it; without this, for
+     * equality.
+     */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target(ElementType.RECORD_COMPONENT)
+    public @interface Compared {
+
+        /** The rule. */
+        Rule value();
+
+        /** What has to agree. */
+        enum Rule {
+            /** The setting does not change an output of the saved model: it is not in the file. */
+            NOT,
+            /** Both have the setting, or neither has it; the values may differ. */
+            PRESENCE,
+            /** The values are equal, or the file has the default. */
+            UNLESS_DEFAULT
+        }
+    }
+
+    private final String block;
+    private final Record settings;
+    private final Map<String, String> children;
+
+    /** Describes the section of a block, with the simple class names of the configured blocks within it. */
+    ModelFile(String block, Record settings, Map<String, String> children) {
+        this.block = block;
+        this.settings = settings;
+        this.children = children;
+    }
+
+    /** Writes everything but the parameters. */
+    void write(DataOutputStream out, Shape... inputShapes) throws IOException {
+        out.writeByte(VERSION);
+        byte[] json = json();
+        out.writeInt(json.length);
+        out.write(json);
+        out.writeInt(inputShapes.length);
+        for (Shape shape : inputShapes) {
+            write(out, shape);
+        }
+    }
+
+    private static void write(DataOutputStream out, Shape shape) throws IOException {
+        out.writeInt(shape.dimension());
+        for (long size : shape.getShape()) {
+            out.writeLong(size);
+        }
+    }
+
+    private byte[] json() {
+        Map<String, Object> saved = new LinkedHashMap<>(Records.write(settings));
+        for (RecordComponent component : settings.getClass().getRecordComponents()) {
+            if (ruleOf(component) == Compared.Rule.NOT) {
+                saved.remove(component.getName());
+            }
+        }
+        saved.putAll(children);
+        return new Gson().toJson(saved).getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static Compared.Rule ruleOf(RecordComponent component) {
+        Compared compared = component.getAnnotation(Compared.class);
+        return compared == null ? null : compared.value();
+    }
+
+    /** Reads what {@link #write(DataOutputStream, Shape...)} has written, and returns the shapes of the inputs. */
+    Shape[] read(DataInputStream in) throws IOException, MalformedModelException {
+        byte version = in.readByte();
+        require(version == VERSION, "version " + version, "version " + VERSION);
+        byte[] json = new byte[count(in, json().length + SETTINGS_MARGIN, "bytes of settings")];
+        in.readFully(json);
+        requireSame(parsed(json));
+        Shape[] shapes = new Shape[count(in, MAX_SHAPES, "input shapes")];
+        for (int i = 0; i < shapes.length; i++) {
+            shapes[i] = readShape(in);
+        }
+        return shapes;
+    }
+
+    private void require(boolean holds, String given, String expected) throws MalformedModelException {
+        if (!holds) {
+            throw new MalformedModelException("the model file has " + given + " for " + block + ": expected " + expected
+                    + "; it is damaged, or belongs to another block or another version of the library: load another");
+        }
+    }
+
+    private int count(DataInputStream in, int most, String what) throws IOException, MalformedModelException {
+        int count = in.readInt();
+        require(count >= 0 && count <= most, count + " " + what, "at most " + most);
+        return count;
+    }
+
+    private Shape readShape(DataInputStream in) throws IOException, MalformedModelException {
+        long[] sizes = new long[count(in, MAX_DIMENSIONS, "dimensions")];
+        for (int axis = 0; axis < sizes.length; axis++) {
+            sizes[axis] = in.readLong();
+            require(sizes[axis] >= -1, "an axis of size " + sizes[axis], "0 or more, or -1 for unknown");
+        }
+        return new Shape(sizes);
+    }
+
+    private Map<String, Object> parsed(byte... json) throws IOException, MalformedModelException {
+        String text = StandardCharsets.UTF_8
+                .newDecoder()
+                .decode(ByteBuffer.wrap(json))
+                .toString();
+        try (JsonReader reader = new JsonReader(new StringReader(text))) {
+            Map<String, Object> settings = object(reader, 1);
+            require(reader.peek() == JsonToken.END_DOCUMENT, "text behind its settings", "one JSON object");
+            return settings;
+        } catch (IOException | IllegalStateException | NumberFormatException e) {
+            throw damaged(e);
+        }
+    }
+
+    private Map<String, Object> object(JsonReader reader, int depth) throws IOException, MalformedModelException {
+        requireDepth(depth);
+        Map<String, Object> values = new LinkedHashMap<>();
+        reader.beginObject();
+        while (reader.hasNext()) {
+            String name = reader.nextName();
+            require(!values.containsKey(name), "the key '" + shortened(name) + "' twice", "each key once");
+            values.put(name, value(reader, depth + 1));
+        }
+        reader.endObject();
+        return values;
+    }
+
+    /** A map, a list, a string, a boolean, null, or a number as the BigDecimal of its text. */
+    private Object value(JsonReader reader, int depth) throws IOException, MalformedModelException {
+        return switch (reader.peek()) {
+            case BEGIN_OBJECT -> object(reader, depth);
+            case BEGIN_ARRAY -> list(reader, depth);
+            case NUMBER -> new BigDecimal(reader.nextString());
+            case BOOLEAN -> reader.nextBoolean();
+            case NULL -> {
+                reader.nextNull();
+                yield null;
+            }
+            default -> reader.nextString();
+        };
+    }
+
+    private List<Object> list(JsonReader reader, int depth) throws IOException, MalformedModelException {
+        requireDepth(depth);
+        List<Object> elements = new ArrayList<>();
+        reader.beginArray();
+        while (reader.hasNext()) {
+            elements.add(value(reader, depth + 1));
+        }
+        reader.endArray();
+        return elements;
+    }
+
+    private void requireDepth(int depth) throws MalformedModelException {
+        require(depth <= MAX_DEPTH, "settings that are nested " + depth + " deep", "at most " + MAX_DEPTH);
+    }
+
+    private void requireSame(Map<String, Object> file) throws MalformedModelException {
+        Map<String, Object> own = new LinkedHashMap<>(file);
+        own.keySet().removeAll(children.keySet());
+        String difference = difference(settings, own);
+        for (String child : children.keySet()) {
+            if (difference == null && !children.get(child).equals(file.get(child))) {
+                difference = child;
+            }
+        }
+        if (difference != null) {
+            Object here = children.containsKey(difference)
+                    ? children.get(difference)
+                    : Records.write(settings).get(difference);
+            throw new MalformedModelException("the model file was saved with " + difference + "="
+                    + shortened(file.get(difference)) + ", this " + block + " has " + difference + "=" + shortened(here)
+                    + ": build the block with the settings of the file, or load the file that belongs to it");
+        }
+    }
+
+    private static String shortened(Object value) {
+        String text = String.valueOf(value);
+        return text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT) + "…";
+    }
+
+    /** The name of the first setting that is not the same as in a file; null if there is none. */
+    private static String difference(Record own, Map<?, ?> file) {
+        Map<String, Object> values = Records.components(own);
+        Set<Object> unknown = new LinkedHashSet<>(file.keySet());
+        for (RecordComponent component : own.getClass().getRecordComponents()) {
+            String name = component.getName();
+            if (ruleOf(component) != Compared.Rule.NOT) {
+                unknown.remove(name);
+                if (!isSame(own, component, values.get(name), file.get(name))) {
+                    return name;
+                }
+            }
+        }
+        if (unknown.remove(Records.KIND)
+                && !Records.write(own).get(Records.KIND).equals(file.get(Records.KIND))) {
+            return Records.KIND;
+        }
+        return unknown.isEmpty() ? null : unknown.iterator().next().toString();
+    }
+
+    private static boolean isSame(Record owner, RecordComponent component, Object own, Object file) {
+        Compared.Rule rule = ruleOf(component);
+        if (rule == Compared.Rule.PRESENCE) {
+            return (own == null) == (file == null);
+        }
+        // a setting that the file does not have has its default: the file was saved before there was such a setting
+        Object usual = file == null || rule == Compared.Rule.UNLESS_DEFAULT
+                ? Records.defaultOf(owner, component.getName())
+                : null;
+        if (file == null) {
+            return own == null ? usual == null : own.equals(usual) || rule == Compared.Rule.UNLESS_DEFAULT;
+        }
+        return isSame(own, file) || (usual != null && isSame(usual, file));
+    }
+
+    private static boolean isSame(Object own, Object file) {
+        if (own instanceof HasArguments configured) {
+            return file instanceof Map<?, ?> map && difference(configured.getSettings(), map) == null;
+        }
+        if (own instanceof Record nested) {
+            return file instanceof Map<?, ?> map && difference(nested, map) == null;
+        }
+        if (own instanceof List<?> list) {
+            return file instanceof List<?> others
+                    && list.size() == others.size()
+                    && Stream.iterate(0, i -> i < list.size(), i -> i + 1)
+                            .allMatch(i -> isSame(list.get(i), others.get(i)));
+        }
+        if (own instanceof Number number && file instanceof BigDecimal other) {
+            return isSame(number, other);
+        }
+        return own instanceof Enum<?> choice ? choice.name().equals(file) : own != null && own.equals(file);
+    }
+
+    /**
+     * Through the type of the block's number: before Java 19, {@code Double.toString} did not always give the shortest
+     * text.
+     */
+    private static boolean isSame(Number own, BigDecimal file) {
+        if (own instanceof Double) {
+            return own.equals(file.doubleValue());
+        }
+        if (own instanceof Float) {
+            return own.equals(file.floatValue());
+        }
+        return new BigDecimal(own.toString()).compareTo(file) == 0;
+    }
+
+    /** Writes a parameter: its name, data type, shape, and values. */
+    void write(DataOutputStream out, Parameter parameter) throws IOException {
+        NDArray array = parameter.getArray();
+        out.writeUTF(parameter.getName());
+        out.writeUTF(array.getDataType().name());
+        write(out, array.getShape());
+        ByteBuffer values = HostData.read(array, NDArray::toByteBuffer);
+        byte[] piece = new byte[BUFFER_BYTES];
+        while (values.hasRemaining()) {
+            int count = Math.min(piece.length, values.remaining());
+            values.get(piece, 0, count);
+            out.write(piece, 0, count);
+        }
+    }
+
+    /** Reads a parameter whose shape is known. */
+    void read(DataInputStream in, Parameter parameter, NDManager manager) throws IOException, MalformedModelException {
+        String name = in.readUTF();
+        String type = in.readUTF();
+        Shape shape = readShape(in);
+        DataType dataType = Stream.of(DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64)
+                .filter(each -> each.name().equals(type))
+                .findFirst()
+                .orElse(null);
+        Shape expected = parameter.getShape();
+        require(
+                name.equals(parameter.getName()) && shape.equals(expected) && dataType != null,
+                "the parameter " + shortened(name) + " " + shape + " " + shortened(type),
+                parameter.getName() + " " + expected + " FLOAT16, FLOAT32 or FLOAT64");
+        ByteBuffer values = HostData.bufferFor(manager, shape, dataType);
+        byte[] piece = new byte[BUFFER_BYTES];
+        while (values.hasRemaining()) {
+            int count = Math.min(piece.length, values.remaining());
+            in.readFully(piece, 0, count);
+            values.put(piece, 0, count);
+        }
+        NDArray array = HostData.toArray(manager, manager.getDevice(), values.rewind(), shape, dataType);
+        NDScope.unregister(array);
+        // DJL takes an array only where there is neither an array nor a shape
+        parameter.close();
+        parameter.setShape(null);
+        parameter.setArray(array);
+    }
+
+    /** The error for a file that ends too soon, or holds values that cannot be decoded. */
+    MalformedModelException damaged(Exception cause) {
+        return new MalformedModelException(
+                "the model file ends or is damaged within " + block + " (" + cause
+                        + "): expected a complete section; load a file that was saved completely",
+                cause);
+    }
+}

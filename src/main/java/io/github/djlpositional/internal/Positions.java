@@ -1,0 +1,324 @@
+package io.github.djlpositional.internal;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.util.PairList;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.math.FloatFormat;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+
+/**
+ * The position of each step of a sequence, and the rows of a table that belong to them: consecutive positions from a
+ * start, explicit integer positions, or explicit real ones.
+ */
+public final class Positions {
+
+    /** The key of the forward parameter that gives the position of the first step. */
+    public static final String START = "startPosition";
+
+    /** The limit where no table limits the positions: small enough that the lengths of two sequences can be added. */
+    public static final int UNLIMITED = 1 << 29;
+
+    /** The rows of positions. */
+    public interface Source {
+
+        /**
+         * Returns the rows of consecutive positions, (1, count, W), for use with x. Temporaries closes them, unless
+         * they are kept.
+         */
+        NDArray consecutive(Temporaries temporaries, int first, int count, NDArray x);
+
+        /** Returns the rows of integer positions below {@code end}: a new array, the shape of the positions + (W). */
+        NDArray lookUp(NDArray positions, int end, NDManager manager, NDArray x, DataType type);
+
+        /** Returns the rows of real positions of a shape: a new array, the shape + (W). */
+        NDArray compute(double[] positions, Shape shape, NDManager manager, NDArray x, DataType type);
+    }
+
+    /** Computes the rows of any positions. */
+    @FunctionalInterface
+    public interface RealRows {
+        /** Writes the rows, row-major, from the start of the buffer. */
+        void write(double[] positions, FloatFormat format, ByteBuffer out);
+    }
+
+    private final NDArray input;
+    private final int axis;
+    private final int start;
+
+    /** Null for consecutive positions. */
+    private final NDArray explicit;
+
+    /** The values of explicit real positions; null for others. */
+    private final double[] reals;
+
+    private final int end;
+
+    private Positions(NDArray input, int axis, int start, NDArray explicit, double[] reals, int end) {
+        this.input = input;
+        this.axis = axis;
+        this.start = start;
+        this.explicit = explicit;
+        this.reals = reals;
+        this.end = end;
+    }
+
+    /**
+     * Reads the positions of a forward.
+     *
+     * @param input (…, T, …); the caller's
+     * @param axis the axis of T, from 0
+     * @param explicit (T), or (B, T) for an input (B, …, T, W), (T, B) for an input (T, B, W); null for consecutive
+     *     ones
+     * @param params the parameters of the forward; may be null
+     * @param limit one more than the greatest position
+     * @param rangeChecks see {@link Indices#areChecked}
+     * @return the positions
+     * @throws IllegalArgumentException if the positions are not valid, or both they and a start position are given
+     */
+    public static Positions of(
+            NDArray input,
+            int axis,
+            NDArray explicit,
+            PairList<String, Object> params,
+            int limit,
+            Boolean rangeChecks) {
+        long length = input.getShape().get(axis);
+        if (explicit == null) {
+            return consecutive(input, axis, start(params, length, limit), limit);
+        }
+        requireNoStart(params);
+        requireShape(explicit.getShape(), input.getShape(), axis);
+        if (!explicit.getDataType().isInteger()) {
+            double[] values = reals(explicit, limit);
+            double greatest = Arrays.stream(values).max().orElse(-1);
+            return new Positions(input, axis, 0, explicit, values, (int) Math.floor(greatest) + 1);
+        }
+        return new Positions(input, axis, 0, explicit, null, end(explicit, limit, rangeChecks));
+    }
+
+    /** Returns consecutive positions from a start, which must end below the limit. */
+    public static Positions consecutive(NDArray input, int axis, int start, int limit) {
+        long length = input.getShape().get(axis);
+        requireLength(length, start, limit);
+        return new Positions(input, axis, start, null, null, Math.toIntExact(start + length));
+    }
+
+    /** One more than the greatest of integer positions; the limit, if they are not read. */
+    private static int end(NDArray positions, int limit, Boolean rangeChecks) {
+        return Indices.areChecked(rangeChecks, positions)
+                ? Indices.requireBelow(positions, limit, "position", remedy(limit)) + 1
+                : limit;
+    }
+
+    private static String remedy(int limit) {
+        return limit >= UNLIMITED
+                ? "count positions from 0"
+                : "count positions from 0, or build the block with a greater optMaxSequenceLength(int) or"
+                        + " optAutoExtend(int)";
+    }
+
+    private static double[] reals(NDArray positions, int limit) {
+        DataTypes.requireEmbedding(positions, "the array of positions");
+        double[] values = HostData.doubles(positions);
+        for (int i = 0; i < values.length; i++) {
+            Check.that(
+                    values[i] >= 0 && values[i] < limit,
+                    "position " + values[i] + " at index " + i + " of " + positions.getShape()
+                            + ": expected 0 or more and less than " + limit + "; " + remedy(limit));
+        }
+        return values;
+    }
+
+    private static void requireShape(Shape given, Shape input, int axis) {
+        int rank = input.dimension();
+        Shape all = new Shape(input.get(axis));
+        Shape each = axis > 0
+                ? new Shape(input.get(0), input.get(axis))
+                : rank == 3 ? new Shape(input.get(0), input.get(1)) : all;
+        if (!given.equals(all) && !given.equals(each)) {
+            throw new IllegalArgumentException("positions of shape " + given + " do not fit input " + input
+                    + ": expected " + all + (each.equals(all) ? "" : " or " + each)
+                    + "; give one position for each step of the sequence");
+        }
+    }
+
+    /**
+     * Reads the start position.
+     *
+     * @param params the parameters of the forward; may be null
+     * @param length T, the number of consecutive positions from there
+     * @param limit one more than the greatest position
+     * @return the first position, 0 if none is given
+     * @throws IllegalArgumentException if it is not a whole number, or a position is outside 0 … limit - 1
+     */
+    public static int start(PairList<String, Object> params, long length, int limit) {
+        Object start = params == null ? null : params.get(START);
+        if (start == null) {
+            requireLength(length, 0, limit);
+            return 0;
+        }
+        Check.that(
+                start instanceof Integer || start instanceof Long,
+                () -> START + " is the " + start.getClass().getSimpleName() + " " + start
+                        + ": expected an Integer or a Long; give the number of the first position");
+        long first = ((Number) start).longValue();
+        Check.that(
+                first >= 0 && first <= limit,
+                () -> START + " " + first + ": expected 0 to " + limit + "; " + remedy(limit));
+        requireLength(length, first, limit);
+        return (int) first;
+    }
+
+    private static void requireNoStart(PairList<String, Object> params) {
+        Object start = params == null ? null : params.get(START);
+        Check.that(
+                start == null,
+                () -> "both positions and " + START + "=" + start
+                        + " were given: expected one of them; give the positions of all steps, or the start");
+    }
+
+    /** Checks that a sequence ends below the limit. */
+    public static void requireLength(long length, long start, int limit) {
+        if (start + length > limit) {
+            throw new IllegalArgumentException("sequence length " + length + " at start position " + start
+                    + " exceeds the maximum " + limit
+                    + (limit >= UNLIMITED || start + length > Integer.MAX_VALUE
+                            ? ": split the sequence"
+                            : ": build the block with optMaxSequenceLength(" + (start + length) + ") or more"));
+        }
+    }
+
+    /** Returns one more than the greatest position; the limit, if explicit positions were not read. */
+    public int end() {
+        return end;
+    }
+
+    /** Returns T. */
+    public int length() {
+        return Math.toIntExact(input.getShape().get(axis));
+    }
+
+    /**
+     * Returns the rows of the positions, of which there is at least one, in a shape that broadcasts over the input (…,
+     * T, W).
+     */
+    public NDArray rows(Temporaries temporaries, Source source) {
+        Shape shape = input.getShape();
+        int rank = shape.dimension();
+        boolean isTimeMajor = axis != rank - 2;
+        if (explicit == null) {
+            NDArray rows = source.consecutive(temporaries, start, length(), input);
+            if (rank > 2 && !isTimeMajor) {
+                return rows;
+            }
+            return temporaries.add(rank == 2 ? rows.squeeze(0) : wide(rows, 1));
+        }
+        NDArray rows = temporaries.add(
+                reals == null
+                        ? source.lookUp(explicit, end, input.getManager(), input, input.getDataType())
+                        : source.compute(reals, explicit.getShape(), input.getManager(), input, input.getDataType()));
+        boolean isShared = explicit.getShape().dimension() == 1;
+        if (isShared ? !isTimeMajor : rank == 3) {
+            return rows;
+        }
+        return temporaries.add(wide(rows, isShared ? 1 : shape.get(0)));
+    }
+
+    /** The rows with axes of size 1 for all axes of the input but the batch, the sequence and the last. */
+    private NDArray wide(NDArray rows, long batch) {
+        long[] wide = new long[input.getShape().dimension()];
+        Arrays.fill(wide, 1);
+        wide[0] = batch;
+        wide[axis] = length();
+        wide[wide.length - 1] = rows.getShape().get(rows.getShape().dimension() - 1);
+        return rows.reshape(wide);
+    }
+
+    /**
+     * Returns the rows of an array of positions, which need not belong to a sequence.
+     *
+     * @param positions any shape, integer or real; the caller's
+     * @param limit one more than the greatest position
+     * @param rangeChecks see {@link Indices#areChecked}
+     * @param source the table
+     * @param type the data type of the rows
+     * @return the shape of the positions + (W), on their device and manager; a new array
+     * @throws IllegalArgumentException if a position is out of range
+     */
+    public static NDArray lookUp(NDArray positions, int limit, Boolean rangeChecks, Source source, DataType type) {
+        NDManager manager = positions.getManager();
+        return positions.getDataType().isInteger()
+                ? source.lookUp(positions, end(positions, limit, rangeChecks), manager, positions, type)
+                : source.compute(reals(positions, limit), positions.getShape(), manager, positions, type);
+    }
+
+    /** A table of fixed rows: looks up integer positions, computes real ones. */
+    public record Table(ConstantTable table, Computed computed) implements Source {
+
+        /** Describes a table that may grow from a length to a limit. */
+        public static Table of(HostData.Rows rows, RealRows realRows, int width, int length, int limit) {
+            return new Table(
+                    ConstantTable.ofPositions(new Shape(width), length, limit, rows),
+                    new Computed(rows, realRows, width));
+        }
+
+        @Override
+        public NDArray consecutive(Temporaries temporaries, int first, int count, NDArray x) {
+            return table.rows(temporaries, first, count, x, x.getDataType());
+        }
+
+        @Override
+        public NDArray lookUp(NDArray positions, int end, NDManager manager, NDArray x, DataType type) {
+            Shape shape = positions.getShape().add(computed.width);
+            return shape.size() == 0
+                    ? manager.create(shape, type, x.getDevice())
+                    : Indices.lookUp(positions, table.table(end, x, type), manager);
+        }
+
+        @Override
+        public NDArray compute(double[] positions, Shape shape, NDManager manager, NDArray x, DataType type) {
+            return computed.compute(positions, shape, manager, x, type);
+        }
+    }
+
+    /** Rows that are computed by each forward. */
+    public record Computed(HostData.Rows rows, RealRows realRows, int width) implements Source {
+
+        @Override
+        public NDArray consecutive(Temporaries temporaries, int first, int count, NDArray x) {
+            NDArray computed = temporaries.add(HostData.computed(
+                    x.getManager(),
+                    x.getDevice(),
+                    new Shape(count, width),
+                    x.getDataType(),
+                    (from, rowCount, format, out) -> rows.write(first + from, rowCount, format, out)));
+            return temporaries.add(computed.expandDims(0));
+        }
+
+        @Override
+        public NDArray lookUp(NDArray positions, int end, NDManager manager, NDArray x, DataType type) {
+            return compute(HostData.doubles(positions), positions.getShape(), manager, x, type);
+        }
+
+        @Override
+        public NDArray compute(double[] positions, Shape shape, NDManager manager, NDArray x, DataType type) {
+            Shape all = shape.add(width);
+            if (all.size() == 0) {
+                return manager.create(all, type, x.getDevice());
+            }
+            try (NDArray computed = HostData.computed(
+                    manager,
+                    x.getDevice(),
+                    new Shape(positions.length, width),
+                    type,
+                    (from, count, format, out) ->
+                            realRows.write(Arrays.copyOfRange(positions, from, from + count), format, out))) {
+                return computed.reshape(all);
+            }
+        }
+    }
+}

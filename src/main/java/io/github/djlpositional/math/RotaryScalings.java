@@ -1,0 +1,263 @@
+package io.github.djlpositional.math;
+
+import io.github.djlpositional.arguments.Check;
+import java.util.List;
+
+/** The kinds of {@link RotaryScaling}, whose factories document them. */
+final class RotaryScalings {
+
+    private static final DoubleDouble ONE = DoubleDouble.of(1);
+
+    private static final DoubleDouble TWO_PI = new DoubleDouble(0x1.921fb54442d18p2, 0x1.1a62633145c07p-52);
+
+    private RotaryScalings() {}
+
+    record None() implements RotaryScaling {
+
+        @Override
+        public Frequencies frequencies(int rotarySize, double base, long length) {
+            return new Rotary(rotarySize, base, length, this).unscaled();
+        }
+    }
+
+    record Linear(double factor) implements RotaryScaling {
+
+        Linear {
+            checkFactor(factor);
+        }
+
+        @Override
+        public Frequencies frequencies(int rotarySize, double base, long length) {
+            DoubleDouble divisor = DoubleDouble.of(factor);
+            return new Rotary(rotarySize, base, length, this).scaled((pair, frequency) -> frequency.dividedBy(divisor));
+        }
+    }
+
+    record DynamicNtk(double factor, int originalLength) implements RotaryScaling {
+
+        DynamicNtk {
+            checkFactor(factor);
+            Check.positive("originalLength", originalLength);
+        }
+
+        @Override
+        public Frequencies frequencies(int rotarySize, double base, long length) {
+            Rotary rotary = new Rotary(rotarySize, base, length, this);
+            Check.that(
+                    rotarySize > 2,
+                    () -> "rotary size " + rotarySize
+                            + " with dynamic NTK scaling: expected 4 or more; use a larger size or linear scaling");
+            if (length <= originalLength) {
+                return rotary.unscaled();
+            }
+            DoubleDouble growth = DoubleDouble.of(factor)
+                    .times((double) length)
+                    .dividedBy(DoubleDouble.of(originalLength))
+                    .plus(DoubleDouble.of(factor).negated())
+                    .plus(ONE);
+            DoubleDouble power = growth.log().times(rotarySize).dividedBy(DoubleDouble.of(rotarySize - 2));
+            DoubleDouble logBase = DoubleDouble.of(base).log().plus(power);
+            return Frequencies.geometric(rotary, rotarySize / 2, logBase, rotarySize / 2.0);
+        }
+
+        @Override
+        public int lengthThreshold() {
+            return originalLength;
+        }
+    }
+
+    record Yarn(
+            double factor,
+            int originalLength,
+            Double betaFast,
+            Double betaSlow,
+            Boolean truncate,
+            Double attentionScale)
+            implements RotaryScaling {
+
+        Yarn {
+            betaFast = betaFast == null ? Double.valueOf(32) : betaFast;
+            betaSlow = betaSlow == null ? Double.valueOf(1) : betaSlow;
+            truncate = truncate == null || truncate;
+            attentionScale = attentionScale == null ? Double.valueOf(0.1 * StrictMath.log(factor) + 1) : attentionScale;
+            checkFactor(factor);
+            Check.positive("originalLength", originalLength);
+            checkIncreasing("betaSlow", betaSlow, "betaFast", betaFast, "1 and 32 in the paper");
+            Check.positive("attentionFactor", attentionScale, "0.1 · ln(factor) + 1 in the paper");
+        }
+
+        @Override
+        public Frequencies frequencies(int rotarySize, double base, long length) {
+            Rotary rotary = new Rotary(rotarySize, base, length, this);
+            DoubleDouble lower = pairWithTurns(betaFast, rotarySize, base);
+            DoubleDouble upper = pairWithTurns(betaSlow, rotarySize, base);
+            DoubleDouble low = atLeast(truncate ? DoubleDouble.of(floor(lower)) : lower, 0);
+            DoubleDouble high = atMost(truncate ? DoubleDouble.of(-floor(upper.negated())) : upper, rotarySize - 1);
+            DoubleDouble width = high.plus(low.negated());
+            // the published code avoids a division by zero like this
+            DoubleDouble ramp = width.high() == 0 ? DoubleDouble.of(0.001) : width;
+            return rotary.scaled((pair, frequency) -> {
+                DoubleDouble interpolated =
+                        clamp(DoubleDouble.of(pair).plus(low.negated()).dividedBy(ramp));
+                DoubleDouble kept = ONE.plus(interpolated.negated());
+                return frequency.times(kept.plus(interpolated.dividedBy(DoubleDouble.of(factor))));
+            });
+        }
+
+        /** The pair, as a fraction, that makes this number of turns over the original length. */
+        private DoubleDouble pairWithTurns(double turns, int rotarySize, double base) {
+            DoubleDouble wavelengths = DoubleDouble.of(originalLength)
+                    .dividedBy(TWO_PI.times(turns))
+                    .log();
+            return wavelengths
+                    .times(rotarySize)
+                    .dividedBy(DoubleDouble.of(base).log().times(2));
+        }
+
+        @Override
+        public double attentionFactor() {
+            return attentionScale;
+        }
+    }
+
+    record Llama3(double factor, double lowFrequencyFactor, double highFrequencyFactor, int originalLength)
+            implements RotaryScaling {
+
+        Llama3 {
+            checkFactor(factor);
+            checkIncreasing(
+                    "lowFrequencyFactor",
+                    lowFrequencyFactor,
+                    "highFrequencyFactor",
+                    highFrequencyFactor,
+                    "1 and 4 in Llama 3.1");
+            Check.positive("originalLength", originalLength);
+        }
+
+        @Override
+        public Frequencies frequencies(int rotarySize, double base, long length) {
+            DoubleDouble low = DoubleDouble.of(lowFrequencyFactor);
+            DoubleDouble width = DoubleDouble.of(highFrequencyFactor).plus(low.negated());
+            return new Rotary(rotarySize, base, length, this).scaled((pair, frequency) -> {
+                DoubleDouble turns = frequency.times(originalLength).dividedBy(TWO_PI);
+                DoubleDouble kept = clamp(turns.plus(low.negated()).dividedBy(width));
+                DoubleDouble divided = ONE.plus(kept.negated());
+                return frequency.times(kept.plus(divided.dividedBy(DoubleDouble.of(factor))));
+            });
+        }
+    }
+
+    record LongRope(List<Double> shortFactors, List<Double> longFactors, int originalLength, int maxLength)
+            implements RotaryScaling {
+
+        LongRope {
+            Check.given("shortFactors", shortFactors).forEach(LongRope::checkDivisor);
+            Check.given("longFactors", longFactors).forEach(LongRope::checkDivisor);
+            Check.that(
+                    shortFactors.size() == longFactors.size(),
+                    () -> shortFactors.size() + " short and " + longFactors.size()
+                            + " long factors: expected the same number of both; give one of each for each pair");
+            Check.between("originalLength", originalLength, 2, Integer.MAX_VALUE);
+            Check.between("maxLength", maxLength, originalLength, Integer.MAX_VALUE);
+        }
+
+        private static void checkDivisor(double factor) {
+            Check.positive("LongRoPE factor", factor, "as the model publishes for each pair");
+        }
+
+        @Override
+        public Frequencies frequencies(int rotarySize, double base, long length) {
+            Rotary rotary = new Rotary(rotarySize, base, length, this);
+            Check.that(
+                    rotarySize == 2 * shortFactors.size(),
+                    () -> shortFactors.size() + " LongRoPE factors for rotary size " + rotarySize + ": expected "
+                            + (rotarySize / 2) + "; give one short and one long factor for each pair");
+            List<Double> factors = length > originalLength ? longFactors : shortFactors;
+            return rotary.scaled((pair, frequency) -> frequency.dividedBy(DoubleDouble.of(factors.get(pair))));
+        }
+
+        @Override
+        public int lengthThreshold() {
+            return originalLength;
+        }
+
+        @Override
+        public double attentionFactor() {
+            double stretch = (double) maxLength / originalLength;
+            return Math.sqrt(1 + StrictMath.log(stretch) / StrictMath.log(originalLength));
+        }
+    }
+
+    /**
+     * The origin of scaled frequencies.
+     *
+     * @param length the current length, at least the original one; 0 if the frequencies do not depend on it
+     */
+    record Rotary(int rotarySize, double base, long length, RotaryScaling scaling) implements Frequencies.Origin {
+
+        Rotary {
+            Check.that(
+                    rotarySize >= 2 && rotarySize % 2 == 0,
+                    () -> "rotary size " + rotarySize
+                            + ": expected an even number of 2 or more; set it to the number of dimensions to rotate");
+            Check.that(
+                    base > 1 && Double.isFinite(base),
+                    () -> "base " + base
+                            + ": expected a finite number above 1; set it to the base of the model, 10000 in RoFormer");
+            Check.that(length >= 0, "length " + length + ": expected 0 or more; set it to the number of positions");
+            Check.given("scaling", scaling);
+            length = scaling.dependsOnLength() ? Math.max(length, scaling.lengthThreshold()) : 0;
+        }
+
+        @Override
+        public Frequencies create() {
+            return scaling.frequencies(rotarySize, base, length);
+        }
+
+        /** The frequency of one pair. */
+        @FunctionalInterface
+        private interface Rule {
+            DoubleDouble scaled(int pair, DoubleDouble frequency);
+        }
+
+        private Frequencies unscaled() {
+            return Frequencies.geometric(rotarySize / 2, base, rotarySize / 2.0);
+        }
+
+        private Frequencies scaled(Rule rule) {
+            Frequencies unscaled = unscaled();
+            return Frequencies.computed(this, rotarySize / 2, pair -> rule.scaled(pair, unscaled.exactly(pair)));
+        }
+    }
+
+    private static void checkFactor(double factor) {
+        Check.that(
+                factor >= 1 && Double.isFinite(factor),
+                () -> "scaling factor " + factor
+                        + ": expected a finite number of 1 or more; set it to the new length over the original one");
+    }
+
+    private static void checkIncreasing(String low, double lower, String high, double upper, String usual) {
+        Check.that(
+                lower > 0 && upper > lower && Double.isFinite(upper),
+                () -> low + " " + lower + " and " + high + " " + upper + ": expected 0 < " + low + " < " + high
+                        + ", finite; set them to the model's numbers, " + usual);
+    }
+
+    private static double floor(DoubleDouble value) {
+        double below = Math.floor(value.high());
+        return below == value.high() && value.low() < 0 ? below - 1 : below;
+    }
+
+    private static DoubleDouble atLeast(DoubleDouble value, double least) {
+        return value.high() < least ? DoubleDouble.of(least) : value;
+    }
+
+    private static DoubleDouble atMost(DoubleDouble value, double most) {
+        return value.high() > most ? DoubleDouble.of(most) : value;
+    }
+
+    private static DoubleDouble clamp(DoubleDouble value) {
+        return atMost(atLeast(value, 0), 1);
+    }
+}

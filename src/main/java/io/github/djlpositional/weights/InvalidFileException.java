@@ -1,0 +1,96 @@
+package io.github.djlpositional.weights;
+
+import ai.djl.MalformedModelException;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/** A weight file is damaged, or has another format. */
+final class InvalidFileException extends IOException {
+
+    private static final int LONGEST_QUOTE = 100;
+
+    /** Characters that would break a line, reverse the text around them, or not be visible. */
+    private static final Pattern HIDDEN = Pattern.compile("[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Cn}\\p{Zl}\\p{Zp}]");
+
+    private static final String SAVE_AGAIN = "copy, download or save it again";
+    private static final String SAVE_NPZ = "save the arrays in Python with numpy.savez(\"model.npz\", name=array, …)";
+    private static final String CONVERT = "convert it in Python, if you trust it, with"
+            + " weights = torch.load(\"model.pt\", map_location=\"cpu\", weights_only=True) and"
+            + " numpy.savez(\"model.npz\", **{name: tensor.float().numpy() for name, tensor in weights.items()})";
+    private static final String PICKLE = "is a pickle, as torch.save writes it, which can run code when it is read";
+
+    /**
+     * Other formats: a regular expression of the first bytes, a description, and what to do. The first match counts.
+     */
+    private static final String[][] FORMATS = {
+        {"", "is empty", SAVE_AGAIN},
+        {NpyHeader.MAGIC + ".*", "is a single array of NumPy, which has no name", SAVE_NPZ},
+        {"\u0080[\0-\5].*", PICKLE, CONVERT}, // the second byte is the version of the protocol
+        {"\u0089HDF.*", "is HDF5, as Keras writes it", SAVE_NPZ},
+        {"DJL@.*", "holds the parameters of a DJL model", "load it with Model.load(path, name)"},
+        {
+            "\\{.*",
+            "is JSON, as the index of a checkpoint in several files",
+            "open the file in the same folder that its \"weight_map\" names for the tensor"
+        },
+        {".*", "is neither npz nor safetensors, or its first bytes are damaged", SAVE_NPZ}
+    };
+
+    private final String remedy;
+
+    private InvalidFileException(String given, String remedy, Exception cause) {
+        super(given, cause);
+        this.remedy = remedy;
+    }
+
+    static InvalidFileException damaged(String what, Exception cause) {
+        return new InvalidFileException("is damaged or truncated, " + what, SAVE_AGAIN, cause);
+    }
+
+    /**
+     * Checks the content of a file. Strings among the values come from the file and are {@linkplain #quoted quoted}.
+     */
+    static void check(boolean holds, String message, Object... values) throws InvalidFileException {
+        if (!holds) {
+            Object[] shown = Stream.of(values)
+                    .map(value -> value instanceof String text ? quoted(text) : value)
+                    .toArray();
+            throw damaged(String.format(Locale.ROOT, message, shown), null);
+        }
+    }
+
+    /** Returns text from a file as messages show it: visible, on one line, and not too long. */
+    static String quoted(String text) {
+        boolean isLong = text.codePointCount(0, text.length()) > LONGEST_QUOTE;
+        String shown = isLong ? text.substring(0, text.offsetByCodePoints(0, LONGEST_QUOTE)) + "…" : text;
+        return HIDDEN.matcher('"' + shown + '"')
+                .replaceAll(found -> String.format("\\\\u%04x", found.group().codePointAt(0)));
+    }
+
+    /** Returns the exception for a zip without arrays; recent versions of torch.save write a pickle into a zip. */
+    static InvalidFileException zip(boolean isPickle) {
+        return isPickle
+                ? new InvalidFileException(PICKLE, CONVERT, null)
+                : new InvalidFileException("is a zip without .npy arrays in it", SAVE_NPZ, null);
+    }
+
+    /** Returns the exception for a file of another format, which its first bytes identify. */
+    static InvalidFileException otherFormat(byte... start) {
+        String text = new String(start, StandardCharsets.ISO_8859_1);
+        String[] format = Stream.of(FORMATS)
+                .filter(each -> text.matches("(?s)" + each[0]))
+                .findFirst()
+                .orElseThrow();
+        return new InvalidFileException(format[1], format[2], null);
+    }
+
+    /** Returns the exception that the caller gets. */
+    MalformedModelException of(Path file) {
+        String expected = ": expected a complete safetensors or npz file; ";
+        return new MalformedModelException("the weight file " + file + " " + getMessage() + expected + remedy, this);
+    }
+}

@@ -1,0 +1,101 @@
+package io.github.djlpositional;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
+import java.nio.ByteBuffer;
+import java.util.List;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.assertj.core.api.ThrowableAssertAlternative;
+
+/** Small blocks, their inputs, and what tests do with them. */
+final class SmallBlocks {
+
+    /** The data types of embeddings. */
+    static final List<DataType> TYPES = List.of(DataType.FLOAT32, DataType.FLOAT64, DataType.FLOAT16);
+
+    private SmallBlocks() {}
+
+    /** D = 4, at most 10 positions. */
+    static PositionalEncodingBlock.Builder positions() {
+        return PositionalEncodingBlock.builder().setEmbeddingSize(4).optMaxSequenceLength(10);
+    }
+
+    /** D = 4, at most 10 positions. */
+    static LearnedPositionalEncodingBlock.Builder learned() {
+        return LearnedPositionalEncodingBlock.builder().setEmbeddingSize(4).optMaxSequenceLength(10);
+    }
+
+    /** V = 7, D = 4. */
+    static InputEmbeddingBlock.Builder embedding() {
+        return InputEmbeddingBlock.builder().setVocabularySize(7).setEmbeddingSize(4);
+    }
+
+    /** Token ids (2, 3): 0 and 3 occur twice, 1 and 6 once. */
+    static NDArray ids(NDManager manager) {
+        return manager.create(new long[] {1, 0, 6, 3, 3, 0}, new Shape(2, 3));
+    }
+
+    static <B extends Block> B initialized(NDManager manager, B block, long... shape) {
+        block.initialize(manager, DataType.FLOAT32, new Shape(shape));
+        return block;
+    }
+
+    /** Zeros in any data type; MXNet's {@code zeros} does not support FLOAT16. */
+    static NDArray zeros(NDManager manager, DataType type, long... dimensions) {
+        Shape shape = new Shape(dimensions);
+        ByteBuffer buffer = manager.allocateDirect(Math.toIntExact(shape.size() * type.getNumOfBytes()));
+        return manager.create(buffer, shape, type);
+    }
+
+    /**
+     * A forward in training. The gradients of the sum of the output, each number multiplied by its weight, are
+     * computed.
+     *
+     * @param weights the shape of the output
+     */
+    static void train(NDManager manager, Block block, NDArray weights, NDArray... inputs) {
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            NDArray y = block.forward(new ParameterStore(manager, false), new NDList(inputs), true)
+                    .singletonOrThrow();
+            collector.backward(y.mul(weights).sum());
+        }
+    }
+
+    /** The fraction of zeros in the output of a forward in training. */
+    static double dropped(NDManager manager, Block block, NDArray input) {
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            assertThat(collector).isNotNull();
+            float[] y = block.forward(new ParameterStore(manager, false), new NDList(input), true)
+                    .singletonOrThrow()
+                    .toFloatArray();
+            int zeros = 0;
+            for (float value : y) {
+                zeros += value == 0 ? 1 : 0;
+            }
+            return (double) zeros / y.length;
+        }
+    }
+
+    /** Expects an {@link IllegalArgumentException} whose message has all of these parts. */
+    static void refused(ThrowingCallable call, Object... parts) {
+        ThrowableAssertAlternative<?> thrown =
+                assertThatIllegalArgumentException().isThrownBy(call);
+        for (Object part : parts) {
+            thrown.withMessageContaining(part.toString());
+        }
+    }
+
+    /** Expects a forward to fail in this way. */
+    static void refused(NDManager manager, Block block, List<NDArray> inputs, Object... parts) {
+        refused(() -> Forward.infer(manager, block, inputs.toArray(new NDArray[0])), parts);
+    }
+}

@@ -1,0 +1,64 @@
+package io.github.djlpositional.attention;
+
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.RotaryScaling;
+import java.util.function.IntFunction;
+
+/**
+ * Every relative encoding in the configurations that are tested, for heads of size 4. Tests set its parameters to any
+ * numbers from -1 to 1, so a parameter that has to be positive must be stored as its logarithm.
+ */
+@SuppressWarnings("ImmutableEnumChecker") // the functions have no state
+public enum EncodingType {
+    NONE(heads -> null),
+    ROTARY(heads -> rotary().build()),
+    ROTARY_HALVES_PARTIAL(heads ->
+            rotary().optRotarySize(2).optLayout(PairLayout.CONCATENATED).build()),
+    ROTARY_DYNAMIC(heads -> rotary().optScaling(RotaryScaling.dynamicNtk(2, 4)).build()),
+    ALIBI(heads -> AlibiBiasBlock.builder().setHeadCount(heads).build()),
+    T5(heads -> RelativePositionBiasBlock.builder()
+            .setHeadCount(heads)
+            .optBuckets(8)
+            .optMaxDistance(6)
+            .build()),
+    KERPLE(heads -> KerpleBiasBlock.builder().setHeadCount(heads).build()),
+    SHAW(heads -> shaw(2)),
+    SHAW_FAR(heads -> shaw(40)),
+    TRANSFORMER_XL(heads -> TransformerXlPositionBlock.builder()
+            .setEmbeddingSize(heads * EncodingType.HEAD_SIZE)
+            .setHeadCount(heads)
+            .build());
+
+    static final int HEAD_SIZE = 4;
+
+    private final IntFunction<RelativeEncoding> encoding;
+
+    EncodingType(IntFunction<RelativeEncoding> encoding) {
+        this.encoding = encoding;
+    }
+
+    private static RotaryEmbeddingBlock.Builder rotary() {
+        return RotaryEmbeddingBlock.builder().setHeadSize(HEAD_SIZE);
+    }
+
+    private static RelativeEncoding shaw(int maxDistance) {
+        return ShawRelativePositionBlock.builder()
+                .setHeadSize(HEAD_SIZE)
+                .optMaxDistance(maxDistance)
+                .build();
+    }
+
+    /** Creates an encoding; null for none. */
+    public RelativeEncoding encoding(int heads) {
+        return encoding.apply(heads);
+    }
+
+    /** Returns a builder of an attention with this encoding. */
+    public MultiHeadAttentionBlock.Builder attention(int heads) {
+        MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(heads * HEAD_SIZE)
+                .setHeadCount(heads);
+        RelativeEncoding relative = encoding(heads);
+        return relative == null ? builder : builder.optRelativeEncoding(relative);
+    }
+}

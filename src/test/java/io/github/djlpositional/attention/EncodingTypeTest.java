@@ -1,0 +1,425 @@
+package io.github.djlpositional.attention;
+
+import static io.github.djlpositional.attention.TestNumbers.HEADS;
+import static io.github.djlpositional.attention.TestNumbers.SIZE;
+import static io.github.djlpositional.attention.TestNumbers.filled;
+import static io.github.djlpositional.attention.TestNumbers.numbers;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.attention.TestNumbers.requireSame;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import ai.djl.Device;
+import ai.djl.MalformedModelException;
+import ai.djl.Model;
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDScope;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.ParameterList;
+import ai.djl.training.DefaultTrainingConfig;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
+import ai.djl.training.Trainer;
+import ai.djl.training.loss.Loss;
+import ai.djl.util.Pair;
+import ai.djl.util.PairList;
+import io.github.djlpositional.BlockBytes;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.ResidentMemory;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** An attention with each relative encoding. */
+@ParameterizedClass
+@EnumSource
+class EncodingTypeTest {
+
+    private static final double[] PADDING = {1, 0, 1, 1, 0, 1};
+
+    private final EncodingType type;
+
+    EncodingTypeTest(EncodingType type) {
+        this.type = type;
+    }
+
+    private MultiHeadAttentionBlock attention(NDManager manager, boolean causal, DataType dataType) {
+        return filled(manager, type.attention(HEADS).optCausal(causal).build(), dataType);
+    }
+
+    /** Queries of a length, and six keys and values, in the order of the inputs. */
+    private static NDList cross(NDManager manager, int length) {
+        return new NDList(
+                numbers(manager, 2, DataType.FLOAT64, 1, 6, SIZE),
+                numbers(manager, 1, DataType.FLOAT64, 1, length, SIZE),
+                numbers(manager, 3, DataType.FLOAT64, 1, 6, SIZE));
+    }
+
+    private static NDArray step(NDManager manager, Block block, KeyValueCache cache, NDArray... inputs) {
+        return block.forward(new ParameterStore(manager, false), new NDList(inputs), false, cache.nextStep())
+                .singletonOrThrow();
+    }
+
+    @Test
+    void isCreatedAgainFromItsArguments() {
+        MultiHeadAttentionBlock block = type.attention(2).build();
+        MultiHeadAttentionBlock again = MultiHeadAttentionBlock.fromArguments(block.getArguments());
+        assertThat(again.getArguments()).isEqualTo(block.getArguments());
+        assertThat(again).hasToString(block.toString());
+    }
+
+    @EngineTest
+    void givesTheNumbersOfThePaper(NDManager manager) {
+        for (int length : new int[] {1, 2, 3, 9}) {
+            for (boolean causal : new boolean[] {false, true}) {
+                MultiHeadAttentionBlock block = attention(manager, causal, DataType.FLOAT64);
+                NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, length, SIZE);
+                NDArray y = Forward.infer(manager, block, x);
+                assertThat(y.getShape()).isEqualTo(x.getShape());
+                double[] expected = new NaiveAttention(type, block).forward(0, x, x, x, (i, j) -> !causal || j <= i);
+                requireClose(y, expected, 1e-12);
+            }
+        }
+    }
+
+    @EngineTest
+    void masksPaddingAndAcceptsKeysOfAnotherLengthAndQueriesBeyondThem(NDManager manager) {
+        NDArray mask = manager.create(PADDING, new Shape(1, 6)).toType(DataType.INT32, false);
+        for (int[] queries : new int[][] {{1, 0}, {4, 0}, {8, 0}, {3, 1}, {3, 5}, {3, 60}}) {
+            MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT64);
+            NDList given = cross(manager, queries[0]);
+            int first = queries[1];
+            double[] expected = new NaiveAttention(type, block)
+                    .forward(first, given.get(1), given.get(0), given.get(2), (i, j) -> PADDING[j] == 1);
+            given.add(mask);
+            requireClose(Forward.inferFrom(manager, first, block, given.toArray(NDArray[]::new)), expected, 1e-12);
+        }
+    }
+
+    @EngineTest
+    void returnsTheProbabilitiesOfAForwardAndLeavesNoOtherArrayOpen(NDManager manager) {
+        NDArray mask = manager.create(PADDING, new Shape(1, 6)).toType(DataType.INT32, false);
+        for (boolean causal : new boolean[] {false, true}) {
+            MultiHeadAttentionBlock block = attention(manager, causal, DataType.FLOAT64);
+            NDList given = cross(manager, 4);
+            double[] expected = new NaiveAttention(type, block)
+                    .probabilities(given.get(1), given.get(0), (i, j) -> PADDING[j] == 1 && (!causal || j <= i));
+            given.add(mask);
+            ParameterStore store = new ParameterStore(manager, false);
+            block.probabilities(store, given).close();
+            int before = manager.getManagedArrays().size();
+            NDArray actual = block.probabilities(store, given);
+            assertThat(manager.getManagedArrays()).hasSize(before + 1);
+            assertThat(actual.getShape()).isEqualTo(new Shape(1, HEADS, 4, 6));
+            requireClose(actual, expected, 1e-12);
+        }
+    }
+
+    @EngineTest
+    void decodingStepByStepGivesTheResultOfTheWholeSequence(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, true, DataType.FLOAT64);
+        NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, 9, SIZE);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            int from = 0;
+            for (int count : new int[] {3, 1, 1, 2, 1, 1}) {
+                NDArray y = step(manager, block, cache, x.get(":, {}:{}", from, from + count));
+                from += count;
+                // dynamic scaling rotates every key again for each length, so the whole sequence ends here too
+                NDArray whole = Forward.infer(manager, block, x.get(":, :{}", from));
+                requireClose(y, whole.get(":, {}:", from - count).toDoubleArray(), 1e-13);
+                assertThat(cache.getLength()).isEqualTo(from);
+            }
+        }
+    }
+
+    @EngineTest
+    void cacheHoldsTheKeysOfAnEncoder(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT64);
+        NDArray memory = numbers(manager, 7, DataType.FLOAT64, 2, 3, SIZE);
+        NDArray other = numbers(manager, 8, DataType.FLOAT64, 2, 6, SIZE);
+        NDArray query = numbers(manager, 9, DataType.FLOAT64, 2, 1, SIZE);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            int position = 0;
+            for (NDArray keys : new NDArray[] {memory, memory, other, memory, memory, memory, memory}) {
+                PairList<String, Object> params = cache.nextStep();
+                // as if a self-attention of the same model had counted
+                params.remove("startPosition");
+                params.add("startPosition", position);
+                NDArray y = block.forward(
+                                new ParameterStore(manager, false), new NDList(keys, query, keys), false, params)
+                        .singletonOrThrow();
+                NDArray expected = Forward.inferFrom(manager, position, block, keys, query, keys);
+                requireClose(y, expected.toDoubleArray(), 1e-14);
+                position++;
+            }
+        }
+    }
+
+    @EngineTest
+    void cacheAcceptsAMaskOfAllStepsAndCanBeCleared(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, true, DataType.FLOAT64);
+        NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, 70, SIZE);
+        NDArray mask = numbers(manager, 8, DataType.FLOAT64, 2, 70).gt(-1);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int end = 10; end <= 70; end += 10) {
+                NDArray seen = mask.get(":, :{}", end);
+                NDArray y = step(manager, block, cache, x.get(":, {}:{}", end - 10, end), seen);
+                NDArray whole = Forward.infer(manager, block, x.get(":, :{}", end), seen);
+                requireClose(y, whole.get(":, {}:", end - 10).toDoubleArray(), 1e-13);
+            }
+            cache.clear();
+            assertThat(cache.getLength()).isZero();
+            NDArray start = x.get(":, :4");
+            NDArray whole = Forward.infer(manager, block, start);
+            requireClose(step(manager, block, cache, start), whole.toDoubleArray(), 1e-13);
+        }
+    }
+
+    @EngineTest
+    void arraysOfABlockAndACacheOutliveAScopeOfTheUser(NDManager manager) throws Exception {
+        MultiHeadAttentionBlock block = type.attention(HEADS).optCausal(true).build();
+        NDArray x = numbers(manager, 7, DataType.FLOAT32, 1, 3, SIZE);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int step = 0; step < 3; step++) {
+                try (NDScope scope = new NDScope()) {
+                    scope.suppressNotUsedWarning();
+                    if (step == 0) {
+                        block.initialize(manager, DataType.FLOAT32, x.getShape());
+                    }
+                    step(manager, block, cache, x);
+                }
+            }
+            assertThat(cache.getLength()).isEqualTo(9);
+        }
+        byte[] file = BlockBytes.saved(block);
+        MultiHeadAttentionBlock loaded = type.attention(HEADS).optCausal(true).build();
+        try (NDScope scope = new NDScope()) {
+            scope.suppressNotUsedWarning();
+            BlockBytes.load(manager, loaded, file);
+        }
+        requireSame(Forward.infer(manager, loaded, x), Forward.infer(manager, block, x));
+    }
+
+    @EngineTest
+    void computesLongSequencesInParts(NDManager manager) {
+        // 4 · 2 · 1200 · 1200 scores are more than one part
+        MultiHeadAttentionBlock block = attention(manager, true, DataType.FLOAT32);
+        NDArray x = numbers(manager, 7, DataType.FLOAT32, 4, 1200, SIZE);
+        NDArray mask = numbers(manager, 8, DataType.FLOAT32, 4, 1200, 1200).gt(0);
+        mask = mask.toType(DataType.FLOAT32, false).maximum(manager.eye(1200).expandDims(0));
+        NDArray whole = Forward.infer(manager, block, x, mask);
+        NDArray one = Forward.infer(manager, block, x.get("2:3"), mask.get("2:3"));
+        assertThat(whole.get("2:3").toFloatArray()).containsExactly(one.toFloatArray(), within(2e-5f));
+    }
+
+    @EngineTest
+    void gradientsAreThoseOfFiniteDifferences(NDManager manager) {
+        for (int length : new int[] {1, 5}) {
+            MultiHeadAttentionBlock block = attention(manager, length == 5, DataType.FLOAT64);
+            NDArray x = numbers(manager, 7, DataType.FLOAT64, 1, length, SIZE);
+            NDArray weights = numbers(manager, 8, DataType.FLOAT64, 1, length, SIZE);
+            Map<String, NDArray> learned = new LinkedHashMap<>();
+            learned.put("input", x);
+            for (Pair<String, Parameter> entry : block.getParameters()) {
+                learned.put(entry.getKey(), entry.getValue().getArray());
+            }
+            Map<String, double[]> gradients = gradients(manager, block, learned, weights);
+            learned.forEach((name, array) -> requireDifferences(
+                    manager, block, array, x, weights, gradients.get(name), name + ", length " + length));
+        }
+    }
+
+    private static Map<String, double[]> gradients(
+            NDManager manager, Block block, Map<String, NDArray> learned, NDArray weights) {
+        learned.values().forEach(array -> array.setRequiresGradient(true));
+        Map<String, double[]> gradients = new HashMap<>();
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            NDArray y = block.forward(new ParameterStore(manager, false), new NDList(learned.get("input")), true)
+                    .singletonOrThrow();
+            collector.backward(y.mul(weights).sum());
+            learned.forEach(
+                    (name, array) -> gradients.put(name, array.getGradient().toDoubleArray()));
+        }
+        learned.values().forEach(array -> array.setRequiresGradient(false));
+        return gradients;
+    }
+
+    /** Compares about a dozen elements of a gradient. */
+    private static void requireDifferences(
+            NDManager manager, Block block, NDArray of, NDArray x, NDArray weights, double[] gradient, String what) {
+        double[] values = of.toDoubleArray();
+        double step = 1e-5;
+        for (int i = 0; i < values.length; i += 1 + values.length / 13) {
+            double[] moved = values.clone();
+            double[] sums = new double[2];
+            for (int side = 0; side < 2; side++) {
+                moved[i] = values[i] + (side == 0 ? step : -step);
+                manager.create(moved, of.getShape()).copyTo(of);
+                sums[side] = Forward.infer(manager, block, x).mul(weights).sum().getDouble();
+            }
+            assertThat(gradient[i]).as("%s [%d]", what, i).isCloseTo((sums[0] - sums[1]) / (2 * step), within(1e-7));
+        }
+        manager.create(values, of.getShape()).copyTo(of);
+    }
+
+    @EngineTest
+    void loadsWithoutInitializationThenTrainsAndSavesAgain(Engine engine, NDManager manager) throws Exception {
+        MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT32);
+        NDArray x = numbers(manager, 7, DataType.FLOAT32, 2, 6, SIZE);
+        byte[] file = BlockBytes.saved(block);
+        MultiHeadAttentionBlock loaded = type.attention(HEADS).build();
+        BlockBytes.load(manager, loaded, file);
+        assertThat(loaded.isInitialized()).isTrue();
+        requireSameWeights(loaded, block);
+        assertThat(BlockBytes.saved(loaded)).isEqualTo(file);
+        requireSame(Forward.infer(manager, loaded, x), Forward.infer(manager, block, x));
+        try (Model model = Model.newInstance("attention", manager.getDevice(), engine.getEngineName())) {
+            model.setBlock(loaded);
+            DefaultTrainingConfig config =
+                    new DefaultTrainingConfig(Loss.l2Loss()).optDevices(new Device[] {manager.getDevice()});
+            try (Trainer trainer = model.newTrainer(config)) {
+                trainer.initialize(x.getShape());
+                try (GradientCollector collector = trainer.newGradientCollector()) {
+                    NDList y = trainer.forward(new NDList(x));
+                    collector.backward(trainer.getLoss().evaluate(new NDList(x.zerosLike()), y));
+                }
+                trainer.step();
+            }
+            MultiHeadAttentionBlock again = type.attention(HEADS).build();
+            BlockBytes.load(manager, again, BlockBytes.saved(loaded));
+            requireSameWeights(again, loaded);
+            assertThat(Forward.infer(manager, again, x).toFloatArray())
+                    .isNotEqualTo(Forward.infer(manager, block, x).toFloatArray());
+        }
+    }
+
+    private static void requireSameWeights(Block actual, Block expected) {
+        ParameterList parameters = actual.getParameters();
+        assertThat(parameters.keys()).isEqualTo(expected.getParameters().keys()).hasSizeGreaterThanOrEqualTo(8);
+        for (Pair<String, Parameter> entry : expected.getParameters()) {
+            requireSame(
+                    parameters.get(entry.getKey()).getArray(), entry.getValue().getArray());
+        }
+    }
+
+    @EngineTest
+    void refusesAFileWithOtherSettingsAndATruncatedOne(NDManager manager) throws Exception {
+        MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT32);
+        byte[] file = BlockBytes.saved(block);
+        MultiHeadAttentionBlock causal = type.attention(2).optCausal(true).build();
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> BlockBytes.load(manager, causal, file))
+                .withMessageContainingAll("causal=false", "causal=true");
+        assertThat(causal.isInitialized()).isFalse();
+        for (int length = 1; length < file.length; length += 97) {
+            byte[] cut = Arrays.copyOf(file, length);
+            MultiHeadAttentionBlock fresh = type.attention(2).build();
+            assertThatExceptionOfType(Exception.class)
+                    .as("cut to %d of %d", length, file.length)
+                    .isThrownBy(() -> BlockBytes.load(manager, fresh, cut))
+                    .matches(e -> e instanceof MalformedModelException || e instanceof IOException);
+            assertThat(fresh.isInitialized()).isFalse();
+        }
+    }
+
+    @EngineTest
+    void float16RoundsFloat32OrIsRefused(Engine engine, NDManager manager) {
+        MultiHeadAttentionBlock block = type.attention(HEADS).optCausal(true).build();
+        if (engine.getEngineName().equals("MXNet")) {
+            assertThatExceptionOfType(UnsupportedOperationException.class)
+                    .isThrownBy(() -> block.initialize(manager, DataType.FLOAT16, new Shape(1, 4, SIZE)))
+                    .withMessageContainingAll("MXNet", "float16", "expected float32 or float64");
+            assertThat(block.isInitialized()).isFalse();
+            return;
+        }
+        filled(manager, block, DataType.FLOAT16);
+        MultiHeadAttentionBlock floats = type.attention(HEADS).optCausal(true).build();
+        floats.initialize(manager, DataType.FLOAT32, new Shape(1, 4, SIZE));
+        for (Pair<String, Parameter> entry : block.getParameters()) {
+            NDArray weights = entry.getValue().getArray().toType(DataType.FLOAT32, true);
+            weights.copyTo(floats.getParameters().get(entry.getKey()).getArray());
+        }
+        NDArray x = numbers(manager, 7, DataType.FLOAT16, 2, 6, SIZE);
+        NDArray y = Forward.infer(manager, block, x);
+        assertThat(y.getDataType()).isEqualTo(DataType.FLOAT16);
+        NDArray expected = Forward.infer(manager, floats, x.toType(DataType.FLOAT32, true));
+        // values of up to about 8 with 11 bits, rounded several times
+        assertThat(y.toType(DataType.FLOAT32, false).toFloatArray())
+                .containsExactly(expected.toFloatArray(), within(0.03f));
+    }
+
+    @EngineTest
+    void leavesNoArrayOpenButItsResult(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, true, DataType.FLOAT32);
+        NDArray seed = numbers(manager, 7, DataType.FLOAT32, 2, 6, SIZE);
+        for (int round = 0; round < 2; round++) {
+            try (NDManager own = manager.newSubManager();
+                    KeyValueCache cache = new KeyValueCache(manager)) {
+                NDArray x = seed.duplicate();
+                x.attach(own);
+                NDArray mask = own.ones(new Shape(2, 6));
+                int before = own.getManagedArrays().size();
+                NDArray y = Forward.infer(own, block, x, mask);
+                assertThat(y.getManager()).isSameAs(own);
+                assertThat(own.getManagedArrays()).hasSize(before + 1);
+                step(own, block, cache, x);
+                assertThat(own.getManagedArrays()).hasSize(before + 2);
+            }
+        }
+    }
+
+    @EngineTest
+    void manyDecodingStepsKeepNoMoreViewsThanTheLimit(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, true, DataType.FLOAT32);
+        int first = manager.getManagedArrays().size();
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            int before = 0;
+            for (int position = 0; position < 190; position++) {
+                try (NDManager own = manager.newSubManager()) {
+                    step(own, block, cache, numbers(own, 7, DataType.FLOAT32, 1, 1, SIZE));
+                }
+                if (position == 130) {
+                    before = manager.getManagedArrays().size();
+                }
+            }
+            // single rows are kept in runs of 64, of which the third begins at 128; 64 ranges are kept, from the 64th
+            // step on
+            assertThat(manager.getManagedArrays()).hasSize(before);
+            // keys and values, two tables, three runs or 64 ranges
+            assertThat(before - first).isLessThanOrEqualTo(2 + 2 + 3 * 64);
+        }
+    }
+
+    @EngineTest
+    void fourThousandPositionsNeedLessMemoryThanTheirScores(NDManager manager) throws Exception {
+        assumeTrue(ResidentMemory.bytes() > 0, "the system does not report resident memory");
+        int length = 4096;
+        MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT32);
+        // as in a loaded model: parameters that require gradients keep the softmax of every part
+        block.freezeParameters(true);
+        NDArray x = numbers(manager, 7, DataType.FLOAT32, 2, length, SIZE);
+        // a few parts of 16 MB at a time (at most 107 MB measured); in one part, the scores, their sum with a term and
+        // their
+        // softmax would need three times the limit
+        long before = ResidentMemory.resetPeak();
+        Forward.infer(manager, block, x).close();
+        long scores = 2 * 4L * HEADS * length * length;
+        assertThat(ResidentMemory.peak() - before)
+                .as("growth of the peak, with %d bytes of scores", scores)
+                .isLessThan(scores);
+    }
+}

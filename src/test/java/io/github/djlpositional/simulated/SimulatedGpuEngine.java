@@ -1,0 +1,303 @@
+package io.github.djlpositional.simulated;
+
+import ai.djl.BaseModel;
+import ai.djl.Device;
+import ai.djl.Model;
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDScope;
+import ai.djl.ndarray.internal.NDArrayEx;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.Trainer;
+import ai.djl.training.TrainingConfig;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * PyTorch with simulated GPUs: arrays are computed on the CPU, but report the device that they were created for.
+ * Operations reject arrays of two devices, as PyTorch does. Operations that wait for a real GPU are counted: reading
+ * values, and creating an array from memory of Java or of another device.
+ */
+public final class SimulatedGpuEngine extends Engine {
+
+    private static final Pattern READS = Pattern.compile(
+            "to(Byte|Uint8|Int|UnsignedInt|UnsignedByte|Short|UnsignedShort|Long|Float|Double|Boolean|String)?Array"
+                    + "|toByteBuffer|get(Long|Int|Float|Double|Boolean|Byte|Uint8|String)|contentEquals|allClose|encode"
+                    + "|toDebugString|nonzero|booleanMask|unique|getScalar");
+
+    /** Operations that may take arrays of two devices. */
+    private static final List<String> ACROSS_DEVICES = List.of("copyTo", "set", "equals", "toDevice");
+
+    private final Engine real = Engine.getEngine("PyTorch");
+    private final Map<String, NDArray> arrays = new ConcurrentHashMap<>();
+    private final Map<NDManager, NDManager> managers = new ConcurrentHashMap<>();
+    private final AtomicInteger waits = new AtomicInteger();
+
+    /** Returns how often a GPU was waited for since the last call. */
+    public int takeWaits() {
+        return waits.getAndSet(0);
+    }
+
+    /** Returns the open arrays of a shape on any device. */
+    public Stream<NDArray> openArrays(Shape shape) {
+        return arrays.values().stream()
+                .filter(array -> !array.isReleased() && array.getShape().equals(shape));
+    }
+
+    private static final class Handled implements InvocationHandler {
+        private final Object real;
+        private final Device device;
+        private final SimulatedGpuEngine engine;
+
+        Handled(SimulatedGpuEngine engine, Object real, Device device) {
+            this.engine = engine;
+            this.real = real;
+            this.device = device;
+        }
+
+        @Override
+        public Object invoke(Object proxy, Method method, Object[] args) throws Throwable {
+            Object[] given = args == null ? new Object[0] : args;
+            return switch (method.getName()) {
+                case "getDevice" -> device;
+                case "getEngine" -> engine;
+                case "equals" -> proxy == given[0];
+                case "hashCode" -> System.identityHashCode(proxy);
+                default -> real instanceof NDManager ? ofManager(proxy, method, given) : ofArray(proxy, method, given);
+            };
+        }
+
+        private Object ofManager(Object proxy, Method method, Object... args) throws Throwable {
+            Device wanted = deviceIn(args);
+            String name = method.getName();
+            boolean isNewManager = name.equals("newSubManager");
+            boolean isFromJavaMemory = name.startsWith("create") && !(args[0] instanceof Shape);
+            if (isFromJavaMemory && wanted.isGpu()) {
+                engine.waits.incrementAndGet();
+            }
+            if (name.equals("from")) {
+                return args[0];
+            }
+            Object result = call(method, args);
+            if (isNewManager) {
+                return engine.simulated((NDManager) result, wanted);
+            }
+            return engine.wrapped(result, wanted, proxy, real);
+        }
+
+        private Object ofArray(Object proxy, Method method, Object... args) throws Throwable {
+            String name = method.getName();
+            if (device.isGpu() && READS.matcher(name).matches()) {
+                engine.waits.incrementAndGet();
+            }
+            if (name.equals("toDevice")) {
+                return moved((NDArray) proxy, (Device) args[0], (boolean) args[1]);
+            }
+            if (name.equals("getManager")) {
+                return engine.simulated((NDManager) call(method, args), device);
+            }
+            if (!ACROSS_DEVICES.contains(name)) {
+                requireOneDevice(name, args);
+            }
+            return engine.wrapped(call(method, args), device, proxy, real);
+        }
+
+        private NDArray moved(NDArray array, Device to, boolean copy) {
+            if (to.equals(device) && !copy) {
+                return array;
+            }
+            if (!to.equals(device)) {
+                engine.waits.incrementAndGet();
+            }
+            // a move by PyTorch to the same device would share the memory
+            return engine.simulated(((NDArray) real).duplicate(), to);
+        }
+
+        private Device deviceIn(Object... args) {
+            return Arrays.stream(args)
+                    .filter(Device.class::isInstance)
+                    .map(Device.class::cast)
+                    .findFirst()
+                    .orElse(device);
+        }
+
+        private void requireOneDevice(String name, Object... args) {
+            for (Object arg : args) {
+                List<NDArray> others =
+                        arg instanceof NDList list ? list : arg instanceof NDArray other ? List.of(other) : List.of();
+                for (NDArray other : others) {
+                    if (!other.getDevice().equals(device)) {
+                        throw new IllegalStateException(name + " of arrays on " + device + " and " + other.getDevice());
+                    }
+                }
+            }
+        }
+
+        private Object call(Method method, Object... args) throws Throwable {
+            try {
+                return method.invoke(
+                        real, Arrays.stream(args).map(SimulatedGpuEngine::real).toArray());
+            } catch (InvocationTargetException e) {
+                throw e.getCause();
+            }
+        }
+    }
+
+    /** Returns the object that PyTorch gets for an argument. */
+    private static Object real(Object argument) {
+        if (argument instanceof Device) {
+            return Device.cpu();
+        }
+        if (argument instanceof NDList list) {
+            NDList reals = new NDList();
+            list.forEach(array -> reals.add((NDArray) real(array)));
+            return reals;
+        }
+        if (argument instanceof NDArray[] several) {
+            return Arrays.stream(several).map(SimulatedGpuEngine::real).toArray(NDArray[]::new);
+        }
+        return argument != null
+                        && Proxy.isProxyClass(argument.getClass())
+                        && Proxy.getInvocationHandler(argument) instanceof Handled handled
+                ? handled.real
+                : argument;
+    }
+
+    private Object wrapped(Object result, Device device, Object proxy, Object itself) {
+        if (result == itself) {
+            return proxy;
+        }
+        if (result instanceof NDArray array) {
+            return simulated(array, device);
+        }
+        if (result instanceof NDList list) {
+            NDList simulated = new NDList();
+            list.forEach(array -> simulated.add(simulated(array, device)));
+            return simulated;
+        }
+        if (result instanceof NDArrayEx internals) {
+            return proxy(NDArrayEx.class, internals, device);
+        }
+        return result instanceof NDManager manager ? simulated(manager, device) : result;
+    }
+
+    private NDArray simulated(NDArray array, Device device) {
+        // PyTorch reuses the identifiers of closed arrays
+        return arrays.compute(array.getUid(), (uid, known) -> {
+            if (known != null && real(known) == array) {
+                return known;
+            }
+            NDArray simulated = proxy(NDArray.class, array, device);
+            // a scope must close the simulated array
+            NDScope.unregister(array);
+            NDScope.register(simulated);
+            return simulated;
+        });
+    }
+
+    private NDManager simulated(NDManager manager, Device device) {
+        return managers.computeIfAbsent(manager, key -> proxy(NDManager.class, manager, device));
+    }
+
+    private <T> T proxy(Class<T> type, T object, Device device) {
+        return type.cast(Proxy.newProxyInstance(
+                type.getClassLoader(), new Class<?>[] {type}, new Handled(this, object, device)));
+    }
+
+    @Override
+    public Engine getAlternativeEngine() {
+        return null;
+    }
+
+    @Override
+    public String getEngineName() {
+        return real.getEngineName();
+    }
+
+    @Override
+    public int getRank() {
+        return real.getRank();
+    }
+
+    @Override
+    public String getVersion() {
+        return real.getVersion();
+    }
+
+    @Override
+    public boolean hasCapability(String capability) {
+        return real.hasCapability(capability);
+    }
+
+    @Override
+    public Model newModel(String name, Device device) {
+        return new SimulatedGpuModel(name, newBaseManager(device));
+    }
+
+    @Override
+    public NDManager newBaseManager() {
+        return newBaseManager(Device.cpu());
+    }
+
+    @Override
+    public NDManager newBaseManager(Device device) {
+        return simulated(real.newBaseManager(Device.cpu()), device);
+    }
+
+    @Override
+    public GradientCollector newGradientCollector() {
+        GradientCollector collector = real.newGradientCollector();
+        return new GradientCollector() {
+            @Override
+            public void backward(NDArray target) {
+                collector.backward((NDArray) real(target));
+            }
+
+            @Override
+            public void zeroGradients() {
+                collector.zeroGradients();
+            }
+
+            @Override
+            public void close() {
+                collector.close();
+            }
+        };
+    }
+
+    private static final class SimulatedGpuModel extends BaseModel {
+
+        SimulatedGpuModel(String name, NDManager manager) {
+            super(name);
+            this.manager = manager;
+            dataType = DataType.FLOAT32;
+        }
+
+        @Override
+        public void load(Path modelPath, String prefix, Map<String, ?> options) {
+            throw new UnsupportedOperationException("a simulated GPU's model is built, not loaded");
+        }
+
+        @Override
+        public Trainer newTrainer(TrainingConfig config) {
+            Block trained = getBlock();
+            config.getInitializers().forEach(pair -> trained.setInitializer(pair.getKey(), pair.getValue()));
+            return new Trainer(this, config);
+        }
+    }
+}
