@@ -97,12 +97,11 @@ class FuzzModelFilesTest {
             byte[] file = saved.getValue();
             int rejected = 0;
             for (int at = 0; at < file.length; at++) {
-                // a different bit in each byte, and the highest bit, which makes a count negative or huge
-                for (int mask : new int[] {1 << at % 7, 0x80}) {
-                    byte[] flipped = file.clone();
-                    flipped[at] ^= (byte) mask;
-                    rejected += isRejected(manager, saved.getKey(), flipped) ? 1 : 0;
-                }
+                // every fourth byte gets its highest bit flipped, which makes a count negative or huge, the others
+                // another bit
+                byte[] flipped = file.clone();
+                flipped[at] ^= (byte) (at % 4 == 0 ? 0x80 : 1 << at % 7);
+                rejected += isRejected(manager, saved.getKey(), flipped) ? 1 : 0;
             }
             assertThat(rejected).as("%s", saved.getKey()).isPositive();
         }

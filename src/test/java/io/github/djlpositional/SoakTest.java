@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class SoakTest {
 
-    private static final String DEFAULT_DURATION = "25s";
+    private static final String DEFAULT_DURATION = "10s";
 
     /** The slope is computed from all pairs of samples. */
     private static final int SAMPLES = 400;
