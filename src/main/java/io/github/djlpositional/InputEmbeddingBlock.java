@@ -90,7 +90,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             "LearnedPositionalEncodingBlock",
             LearnedPositionalEncodingBlock::fromArguments,
             NONE,
-            None::fromArguments);
+            InputEmbeddingBlock::identity);
 
     record Settings(
             int vocabularySize,
@@ -116,14 +116,6 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                     positionsFromPadding == null || (positionsFromPadding >= 0 && paddingIndex != null),
                     () -> "positionsFromPadding " + positionsFromPadding + " with paddingIndex " + paddingIndex
                             + ": expected a first position of 0 or more, and a padding index; set both");
-        }
-    }
-
-    /** The arguments of an identity block: it has none. */
-    record None() {
-        static Block fromArguments(Map<?, ?> arguments) {
-            Records.read(None.class, arguments);
-            return Blocks.identityBlock();
         }
     }
 
@@ -167,6 +159,14 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         Map<?, ?> given = Records.value(type, arguments, "positionalEncoding", Map.class);
         Block positions = given == null ? null : Records.ofType("positionalEncoding", given, ENCODINGS);
         return new InputEmbeddingBlock(settings, positions(settings, length, positions), null);
+    }
+
+    private static Block identity(Map<?, ?> arguments) {
+        Check.that(
+                arguments.isEmpty(),
+                () -> "positionalEncoding of type none has the arguments " + arguments.keySet()
+                        + ": expected none; remove them");
+        return Blocks.identityBlock();
     }
 
     private static Block positions(Settings settings, Integer maxSequenceLength, Block given) {

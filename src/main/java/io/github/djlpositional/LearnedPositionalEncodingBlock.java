@@ -1,7 +1,6 @@
 package io.github.djlpositional;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
@@ -140,12 +139,12 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
         }
 
         @Override
-        public NDArray lookUp(NDArray positions, int end, NDManager manager, NDArray x, DataType type) {
-            return Indices.lookUp(positions, values, manager);
+        public NDArray lookUp(NDArray positions, int end, NDArray x, DataType type) {
+            return Indices.lookUp(positions, values, x.getManager());
         }
 
         @Override
-        public NDArray compute(double[] positions, Shape shape, NDManager manager, NDArray x, DataType type) {
+        public NDArray compute(double[] positions, Shape shape, NDArray x, DataType type) {
             throw new IllegalArgumentException("real positions " + shape
                     + " were given to a learned table: expected an integer type; convert them with"
                     + " toType(DataType.INT64, false)");

@@ -398,7 +398,9 @@ class BlockLifeTest {
             NDArray integers = manager.arange(8).toType(DataType.INT8, false);
             NDArray reals = manager.arange(8f);
             NDArray ids = manager.ones(new Shape(1, 8), DataType.INT32).toType(DataType.UINT8, false);
-            assertMemoryFlat(manager, positions.build(), 100_000, x);
+            // MXNet takes ten times as long for each
+            boolean isMxNet = manager.getEngine().getEngineName().equals("MXNet");
+            assertMemoryFlat(manager, positions.build(), isMxNet ? 20_000 : 100_000, x);
             assertMemoryFlat(manager, positions.build(), 5_000, x, integers);
             assertMemoryFlat(manager, positions.build(), 5_000, x, reals);
             assertMemoryFlat(manager, positions.optLearnedScale(1).build(), 5_000, x);

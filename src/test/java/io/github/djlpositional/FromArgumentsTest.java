@@ -232,7 +232,7 @@ class FromArgumentsTest {
     @Test
     void namesTheMapWithinAMapThatIsNotValid() {
         rejected(TestBlocks.EMBEDDING, with(TestBlocks.EMBEDDING, "positionalEncoding", Map.of("type", "none", "x", 1)))
-                .hasMessageContaining("'x'");
+                .hasMessageContaining("[x]");
         rejected(
                         TestBlocks.ATTENTION,
                         with(

@@ -1,7 +1,6 @@
 package io.github.djlpositional.internal;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.util.PairList;
@@ -31,11 +30,14 @@ public final class Positions {
          */
         NDArray consecutive(Temporaries temporaries, int first, int count, NDArray x);
 
-        /** Returns the rows of integer positions below {@code end}: a new array, the shape of the positions + (W). */
-        NDArray lookUp(NDArray positions, int end, NDManager manager, NDArray x, DataType type);
+        /**
+         * Returns the rows of integer positions below {@code end}: a new array on the manager of x, the shape of the
+         * positions + (W).
+         */
+        NDArray lookUp(NDArray positions, int end, NDArray x, DataType type);
 
-        /** Returns the rows of real positions of a shape: a new array, the shape + (W). */
-        NDArray compute(double[] positions, Shape shape, NDManager manager, NDArray x, DataType type);
+        /** Returns the rows of real positions of a shape: a new array on the manager of x, the shape + (W). */
+        NDArray compute(double[] positions, Shape shape, NDArray x, DataType type);
     }
 
     /** Computes the rows of any positions. */
@@ -219,8 +221,8 @@ public final class Positions {
         }
         NDArray rows = temporaries.add(
                 reals == null
-                        ? source.lookUp(explicit, end, input.getManager(), input, input.getDataType())
-                        : source.compute(reals, explicit.getShape(), input.getManager(), input, input.getDataType()));
+                        ? source.lookUp(explicit, end, input, input.getDataType())
+                        : source.compute(reals, explicit.getShape(), input, input.getDataType()));
         boolean isShared = explicit.getShape().dimension() == 1;
         if (isShared ? !isTimeMajor : rank == 3) {
             return rows;
@@ -250,10 +252,9 @@ public final class Positions {
      * @throws IllegalArgumentException if a position is out of range
      */
     public static NDArray lookUp(NDArray positions, int limit, Boolean rangeChecks, Source source, DataType type) {
-        NDManager manager = positions.getManager();
         return positions.getDataType().isInteger()
-                ? source.lookUp(positions, end(positions, limit, rangeChecks), manager, positions, type)
-                : source.compute(reals(positions, limit), positions.getShape(), manager, positions, type);
+                ? source.lookUp(positions, end(positions, limit, rangeChecks), positions, type)
+                : source.compute(reals(positions, limit), positions.getShape(), positions, type);
     }
 
     /** A table of fixed rows: looks up integer positions, computes real ones. */
@@ -272,16 +273,16 @@ public final class Positions {
         }
 
         @Override
-        public NDArray lookUp(NDArray positions, int end, NDManager manager, NDArray x, DataType type) {
+        public NDArray lookUp(NDArray positions, int end, NDArray x, DataType type) {
             Shape shape = positions.getShape().add(computed.width);
             return shape.size() == 0
-                    ? manager.create(shape, type, x.getDevice())
-                    : Indices.lookUp(positions, table.table(end, x, type), manager);
+                    ? x.getManager().create(shape, type, x.getDevice())
+                    : Indices.lookUp(positions, table.table(end, x, type), x.getManager());
         }
 
         @Override
-        public NDArray compute(double[] positions, Shape shape, NDManager manager, NDArray x, DataType type) {
-            return computed.compute(positions, shape, manager, x, type);
+        public NDArray compute(double[] positions, Shape shape, NDArray x, DataType type) {
+            return computed.compute(positions, shape, x, type);
         }
     }
 
@@ -300,18 +301,18 @@ public final class Positions {
         }
 
         @Override
-        public NDArray lookUp(NDArray positions, int end, NDManager manager, NDArray x, DataType type) {
-            return compute(HostData.doubles(positions), positions.getShape(), manager, x, type);
+        public NDArray lookUp(NDArray positions, int end, NDArray x, DataType type) {
+            return compute(HostData.doubles(positions), positions.getShape(), x, type);
         }
 
         @Override
-        public NDArray compute(double[] positions, Shape shape, NDManager manager, NDArray x, DataType type) {
+        public NDArray compute(double[] positions, Shape shape, NDArray x, DataType type) {
             Shape all = shape.add(width);
             if (all.size() == 0) {
-                return manager.create(all, type, x.getDevice());
+                return x.getManager().create(all, type, x.getDevice());
             }
             try (NDArray computed = HostData.computed(
-                    manager,
+                    x.getManager(),
                     x.getDevice(),
                     new Shape(positions.length, width),
                     type,
