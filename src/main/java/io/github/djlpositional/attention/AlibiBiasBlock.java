@@ -39,7 +39,7 @@ import java.util.Objects;
  * each value the nearest one that the data type of x has. It is on the device of x, attached to the manager of x, and
  * the caller's to close. It also serves as the four-dimensional mask of DJL's
  * {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}. With {@code optCausal(true)} the bias of keys after the
- * query is -100,000 (FLOAT16: -30,000), which masks them.
+ * query is -∞, which hides them.
  *
  * <p>There is no greatest position: the block holds a table of the biases by distance, which grows with the longest
  * sequence. The table is not a parameter, and has the lifetime of that of
@@ -72,7 +72,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
         for (int relative = first; relative < first + count; relative++) {
             boolean isMasked = causal && relative > 0;
             for (int head = 0; head < slopes.heads(); head++) {
-                format.put(out, index++, isMasked ? maskedScore(format) : slopes.bias(head, relative));
+                format.put(out, index++, isMasked ? Double.NEGATIVE_INFINITY : slopes.bias(head, relative));
             }
         }
     }
@@ -99,6 +99,11 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
+    public boolean isCausal() {
+        return causal;
+    }
+
+    @Override
     NDArray biases(Temporaries temporaries, AttentionCall call, NDArray queries) {
         NDArray rows = rows(temporaries, table, call, queries, queries.getDataType());
         return call.queryLength() == 1 ? temporaries.add(rows.duplicate()) : rows;
@@ -122,8 +127,8 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
         }
 
         /**
-         * Sets whether keys after the query are masked (default: false, so that the distance counts in both
-         * directions). A {@link MultiHeadAttentionBlock} that is causal masks them already.
+         * Sets whether keys after the query are hidden (default: false, so that the distance counts in both
+         * directions). A {@link MultiHeadAttentionBlock} that is causal hides them already.
          *
          * @param causal true for a decoder
          * @return this builder

@@ -5,6 +5,7 @@ import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.Dropout;
@@ -39,6 +40,9 @@ final class AttentionForward implements AutoCloseable {
     /** Null for none. */
     private final RelativeEncoding relative;
 
+    /** Stores keys and values in the cache, once the attention has succeeded. */
+    private Runnable store = () -> {};
+
     AttentionForward(
             MultiHeadAttentionBlock attention, AttentionInputs given, ParameterStore parameterStore, boolean training) {
         this.attention = attention;
@@ -49,24 +53,29 @@ final class AttentionForward implements AutoCloseable {
     }
 
     /**
-     * What queries attend to.
+     * The operands of an attention. Scores are computed in FLOAT32 if the model is FLOAT16.
      *
      * @param call the positions of queries and keys
-     * @param keys (B, N, F, H), encoded
-     * @param values (B, N, F, H)
-     * @param store stores keys and values in the cache, once the attention has succeeded
+     * @param queries (B, N, T, H), in the data type of the scores
+     * @param scaled the encoded queries times the scale, (B, N, T, H), in the data type of the scores
+     * @param keys the encoded keys, (B, N, H, F), in the data type of the scores
+     * @param values (B, N, F, H), in the data type of the model
+     * @param mask what hides keys from queries
      */
-    private record Attended(AttentionCall call, NDArray keys, NDArray values, Runnable store) {}
+    private record Operands(
+            AttentionCall call, NDArray queries, NDArray scaled, NDArray keys, NDArray values, AttentionMask mask) {}
 
     /** The result, (B, T, D): a new array. */
     NDArray result(KeyValueCache cache, PairList<String, Object> params) {
         NDArray queries = heads(attention.getQueryProjection(), given.queries());
-        Attended attended = cache != null && given.isSelf()
+        Operands operands = cache != null && given.isSelf()
                 ? withPreviousSteps(queries, cache, params)
                 : withGivenKeys(queries, cache, params);
-        NDArray results = temporaries.add(attend(queries, attended));
-        attended.store.run();
-        NDArray together = temporaries.add(results.transpose(0, 2, 1, 3));
+        NDArray results = attend(operands);
+        store.run();
+        // queries, keys and values of a long sequence are large
+        temporaries.close();
+        NDArray together = temporaries.add(temporaries.add(results).transpose(0, 2, 1, 3));
         return linear(
                 attention.getResultProjection(),
                 temporaries.add(together.reshape(given.queries().getShape())));
@@ -75,20 +84,16 @@ final class AttentionForward implements AutoCloseable {
     /** The probabilities, (B, N, T, F), of a forward without parameters: a new array. */
     NDArray probabilities() {
         NDArray queries = heads(attention.getQueryProjection(), given.queries());
-        Attended attended = withGivenKeys(queries, null, null);
-        NDArray keysAcross = temporaries.add(attended.keys.transpose(0, 1, 3, 2));
-        return probabilities(
-                temporaries,
-                attended.call,
-                queries,
-                scaled(attended.call, queries),
-                keysAcross,
-                mask(attended.call, queries),
-                0);
+        Operands operands = withGivenKeys(queries, null, null);
+        AttentionMask.Part mask = operands.mask.part(temporaries, operands.call, 0, operands.scaled);
+        NDArray probabilities = temporaries.add(probabilities(
+                temporaries, operands.call, operands.queries, operands.scaled, operands.keys, mask.bias()));
+        NDArray converted = toType(temporaries, probabilities, queries.getDataType());
+        return temporaries.keep(withoutUnseeing(temporaries, converted, mask));
     }
 
     /** The given keys and values. A cache keeps them projected, for as long as it is given the same arrays. */
-    private Attended withGivenKeys(NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
+    private Operands withGivenKeys(NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
         Shape keyShape = given.keys().getShape();
         Check.that(
                 keyShape.get(1) > 0,
@@ -102,15 +107,19 @@ final class AttentionForward implements AutoCloseable {
         NDArray values = kept != null ? kept.values() : heads(attention.getValueProjection(), given.values());
         boolean keepsPlainKeys = relative != null && relative.keysDependOnLength();
         NDArray encoded = kept != null && !keepsPlainKeys ? keys : encoded(call, keys, 0);
-        return new Attended(call, encoded, values, () -> {
-            if (cache != null && kept == null) {
-                cache.put(attention, given.keys(), given.values(), keepsPlainKeys ? keys : encoded, values);
-            }
-        });
+        if (cache != null) {
+            store = () -> {
+                if (kept == null) {
+                    cache.keep(attention, given.keys(), given.values(), keepsPlainKeys ? keys : encoded, values);
+                }
+                cache.done(attention, firstQuery + call.queryLength());
+            };
+        }
+        return operands(call, queries, encoded, values);
     }
 
     /** The given keys and values behind those of a cache. */
-    private Attended withPreviousSteps(NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
+    private Operands withPreviousSteps(NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
         KeyValueCache.Steps steps = cache.stepsOf(attention, params);
         int first = steps.length();
         int length = Math.toIntExact(first + given.keys().getShape().get(1));
@@ -123,7 +132,8 @@ final class AttentionForward implements AutoCloseable {
         NDManager manager = queries.getManager();
         NDArray keys = temporaries.add(steps.keys(manager, length));
         NDArray values = temporaries.add(steps.values(manager, length));
-        return new Attended(call, keepsPlainKeys ? encoded(call, keys, 0) : keys, values, () -> steps.done(length));
+        store = () -> cache.done(attention, length);
+        return operands(call, queries, keepsPlainKeys ? encoded(call, keys, 0) : keys, values);
     }
 
     private AttentionCall call(int firstQuery, NDArray queries, long keyLength) {
@@ -133,7 +143,7 @@ final class AttentionForward implements AutoCloseable {
                 firstQuery,
                 Math.toIntExact(queries.getShape().get(2)),
                 Math.toIntExact(keyLength),
-                attention.settings().causal(),
+                attention.settings().causal() || (relative != null && relative.isCausal()),
                 attention.settings().scale(),
                 null);
     }
@@ -161,41 +171,59 @@ final class AttentionForward implements AutoCloseable {
         return relative == null ? keys : temporaries.addUnless(keys, relative.encodeKeys(call, keys, firstKey));
     }
 
-    /** The encoded queries times the scale. */
-    private NDArray scaled(AttentionCall call, NDArray queries) {
+    private Operands operands(AttentionCall call, NDArray queries, NDArray keys, NDArray values) {
+        DataType type = queries.getDataType() == DataType.FLOAT16 ? DataType.FLOAT32 : queries.getDataType();
         NDArray encoded =
                 relative == null ? queries : temporaries.addUnless(queries, relative.encodeQueries(call, queries));
-        return temporaries.add(Arithmetic.multiply(encoded, attention.settings().scale()));
+        return new Operands(
+                call,
+                toType(temporaries, queries, type),
+                scaled(toType(temporaries, encoded, type), relative != null && encoded == queries),
+                temporaries.add(toType(temporaries, keys, type).transpose(0, 1, 3, 2)),
+                values,
+                AttentionMask.of(temporaries, given.mask(), call, queries, type));
     }
 
-    private AttentionMask mask(AttentionCall call, NDArray queries) {
-        return AttentionMask.of(temporaries, given.mask(), call, queries);
+    /** The queries times the scale; in place unless they are needed, or recorded for a gradient. */
+    private NDArray scaled(NDArray encoded, boolean isNeeded) {
+        double scale = attention.settings().scale();
+        return isNeeded || encoded.hasGradient() || !Arithmetic.isInPlaceSafe(encoded)
+                ? temporaries.add(Arithmetic.multiply(encoded, scale))
+                : Arithmetic.multiplyInPlace(encoded, scale);
+    }
+
+    private static NDArray toType(Temporaries temporaries, NDArray array, DataType type) {
+        return temporaries.addUnless(array, array.toType(type, false));
     }
 
     /** The heads' results, (B, N, T, H): a new array. */
-    private NDArray attend(NDArray queries, Attended attended) {
-        AttentionCall call = attended.call;
-        AttentionMask mask = mask(call, queries);
-        NDArray scaled = scaled(call, queries);
-        NDArray keysAcross = temporaries.add(attended.keys.transpose(0, 1, 3, 2));
+    private NDArray attend(Operands operands) {
+        AttentionCall call = operands.call;
         int length = call.queryLength();
-        int rows = rowsAtATime(queries, call);
+        int rows = rowsAtATime(operands.queries, call);
         if (rows >= length) {
-            return attendRows(call, queries, scaled, keysAcross, attended.values, mask, 0);
+            return attendRows(operands, call, 0);
         }
-        NDArray shared = relative == null ? null : relative.sharedTerm(call, queries);
-        AttentionCall whole = shared == null ? call : call.with(temporaries.addUnless(queries, shared));
+        NDArray shared = relative == null ? null : relative.sharedTerm(call, operands.queries);
+        AttentionCall whole = shared == null ? call : call.with(temporaries.addUnless(operands.queries, shared));
         NDList parts = new NDList();
+        NDArray together = null;
         for (int from = 0; from < length; from += rows) {
             int count = Math.min(rows, length - from);
-            NDIndex part = NDIndex.sliceAxis(2, from, (long) from + count);
-            try (NDArray someQueries = queries.get(part);
-                    NDArray someScaled = scaled.get(part)) {
-                parts.add(temporaries.add(attendRows(
-                        whole.rows(from, count), someQueries, someScaled, keysAcross, attended.values, mask, from)));
+            NDArray part = temporaries.add(attendRows(operands, whole.rows(from, count), from));
+            if (part.hasGradient() || !Arithmetic.isInPlaceSafe(part)) {
+                parts.add(part);
+                continue;
             }
+            // kept parts would lie between the large arrays of the scores, and fragment the memory
+            if (together == null) {
+                Shape shape = Shape.update(part.getShape(), 2, length);
+                together = temporaries.add(part.getManager().create(shape, part.getDataType(), part.getDevice()));
+            }
+            together.set(NDIndex.sliceAxis(2, from, (long) from + count), part);
+            part.close();
         }
-        return NDArrays.concat(parts, 2);
+        return together == null ? NDArrays.concat(parts, 2) : temporaries.keep(together);
     }
 
     private static int rowsAtATime(NDArray queries, AttentionCall call) {
@@ -206,45 +234,47 @@ final class AttentionForward implements AutoCloseable {
     }
 
     /** The results of some queries, (B, N, rows, H): a new array. */
-    private NDArray attendRows(
-            AttentionCall rows,
-            NDArray queries,
-            NDArray scaled,
-            NDArray keysAcross,
-            NDArray values,
-            AttentionMask mask,
-            int from) {
+    private NDArray attendRows(Operands operands, AttentionCall rows, int from) {
         try (Temporaries own = new Temporaries()) {
-            NDArray probabilities = own.add(probabilities(own, rows, queries, scaled, keysAcross, mask, from));
+            NDArray queries = rows(own, operands.queries, rows, from);
+            NDArray scaled = rows(own, operands.scaled, rows, from);
+            AttentionMask.Part mask = operands.mask.part(own, rows, from, scaled);
+            NDArray probabilities = own.add(probabilities(own, rows, queries, scaled, operands.keys, mask.bias()));
             float rate = attention.settings().dropoutRate();
             if (training && rate > 0) {
                 probabilities =
                         own.add(Dropout.dropout(probabilities, rate, true).singletonOrThrow());
             }
-            NDArray result = own.add(probabilities.matMul(values));
-            NDArray term = relative == null ? null : relative.valueTerm(rows, probabilities);
+            NDArray weights = toType(own, probabilities, operands.values.getDataType());
+            NDArray result = own.add(weights.matMul(operands.values));
+            NDArray term = relative == null ? null : relative.valueTerm(rows, weights);
             if (term != null) {
                 result = own.add(result.add(own.add(term)));
             }
-            return own.keep(result);
+            return own.keep(withoutUnseeing(own, result, mask));
         }
+    }
+
+    private static NDArray rows(Temporaries own, NDArray queries, AttentionCall rows, int from) {
+        return queries.getShape().get(2) == rows.queryLength()
+                ? queries
+                : own.add(queries.get(NDIndex.sliceAxis(2, from, (long) from + rows.queryLength())));
     }
 
     /** The softmax of the scores of some queries, (B, N, rows, F): a new array. */
     private NDArray probabilities(
-            Temporaries own,
-            AttentionCall rows,
-            NDArray queries,
-            NDArray scaled,
-            NDArray keysAcross,
-            AttentionMask mask,
-            int from) {
-        NDArray scores = own.add(scaled.matMul(keysAcross));
+            Temporaries own, AttentionCall rows, NDArray queries, NDArray scaled, NDArray keys, NDArray bias) {
+        NDArray scores = own.add(scaled.matMul(keys));
         NDArray term = relative == null ? null : relative.scoreTerm(rows, queries);
         if (term != null) {
             scores = own.add(scores.add(own.addUnless(queries, term)));
         }
-        return own.addUnless(scores, mask.applyTo(scores, rows, from)).softmax(3);
+        return (bias == null ? scores : own.add(scores.add(bias))).softmax(3);
+    }
+
+    /** Zeros for queries that see no key; the input itself if all see one. */
+    private static NDArray withoutUnseeing(Temporaries own, NDArray result, AttentionMask.Part mask) {
+        return mask.hasKey() == null ? result : own.add(result.mul(toType(own, mask.hasKey(), result.getDataType())));
     }
 
     @Override

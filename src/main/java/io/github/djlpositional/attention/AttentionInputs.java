@@ -33,6 +33,7 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
     }
 
     private static void requireSame(NDArray queries, NDArray other, String what) {
+        requireSameEngine(queries, other, what);
         Check.that(
                 other.getDataType() == queries.getDataType(),
                 () -> "queries are " + queries.getDataType() + " and " + what + " " + other.getDataType()
@@ -41,6 +42,15 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
                 other.getDevice().equals(queries.getDevice()),
                 () -> "queries are on " + queries.getDevice() + " and " + what + " on " + other.getDevice()
                         + ": expected the same device; move them with toDevice");
+    }
+
+    static void requireSameEngine(NDArray queries, NDArray other, String what) {
+        String engine = queries.getManager().getEngine().getEngineName();
+        String otherEngine = other.getManager().getEngine().getEngineName();
+        Check.that(
+                engine.equals(otherEngine),
+                () -> "queries are of " + engine + " and " + what + " of " + otherEngine
+                        + ": expected arrays of one engine; create them with managers of the same engine");
     }
 
     /**
@@ -65,7 +75,7 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
                     shape.dimension() == 3 && (shape.get(2) == embeddingSize || shape.get(2) == -1),
                     (isSelf ? "input" : NAMES.get(i)) + " of shape " + shape + ": expected (B, "
                             + (isSelf || i == 1 ? "T" : "F") + ", " + embeddingSize
-                            + "); give embeddings of this size, or build the block with another setEmbeddingSize(int)");
+                            + "); " + remedy(shape));
         }
         Shape keys = shapes[0];
         Shape queries = shapes[isSelf ? 0 : 1];
@@ -78,6 +88,12 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
                         + ": expected the same batch size for all and the same length for keys and values; give (B, F,"
                         + " D), (B, T, D) and (B, F, D)");
         return queries;
+    }
+
+    private static String remedy(Shape shape) {
+        return shape.dimension() == 2
+                ? "add the batch with expandDims(0)"
+                : "give embeddings of this size, or build the block with another setEmbeddingSize(int)";
     }
 
     /** Whether two sizes are the same, or one is unknown. */

@@ -5,18 +5,26 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.internal.Arithmetic;
-import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Temporaries;
 
 /**
  * What hides keys from queries.
  *
- * @param visible 1 where a key is visible and 0 where it is hidden, (B, 1, 1, F) or (B, 1, T, F); null if all are
- *     visible
- * @param offset added to the scores as it is, (B or 1, N or 1, T or 1, F or 1); null for nothing
+ * @param visible 1 where a key is visible and 0 where it is hidden, in the data type of the scores, (B or 1, N or 1, T
+ *     or 1, F or 1); null if all are visible
+ * @param offset added to the scores, in their data type, of the same sizes; null for nothing
  */
 record AttentionMask(NDArray visible, NDArray offset) {
+
+    /**
+     * A mask for some of the queries.
+     *
+     * @param bias added to the scores; null for nothing
+     * @param hasKey 1 for a query that sees a key and 0 for one that sees none, (B or 1, N or 1, T or 1, 1); null if
+     *     all queries see a key
+     */
+    record Part(NDArray bias, NDArray hasKey) {}
 
     /**
      * Reads a mask.
@@ -24,9 +32,10 @@ record AttentionMask(NDArray visible, NDArray offset) {
      * @param temporaries closes what is created here
      * @param mask null, or an array of one of the shapes that {@link MultiHeadAttentionBlock} documents
      * @param call all queries
-     * @param queries (B, N, T, H), on the device and in the data type of the scores
+     * @param queries (B, N, T, H), on the device of the scores
+     * @param type the data type of the scores
      */
-    static AttentionMask of(Temporaries temporaries, NDArray mask, AttentionCall call, NDArray queries) {
+    static AttentionMask of(Temporaries temporaries, NDArray mask, AttentionCall call, NDArray queries, DataType type) {
         if (mask == null) {
             return new AttentionMask(null, null);
         }
@@ -37,25 +46,35 @@ record AttentionMask(NDArray visible, NDArray offset) {
         Shape ofKeys = new Shape(batch, keys);
         Shape ofQueries = new Shape(batch, length, keys);
         Shape ofScores = new Shape(batch, queries.getShape().get(1), length, keys);
-        boolean isOffset = shape.dimension() == 4;
+        boolean isOfScores = shape.dimension() == 4;
         Check.that(
-                isOffset ? broadcasts(shape, ofScores) : shape.equals(ofKeys) || shape.equals(ofQueries),
+                isOfScores ? broadcasts(shape, ofScores) : shape.equals(ofKeys) || shape.equals(ofQueries),
                 () -> "mask of shape " + shape + " does not fit " + batch + " sequences of " + length + " queries and "
                         + keys + " keys, those of the cache included: expected " + ofKeys + " or " + ofQueries
                         + " with 1 for visible keys, or " + ofScores
                         + ", any size of which may be 1, to be added to the scores; give one of these");
-        DataType type = queries.getDataType();
+        AttentionInputs.requireSameEngine(queries, mask, "mask");
+        boolean isOffset = isOfScores && mask.getDataType() != DataType.BOOLEAN;
         Check.that(
-                !isOffset || mask.getDataType() == type,
-                () -> "mask " + shape + " has data type " + mask.getDataType() + ": expected " + type
-                        + ", the data type of the queries, for a mask with four axes; convert it with toType");
+                !isOffset || mask.getDataType() == queries.getDataType(),
+                () -> "mask " + shape + " has data type " + mask.getDataType() + ": expected "
+                        + queries.getDataType()
+                        + ", the data type of the queries, for numbers that are added to the scores,"
+                        + " or boolean, true for visible keys; convert it with toType");
         NDArray here = temporaries.addUnless(mask, mask.toDevice(queries.getDevice(), false));
-        if (isOffset) {
-            return new AttentionMask(null, here);
+        if (HostData.isHost(here.getDevice()) && length > 1) {
+            requirePlausible(here, isOffset);
         }
-        NDArray numbers = temporaries.addUnless(here, here.toType(type, false));
-        NDArray visible = numbers.reshape(batch, 1, shape.dimension() == 2 ? 1 : length, keys);
-        return new AttentionMask(temporaries.add(visible), null);
+        if (isOffset) {
+            return new AttentionMask(null, bounded(temporaries, here, type));
+        }
+        NDArray isVisible = here.getDataType() == DataType.BOOLEAN ? here : temporaries.add(here.neq(0));
+        NDArray numbers = temporaries.add(isVisible.toType(type, true));
+        return new AttentionMask(
+                isOfScores
+                        ? numbers
+                        : temporaries.add(numbers.reshape(batch, 1, shape.dimension() == 2 ? 1 : length, keys)),
+                null);
     }
 
     private static boolean broadcasts(Shape shape, Shape to) {
@@ -67,52 +86,103 @@ record AttentionMask(NDArray visible, NDArray offset) {
         return true;
     }
 
-    /**
-     * Masks scores.
-     *
-     * @param scores (B, N, T, F), of some of the queries; not closed here
-     * @param rows those queries
-     * @param from the first of them
-     * @return a new array, or the scores themselves if nothing is masked
-     */
-    NDArray applyTo(NDArray scores, AttentionCall rows, int from) {
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray masked = scores;
-            NDArray seen = visible(temporaries, rows, from, scores);
-            if (seen != null) {
-                // 0 for a visible key, and the score of a masked one for a hidden key
-                double hidden = ScoreTermBlock.maskedScore(DataTypes.formatOf(scores.getDataType()));
-                NDArray scaled = temporaries.add(Arithmetic.multiply(seen, -hidden));
-                masked = temporaries.add(masked.add(temporaries.add(scaled.add(hidden))));
+    /** Refuses token ids in place of a mask, and a mask of visible keys in place of numbers to add. */
+    private static void requirePlausible(NDArray mask, boolean isOffset) {
+        if (mask.getDataType() == DataType.BOOLEAN) {
+            return;
+        }
+        if (isOffset) {
+            try (NDArray greatest = mask.max()) {
+                Check.that(
+                        HostData.doubles(greatest)[0] != 1 || !isZerosAndOnes(mask),
+                        () -> "mask " + mask.getShape() + " holds nothing but 0 and 1, which would be added to the"
+                                + " scores: expected 0 for visible keys and -infinity for hidden ones, or a boolean array;"
+                                + " give mask.neq(0) if 1 means visible");
             }
-            if (offset != null) {
-                masked = temporaries.add(masked.add(rows(temporaries, offset, rows, from)));
-            }
-            return temporaries.keep(masked);
+            return;
+        }
+        Check.that(
+                isZerosAndOnes(mask),
+                () -> "mask " + mask.getShape() + " holds other numbers than 0 and 1: expected 1 for visible keys and 0"
+                        + " for hidden ones; make it of token ids with ids.neq(padding), or give numbers to be added to"
+                        + " the scores four axes");
+    }
+
+    private static boolean isZerosAndOnes(NDArray mask) {
+        try (NDArray squares = mask.mul(mask);
+                NDArray differ = squares.neq(mask);
+                NDArray count = differ.countNonzero()) {
+            return HostData.doubles(count)[0] == 0;
         }
     }
 
-    private NDArray visible(Temporaries temporaries, AttentionCall rows, int from, NDArray scores) {
-        NDArray given = visible == null ? null : rows(temporaries, visible, rows, from);
-        // the first query sees the fewest keys
-        if (!rows.causal() || rows.firstQuery() >= rows.keyLength() - 1) {
-            return given;
+    /** Replaces -infinity, and the least finite number of FLOAT16, by the offset of a hidden key. */
+    private static NDArray bounded(Temporaries temporaries, NDArray offset, DataType type) {
+        NDArray least = temporaries.add(
+                offset.getManager().full(new Shape(1, 1, 1, 1), (float) hidden(type), DataType.FLOAT32));
+        NDArray bound = temporaries.addUnless(least, least.toType(type, false));
+        if (offset.getDataType() == type) {
+            return temporaries.add(offset.maximum(bound));
         }
-        NDArray past = temporaries.add(past(rows, scores));
-        return given == null ? past : temporaries.add(given.mul(past));
+        NDArray wide = temporaries.add(offset.toType(type, true));
+        NDArray isHidden = temporaries.add(wide.lte(-65504));
+        NDArray hidden =
+                temporaries.add(temporaries.add(isHidden.toType(type, true)).mul(bound));
+        return temporaries.add(temporaries.add(wide.maximum(bound)).add(hidden));
+    }
+
+    /**
+     * What is added to the score of a hidden key: finite, so that a query that sees no key does not become NaN, and so
+     * low that the key has the weight 0 beside any visible one. The sum of two is still finite.
+     */
+    private static double hidden(DataType type) {
+        return type == DataType.FLOAT64 ? -0x1p+1021 : -0x1p+125;
+    }
+
+    /**
+     * Returns the mask for some of the queries.
+     *
+     * @param temporaries closes what is created here
+     * @param rows the queries
+     * @param from the index of the first of them
+     * @param scores (B, N, T, F), those of the queries
+     */
+    Part part(Temporaries temporaries, AttentionCall rows, int from, NDArray scores) {
+        // the first query sees the fewest keys
+        boolean hidesLater = rows.causal() && rows.firstQuery() < rows.keyLength() - 1;
+        NDArray past = hidesLater ? past(temporaries, rows, scores) : null;
+        if (offset != null) {
+            NDArray bias = rows(temporaries, offset, rows, from);
+            if (past != null) {
+                bias = temporaries.add(bias.add(bias(temporaries, past)));
+            }
+            NDArray greatest = temporaries.add(bias.max(new int[] {3}, true));
+            NDArray hasKey = temporaries.add(greatest.gt(hidden(scores.getDataType()) / 2));
+            return new Part(bias, temporaries.add(hasKey.toType(scores.getDataType(), true)));
+        }
+        if (visible == null) {
+            return new Part(past == null ? null : bias(temporaries, past), null);
+        }
+        NDArray seen = rows(temporaries, visible, rows, from);
+        if (past != null) {
+            seen = temporaries.add(seen.mul(past));
+        }
+        return new Part(bias(temporaries, seen), temporaries.add(seen.max(new int[] {3}, true)));
+    }
+
+    /** 0 for a visible key, and the offset of a hidden one. */
+    private static NDArray bias(Temporaries temporaries, NDArray visible) {
+        return temporaries.add(temporaries.add(visible.sub(1)).mul(-hidden(visible.getDataType())));
     }
 
     /** 1 for keys up to the query, 0 for later ones, (1, 1, T, F). */
-    private static NDArray past(AttentionCall rows, NDArray scores) {
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray keys = temporaries.add(range(0, rows.keyLength(), scores));
-            NDArray positions =
-                    temporaries.add(range(rows.firstQuery(), rows.firstQuery() + rows.queryLength(), scores));
-            NDArray queries = temporaries.add(positions.reshape(rows.queryLength(), 1));
-            NDArray isPast = temporaries.add(keys.lte(queries));
-            NDArray numbers = temporaries.add(isPast.toType(scores.getDataType(), false));
-            return numbers.reshape(1, 1, rows.queryLength(), rows.keyLength());
-        }
+    private static NDArray past(Temporaries temporaries, AttentionCall rows, NDArray scores) {
+        NDArray keys = temporaries.add(range(0, rows.keyLength(), scores));
+        NDArray positions = temporaries.add(range(rows.firstQuery(), rows.firstQuery() + rows.queryLength(), scores));
+        NDArray queries = temporaries.add(positions.reshape(rows.queryLength(), 1));
+        NDArray isPast = temporaries.add(keys.lte(queries));
+        NDArray numbers = temporaries.add(isPast.toType(scores.getDataType(), true));
+        return temporaries.add(numbers.reshape(1, 1, rows.queryLength(), rows.keyLength()));
     }
 
     private static NDArray range(int from, int to, NDArray like) {

@@ -105,10 +105,10 @@ public final class KerpleBiasBlock extends RelativeBiasBlock {
         DataType type = queries.getDataType() == DataType.FLOAT16 ? DataType.FLOAT32 : queries.getDataType();
         NDArray steps = rows(temporaries, distances, call, queries, type);
         NDArray one = temporaries.add(queries.getManager().ones(new Shape(1), type, queries.getDevice()));
-        NDArray scaled = temporaries.add(steps.mul(exp(temporaries, value(logA, call, queries), type)));
+        NDArray scaled = temporaries.add(steps.mul(exp(temporaries, value(temporaries, logA, call, queries), type)));
         NDArray logarithms = temporaries.add(temporaries.add(scaled.add(one)).log());
         NDArray factors = temporaries.add(
-                exp(temporaries, value(logB, call, queries), type).neg());
+                exp(temporaries, value(temporaries, logB, call, queries), type).neg());
         NDArray biases = temporaries.add(logarithms.mul(factors));
         return temporaries.addUnless(biases, biases.toType(queries.getDataType(), false));
     }

@@ -41,13 +41,20 @@ import java.util.Objects;
  *   <li>{@code [keys, queries, values]}: (B, F, D), (B, T, D) and (B, F, D).
  *   <li>Either of these followed by a mask, which defines what each query sees:
  *       <ul>
- *         <li>(B, F): 1 for a token, 0 for padding; any integer, boolean or real type.
+ *         <li>(B, F): true or 1 for a token, false or 0 for padding; any integer, boolean or real type.
  *         <li>(B, T, F): the same for each query.
- *         <li>(B, N, T, F), any size of which may be 1: added to the scores as it is; it has the data type of x.
+ *         <li>(B, N, T, F), any size of which may be 1: booleans have the same meaning; numbers, of the data type of x,
+ *             are added to the scores. Negative infinity, and the least finite number in FLOAT16, hide the key.
  *       </ul>
+ *       PyTorch's masks have the opposite meaning: true hides a key. On a CPU, a mask of tokens with other numbers than
+ *       0 and 1, such as token ids, is refused, and so are numbers to be added that are only 0 and 1. For a single
+ *       query and on a GPU this is not checked; every number but 0 is a token.
  * </ul>
  *
- * x is FLOAT16, FLOAT32 or FLOAT64, like the block's weights. The output is (B, T, D), on the device and in the data
+ * A hidden key has weight 0 for any scores. The result for a query that sees no key is that of zeros: the bias of the
+ * result's projection. No gradient flows through it. In FLOAT16, scores and their softmax are computed in FLOAT32.
+ *
+ * <p>x is FLOAT16, FLOAT32 or FLOAT64, like the block's weights. The output is (B, T, D), on the device and in the data
  * type of the queries, attached to their manager, and the caller's to close.
  *
  * <p>Query i and key j have the positions i and j. With other arrays as keys and the forward parameter
@@ -62,8 +69,7 @@ import java.util.Objects;
  * <p>A forward throws {@link IllegalArgumentException} for inputs of another number, shape or data type, or on several
  * devices; for keys of length 0; for masks that do not fit; for a {@link KeyValueCache} in training, or one that holds
  * another batch size, data type or device than the step has, or another number of positions than the step begins at;
- * and for whatever the relative encoding refuses. The result for a query that sees no key is some finite mixture of the
- * values.
+ * and for whatever the relative encoding refuses.
  */
 public final class MultiHeadAttentionBlock extends ConfiguredBlock {
 
@@ -202,7 +208,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
      * Returns the attention probabilities: the weights that a forward without forward parameters (so from position 0,
      * and without a cache) multiplies the values by. This is for inspecting a trained attention: all of them are
      * computed at once, without dropout. Masks and {@code optCausal} apply. The probabilities of a query that sees no
-     * key are finite.
+     * key are 0.
      *
      * @param parameterStore provides the weights, as for a forward
      * @param inputs the inputs of a forward: {@code [x]} or {@code [keys, queries, values]}, and a mask or none; not
@@ -235,13 +241,6 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         }
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @param inputShapes the shapes of the inputs
-     * @return (B, T, D)
-     * @throws IllegalArgumentException if a forward cannot have inputs of these shapes
-     */
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
         return new Shape[] {AttentionInputs.requireShapes(inputShapes, settings.embeddingSize)};

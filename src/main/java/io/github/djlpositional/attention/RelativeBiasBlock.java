@@ -44,11 +44,6 @@ abstract class RelativeBiasBlock extends ScoreTermBlock {
         return new Shape(1, headCount, length, keyLength);
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @return the bias (1, N, T, F)
-     */
     @Override
     public final NDArray scoreTerm(AttentionCall call, NDArray queries) {
         try (Temporaries temporaries = new Temporaries()) {

@@ -70,11 +70,18 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
+     * {@return whether the encoding hides the keys after a query: false by default} The attention then hides them too.
+     */
+    default boolean isCausal() {
+        return false;
+    }
+
+    /**
      * Computes what the terms of all parts of a forward share. It is called once, and only if a forward is processed in
      * several parts; the terms read it from {@link AttentionCall#shared}. If that is null, a term computes it.
      *
      * @param call all queries of the forward
-     * @param queries (B, N, T, H), before {@link #encodeQueries}
+     * @param queries (B, N, T, H), before {@link #encodeQueries}; FLOAT32 if the attention is FLOAT16
      * @return any array, or null for nothing
      */
     default NDArray sharedTerm(AttentionCall call, NDArray queries) {
@@ -86,8 +93,8 @@ public interface RelativeEncoding extends Block {
      * multiplies it by {@link AttentionCall#scale}.
      *
      * @param call some or all queries of the forward
-     * @param queries their queries, (B, N, T, H), before {@link #encodeQueries}
-     * @return an array that broadcasts to (B, N, T, F), or null for nothing
+     * @param queries their queries, (B, N, T, H), before {@link #encodeQueries}; FLOAT32 if the attention is FLOAT16
+     * @return an array that broadcasts to (B, N, T, F), finite for the keys that a query sees, or null for nothing
      */
     default NDArray scoreTerm(AttentionCall call, NDArray queries) {
         return null;

@@ -91,7 +91,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
 
     @Override
     NDArray biases(Temporaries temporaries, AttentionCall call, NDArray queries) {
-        NDArray table = value(biases, call, queries);
+        NDArray table = value(temporaries, biases, call, queries);
         NDArray numbers = rows(temporaries, bucketNumbers, call, queries, DataType.FLOAT32);
         NDArray indices = temporaries.add(numbers.toType(DataType.INT32, false));
         return temporaries.add(Indices.lookUp(indices, table, queries.getManager()));

@@ -2,8 +2,6 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
@@ -253,44 +251,21 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         }
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @return the rotated queries
-     * @throws IllegalArgumentException if a position is beyond the table
-     */
     @Override
     public NDArray encodeQueries(AttentionCall call, NDArray queries) {
         return rotate(call, queries, call.firstQuery());
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @return the rotated keys
-     * @throws IllegalArgumentException if a position is beyond the table
-     */
     @Override
     public NDArray encodeKeys(AttentionCall call, NDArray keys, int firstKey) {
         return rotate(call, keys, firstKey);
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @return true with a scaling that {@linkplain RotaryScaling#dependsOnLength depends on the length}
-     */
     @Override
     public boolean keysDependOnLength() {
         return getScaling().dependsOnLength();
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @param inputShapes one or two of (B, N, T, H), and the shape of the positions if they are given
-     * @throws IllegalArgumentException if a shape does not fit
-     */
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
         Shape[] shapes = Arrays.copyOf(inputShapes, rotatedCount(inputShapes));
@@ -305,21 +280,6 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         for (Shape shape : getOutputShapes(inputShapes)) {
             Positions.requireLength(Math.max(0, shape.get(2)), 0, settings.limit());
         }
-    }
-
-    /**
-     * {@inheritDoc} Creates the table on the manager's device. Initializing again with another manager moves it there.
-     *
-     * @param manager the manager that the table lives with from now on
-     * @param dataType FLOAT16, FLOAT32 or FLOAT64
-     * @param inputShapes one or two of (B, N, T, H), and the shape of the positions if they are given; a size may be -1
-     *     for unknown
-     * @throws IllegalArgumentException if the data type is another, or a shape does not fit; the block is then as it
-     *     was
-     */
-    @Override
-    public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
-        super.initialize(manager, dataType, inputShapes);
     }
 
     /** Builds a {@link RotaryEmbeddingBlock}. */

@@ -15,7 +15,6 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
-import io.github.djlpositional.math.FloatFormat;
 
 /**
  * A relative encoding that adds a term to the scores. Its forward returns that term, unscaled:
@@ -58,6 +57,12 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         if (output.size() == 0) {
             // an empty batch: MXNet cannot slice an empty array
             return new NDList(queries.getManager().create(output, queries.getDataType(), queries.getDevice()));
+        }
+        for (Parameter parameter : getDirectParameters().values()) {
+            DataTypes.requireSame(
+                    queries,
+                    parameterStore.getValue(parameter, queries.getDevice(), training),
+                    "encoding's parameters");
         }
         AttentionCall call = new AttentionCall(
                 parameterStore, training, start, Math.toIntExact(length), Math.toIntExact(keys), false, 1, null);
@@ -131,9 +136,13 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         return table.rows(temporaries, RelativeShift.least(call), RelativeShift.columns(call), queries, type);
     }
 
-    /** Returns the value of a parameter on the device of an input, whose data type it must have. */
-    static NDArray value(Parameter parameter, AttentionCall call, NDArray input) {
+    /** Returns the value of a parameter on the device of an input, in the data type of the input. */
+    static NDArray value(Temporaries temporaries, Parameter parameter, AttentionCall call, NDArray input) {
         NDArray value = call.parameterStore().getValue(parameter, input.getDevice(), call.training());
+        if (input.getDataType() == DataType.FLOAT32 && value.getDataType() == DataType.FLOAT16) {
+            // an attention computes its scores in FLOAT32
+            return temporaries.add(value.toType(DataType.FLOAT32, true));
+        }
         DataTypes.requireSame(input, value, "encoding's parameters");
         return value;
     }
@@ -141,14 +150,5 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
     /** Returns an array multiplied by the scale of the scores. */
     static NDArray scaled(Temporaries temporaries, AttentionCall call, NDArray array) {
         return call.scale() == 1 ? array : temporaries.add(Arithmetic.multiply(array, call.scale()));
-    }
-
-    /**
-     * Returns what is added to the score of a masked key: enough to make its weight 0, and finite, so that a query
-     * without any visible key does not become NaN. In FLOAT32 it is DJL's value; in FLOAT16 the sum of two is still
-     * finite.
-     */
-    static double maskedScore(FloatFormat format) {
-        return format == FloatFormat.FLOAT16 ? -3e4 : -1e5;
     }
 }

@@ -157,16 +157,11 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         }
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @return scale · q<sub>i</sub> · a<sup>K</sup><sub>c(j - i)</sub>, (B, N, T, F)
-     */
     @Override
     public NDArray scoreTerm(AttentionCall call, NDArray queries) {
-        NDArray vectors = value(keyVectors, call, queries);
         Clipped clipped = Clipped.of(RelativeShift.least(call), RelativeShift.columns(call), settings.maxDistance);
         try (Temporaries temporaries = new Temporaries()) {
+            NDArray vectors = value(temporaries, keyVectors, call, queries);
             NDArray rows = scaled(temporaries, call, clipped.rows(temporaries, vectors));
             NDArray products = temporaries.add(queries.matMul(temporaries.add(rows.transpose(1, 0))));
             return RelativeShift.toKeys(repeatedEnds(temporaries, products, clipped), call.keyLength());
@@ -194,19 +189,13 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         return temporaries.add(columns.get(NDIndex.sliceAxis(3, from, to)));
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @return Σ<sub>j</sub> p<sub>ij</sub> · a<sup>V</sup><sub>c(j - i)</sub>, (B, N, T, H); null if the block was
-     *     built with {@code optValues(false)}
-     */
     @Override
     public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
         if (valueVectors == null) {
             return null;
         }
-        NDArray vectors = value(valueVectors, call, probabilities);
         try (Temporaries temporaries = new Temporaries()) {
+            NDArray vectors = value(temporaries, valueVectors, call, probabilities);
             NDArray byPosition = temporaries.add(RelativeShift.toPositions(probabilities));
             int count = call.keyLength() + call.queryLength() - 1;
             Clipped clipped = Clipped.of(RelativeShift.least(call), count, settings.maxDistance);

@@ -49,11 +49,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     record Settings(int embeddingSize, int headCount, SinusoidalEncoding encoding) {
         Settings {
             Check.positive("embeddingSize", embeddingSize);
-            Check.positive("headCount", headCount);
-            Check.that(
-                    embeddingSize % headCount == 0,
-                    () -> "embeddingSize " + embeddingSize + " with headCount " + headCount
-                            + ": expected a multiple of headCount; change one of them");
+            MultiHeadAttentionBlock.requireDivides(headCount, embeddingSize);
             if (encoding == null) {
                 encoding = SinusoidalEncoding.builder()
                         .setEmbeddingSize(embeddingSize)
@@ -161,27 +157,18 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         return new Shape(queries.get(0), settings.headCount, length, keyLength);
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @return q + u
-     */
     @Override
     public NDArray encodeQueries(AttentionCall call, NDArray queries) {
         return biased(contentBias, call, queries);
     }
 
     private NDArray biased(Parameter bias, AttentionCall call, NDArray queries) {
-        try (NDArray byHead = value(bias, call, queries).reshape(1, settings.headCount, 1, settings.headSize())) {
-            return queries.add(byHead);
+        try (Temporaries temporaries = new Temporaries()) {
+            NDArray value = value(temporaries, bias, call, queries);
+            return queries.add(temporaries.add(value.reshape(1, settings.headCount, 1, settings.headSize())));
         }
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @return scale · (q<sub>i</sub> + v) · W R<sub>i - j</sub>, (B, N, T, F)
-     */
     @Override
     public NDArray scoreTerm(AttentionCall call, NDArray queries) {
         try (Temporaries temporaries = new Temporaries()) {
@@ -194,12 +181,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
         }
     }
 
-    /**
-     * {@inheritDoc}
-     *
-     * @return W R of every distance between any of the queries and any key, (1, N, H, columns): the last column is that
-     *     of the relative position F - 1
-     */
+    /** W R of the distances between all queries and all keys, (1, N, H, columns). */
     @Override
     public NDArray sharedTerm(AttentionCall call, NDArray queries) {
         int end = call.firstQuery() + call.queryLength();
@@ -217,8 +199,8 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
 
     /** W R of the distances of a call, (1, N, H, columns). */
     private NDArray projected(AttentionCall call, NDArray queries) {
-        NDArray weight = value(projection, call, queries);
         try (Temporaries temporaries = new Temporaries()) {
+            NDArray weight = value(temporaries, projection, call, queries);
             NDArray batch = rows(temporaries, sinusoids, call, queries, queries.getDataType());
             NDArray rows = temporaries.add(batch.squeeze(0));
             rows.attach(queries.getManager());

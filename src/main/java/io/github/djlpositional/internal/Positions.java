@@ -8,6 +8,7 @@ import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.math.FloatFormat;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.List;
 
 /**
  * The position of each step of a sequence, and the rows of a table that belong to them: consecutive positions from a
@@ -17,6 +18,11 @@ public final class Positions {
 
     /** The key of the forward parameter that gives the position of the first step. */
     public static final String START = "startPosition";
+
+    /** The key of the forward parameter that holds a cache of keys and values. */
+    public static final String CACHE = "keyValueCache";
+
+    private static final List<String> NAMES = List.of(START, CACHE);
 
     /** The limit where no table limits the positions: small enough that the lengths of two sequences can be added. */
     public static final int UNLIMITED = 1 << 29;
@@ -158,6 +164,7 @@ public final class Positions {
      * @throws IllegalArgumentException if it is not a whole number, or a position is outside 0 … limit - 1
      */
     public static int start(PairList<String, Object> params, long length, int limit) {
+        requireSpelling(params);
         Object start = params == null ? null : params.get(START);
         if (start == null) {
             requireLength(length, 0, limit);
@@ -173,6 +180,23 @@ public final class Positions {
                 () -> START + " " + first + ": expected 0 to " + limit + "; " + remedy(limit));
         requireLength(length, first, limit);
         return (int) first;
+    }
+
+    /** Refuses forward parameters that are spelled almost like {@value #START} or {@value #CACHE}. */
+    public static void requireSpelling(PairList<String, Object> params) {
+        if (params == null) {
+            return;
+        }
+        for (int i = 0; i < params.size(); i++) {
+            String key = params.keyAt(i);
+            for (String name : NAMES) {
+                if (key != null && key.length() >= name.length() && !key.equals(name)) {
+                    Check.that(
+                            !name.equalsIgnoreCase(key.replaceAll("[_. -]", "")),
+                            () -> "forward parameter '" + key + "': expected '" + name + "'; correct the name");
+                }
+            }
+        }
     }
 
     private static void requireNoStart(PairList<String, Object> params) {

@@ -1,0 +1,170 @@
+package io.github.djlpositional.attention;
+
+import static io.github.djlpositional.attention.TestNumbers.HEADS;
+import static io.github.djlpositional.attention.TestNumbers.SIZE;
+import static io.github.djlpositional.attention.TestNumbers.filled;
+import static io.github.djlpositional.attention.TestNumbers.numbers;
+import static io.github.djlpositional.attention.TestNumbers.refused;
+import static io.github.djlpositional.attention.TestNumbers.requireSame;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What a mask hides, with each relative encoding. */
+@ParameterizedClass
+@EnumSource
+class AttentionMaskTest {
+
+    private final EncodingType type;
+
+    AttentionMaskTest(EncodingType type) {
+        this.type = type;
+    }
+
+    private MultiHeadAttentionBlock attention(NDManager manager, boolean causal, DataType dataType) {
+        return filled(manager, type.attention(HEADS).optCausal(causal).build(), dataType);
+    }
+
+    /** Large embeddings, (2, 6, D): the first three are the same for each seed. */
+    private static NDArray large(NDManager manager, long seed, DataType type) {
+        float size = type == DataType.FLOAT64 ? 1e6f : 300;
+        NDArray first = numbers(manager, 1, type, 2, 3, SIZE).mul(size);
+        NDArray last = numbers(manager, seed, type, 2, 3, SIZE).mul(size);
+        return NDArrays.concat(new NDList(first, last), 1);
+    }
+
+    @EngineTest
+    void hiddenKeysHaveNoWeightHoweverLargeTheScoresAre(Engine engine, NDManager manager) {
+        List<DataType> types = new ArrayList<>(List.of(DataType.FLOAT32, DataType.FLOAT64));
+        if (engine.getEngineName().equals("PyTorch")) {
+            types.add(DataType.FLOAT16);
+        }
+        NDArray mask = manager.create(new int[][] {{1, 1, 1, 0, 0, 0}, {1, 1, 1, 0, 0, 0}});
+        for (DataType dataType : types) {
+            NDArray one = large(manager, 2, dataType);
+            NDArray other = large(manager, 3, dataType);
+            MultiHeadAttentionBlock causal = attention(manager, true, dataType);
+            NDArray past = Forward.infer(manager, causal, one).get(":, :3");
+            assertThat(past.toType(DataType.FLOAT64, false).toDoubleArray()).doesNotContain(Double.NaN);
+            requireSame(Forward.infer(manager, causal, other).get(":, :3"), past);
+            MultiHeadAttentionBlock padded = attention(manager, false, dataType);
+            requireSame(
+                    Forward.infer(manager, padded, other, mask).get(":, :3"),
+                    Forward.infer(manager, padded, one, mask).get(":, :3"));
+        }
+    }
+
+    /** Masks of two sequences of three tokens, in which the first query of the second sequence sees no key. */
+    private static NDList masksThatLeaveAQueryWithoutKeys(NDManager manager, boolean causal) {
+        NDArray leftPadded = manager.create(new int[][] {{1, 1, 1}, {0, 1, 1}});
+        if (causal) {
+            return new NDList(leftPadded);
+        }
+        NDArray ofQueries = manager.create(new float[] {1, 0, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 1})
+                .reshape(2, 3, 3);
+        NDArray ofScores = ofQueries.reshape(2, 1, 3, 3);
+        // 1 - 1/x is 0 for 1, and -infinity for 0
+        NDArray added = ofScores.pow(-1).neg().add(1);
+        return new NDList(ofQueries, ofScores.neq(0), added);
+    }
+
+    @EngineTest
+    void aQueryWithoutKeysHasZeroProbabilitiesResultAndGradient(NDManager manager) {
+        for (boolean causal : new boolean[] {true, false}) {
+            MultiHeadAttentionBlock block = attention(manager, causal, DataType.FLOAT32);
+            double[] bias = block.getResultProjection()
+                    .getParameters()
+                    .get("bias")
+                    .getArray()
+                    .toType(DataType.FLOAT64, true)
+                    .toDoubleArray();
+            for (NDArray mask : masksThatLeaveAQueryWithoutKeys(manager, causal)) {
+                NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
+                NDArray queries = numbers(manager, 2, DataType.FLOAT32, 2, 3, SIZE);
+                NDArray y = Forward.infer(manager, block, x, queries, x, mask);
+                TestNumbers.requireClose(y.get("1, 0"), bias, 0);
+                NDArray probabilities =
+                        block.probabilities(new ParameterStore(manager, false), new NDList(x, queries, x, mask));
+                assertThat(probabilities.get("1, :, 0").toFloatArray()).containsOnly(0);
+                assertThat(probabilities.get("0").sum().getFloat())
+                        .isCloseTo(HEADS * 3, org.assertj.core.api.Assertions.within(1e-5f));
+                float[] gradient = gradient(manager, block, queries, new NDList(x, queries, x, mask));
+                assertThat(Arrays.copyOfRange(gradient, 3 * SIZE, 4 * SIZE)).containsOnly(0);
+                for (float value : gradient) {
+                    assertThat(value).isFinite();
+                }
+            }
+        }
+    }
+
+    private static float[] gradient(NDManager manager, MultiHeadAttentionBlock block, NDArray of, NDList inputs) {
+        of.setRequiresGradient(true);
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            NDArray y = block.forward(new ParameterStore(manager, false), inputs, true)
+                    .singletonOrThrow();
+            collector.backward(
+                    y.mul(numbers(manager, 4, DataType.FLOAT32, 2, 3, SIZE)).sum());
+        }
+        return of.getGradient().toFloatArray();
+    }
+
+    @EngineTest
+    void everyFormOfAMaskGivesTheSameResult(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT32);
+        NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
+        NDArray seen = manager.create(new int[][] {{1, 1, 0}, {0, 1, 1}});
+        NDArray numbers = seen.toType(DataType.FLOAT32, true).reshape(2, 1, 1, 3);
+        NDArray expected = Forward.infer(manager, block, x, seen);
+        NDArray ofQueries = seen.reshape(2, 1, 3).broadcast(new Shape(2, 3, 3));
+        for (NDArray mask : List.of(
+                seen.neq(0),
+                ofQueries,
+                ofQueries.neq(0),
+                seen.neq(0).reshape(2, 1, 1, 3),
+                numbers.sub(1).mul(1e9f),
+                numbers.pow(-1).neg().add(1))) {
+            TestNumbers.requireClose(
+                    Forward.infer(manager, block, x, mask),
+                    expected.toType(DataType.FLOAT64, true).toDoubleArray(),
+                    1e-6);
+        }
+    }
+
+    @EngineTest
+    void refusesArraysThatAreNoMask(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT32);
+        NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
+        NDArray ids = manager.create(new long[][] {{1, 7, 0}, {2, 1, 4}});
+        NDArray added =
+                manager.create(new float[] {0, 0, -1e9f}).reshape(1, 1, 3).broadcast(new Shape(2, 3, 3));
+        refused(() -> Forward.infer(manager, block, x, ids), "mask (2, 3)", "ids.neq(padding)");
+        refused(() -> Forward.infer(manager, block, x, added), "mask (2, 3, 3)", "four axes");
+        NDArray ones = manager.create(new float[] {1, 1, 0}).reshape(1, 1, 1, 3);
+        refused(() -> Forward.infer(manager, block, x, ones), "mask (1, 1, 1, 3)", "mask.neq(0)");
+    }
+
+    @EngineTest
+    void aStepReadsEveryNumberButZeroAsAToken(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT32);
+        NDArray keys = numbers(manager, 1, DataType.FLOAT32, 1, 3, SIZE);
+        NDArray query = numbers(manager, 2, DataType.FLOAT32, 1, 1, SIZE);
+        requireSame(
+                Forward.infer(manager, block, keys, query, keys, manager.create(new long[][] {{7, 0, 500}})),
+                Forward.infer(manager, block, keys, query, keys, manager.create(new long[][] {{1, 0, 1}})));
+    }
+}
