@@ -18,104 +18,80 @@ import java.util.stream.IntStream;
  */
 public final class GridEncoding implements HasArguments {
 
-    /** A published convention: how many axes and channels, and what each axis has. */
+    /** A published convention and its arguments. */
     private sealed interface Convention {
-        default int axes() {
-            return 2;
-        }
-
-        int channels();
-
-        /**
-         * The encoding of each axis. Channels beyond those of all axes are zero; dimensions beyond the channels are
-         * dropped.
-         */
-        SinusoidalEncoding encoding();
-
-        /** Whether the channels of the last axis, the columns, come first. */
-        default boolean lastAxisFirst() {
-            return this instanceof VisionTransformer || this instanceof SimpleVit;
-        }
+        GridEncoding create();
     }
 
     private record Tensor2tensor(int axes, int channels, double minTimescale, double maxTimescale)
             implements Convention {
 
-        Tensor2tensor {
-            checkAxes(axes);
-            checkChannels(channels, 2 * axes);
-        }
-
         @Override
-        public SinusoidalEncoding encoding() {
-            return SinusoidalEncoding.tensor2tensor(2 * (channels / (2 * axes)), minTimescale, maxTimescale);
+        public GridEncoding create() {
+            check(axes, channels, 2 * axes, 1);
+            int size = 2 * (channels / (2 * axes));
+            return new GridEncoding(
+                    this, axes, channels, SinusoidalEncoding.tensor2tensor(size, minTimescale, maxTimescale), false);
         }
     }
 
     private record Multidim(int axes, int channels) implements Convention {
 
-        Multidim {
-            checkAxes(axes);
-            checkChannels(channels, 1);
-        }
-
         @Override
-        public SinusoidalEncoding encoding() {
-            return SinusoidalEncoding.vaswani(2 * ((channels + 2 * axes - 1) / (2 * axes)));
+        public GridEncoding create() {
+            check(axes, channels, 1, 1);
+            int size = 2 * ((channels + 2 * axes - 1) / (2 * axes));
+            return new GridEncoding(this, axes, channels, SinusoidalEncoding.vaswani(size), false);
         }
     }
 
     private record VisionTransformer(int channels) implements Convention {
 
-        VisionTransformer {
-            checkChannels(channels, 4);
-            checkMultipleOfFour(channels);
-        }
-
         @Override
-        public SinusoidalEncoding encoding() {
-            return SinusoidalEncoding.xTransformers(channels / 2);
+        public GridEncoding create() {
+            check(2, channels, 4, 4);
+            return new GridEncoding(this, 2, channels, SinusoidalEncoding.xTransformers(channels / 2), true);
         }
     }
 
     private record SimpleVit(int channels) implements Convention {
 
-        SimpleVit {
-            checkChannels(channels, 8);
-            checkMultipleOfFour(channels);
-        }
-
         @Override
-        public SinusoidalEncoding encoding() {
-            return SinusoidalEncoding.fairseq(channels / 2);
+        public GridEncoding create() {
+            check(2, channels, 8, 4);
+            return new GridEncoding(this, 2, channels, SinusoidalEncoding.fairseq(channels / 2), true);
         }
     }
 
-    private static void checkAxes(int axes) {
+    private static void check(int axes, int channels, int least, int divisor) {
         Check.that(axes == 2 || axes == 3, () -> axes + " axes: expected 2 or 3; for one axis use SinusoidalEncoding");
-    }
-
-    private static void checkChannels(int channels, int least) {
         Check.between("channel count", channels, least, SinusoidalEncoding.MAX_DIMENSIONS);
-    }
-
-    private static void checkMultipleOfFour(int channels) {
         Check.that(
-                channels % 4 == 0,
-                () -> "channel count " + channels
-                        + ": expected a multiple of 4; both axes need as many sines as cosines");
+                channels % divisor == 0,
+                () -> "channel count " + channels + ": expected a multiple of " + divisor
+                        + "; both axes need as many sines as cosines");
     }
 
     private final Convention convention;
     private final int axes;
     private final int channels;
+
+    /**
+     * The encoding of each axis. Channels beyond those of all axes are zero; dimensions beyond the channels are
+     * dropped.
+     */
     private final SinusoidalEncoding encoding;
 
-    private GridEncoding(Convention convention) {
+    /** Whether the channels of the last axis, the columns, come first. */
+    private final boolean lastAxisFirst;
+
+    private GridEncoding(
+            Convention convention, int axes, int channels, SinusoidalEncoding encoding, boolean lastAxisFirst) {
         this.convention = convention;
-        axes = convention.axes();
-        channels = convention.channels();
-        encoding = convention.encoding();
+        this.axes = axes;
+        this.channels = channels;
+        this.encoding = encoding;
+        this.lastAxisFirst = lastAxisFirst;
     }
 
     /**
@@ -130,7 +106,7 @@ public final class GridEncoding implements HasArguments {
      * @throws IllegalArgumentException if an argument is outside its range
      */
     public static GridEncoding tensor2tensor(int axes, int channels, double minTimescale, double maxTimescale) {
-        return new GridEncoding(new Tensor2tensor(axes, channels, minTimescale, maxTimescale));
+        return new Tensor2tensor(axes, channels, minTimescale, maxTimescale).create();
     }
 
     /**
@@ -144,7 +120,7 @@ public final class GridEncoding implements HasArguments {
      * @throws IllegalArgumentException if an argument is outside its range
      */
     public static GridEncoding multidim(int axes, int channels) {
-        return new GridEncoding(new Multidim(axes, channels));
+        return new Multidim(axes, channels).create();
     }
 
     /**
@@ -157,7 +133,7 @@ public final class GridEncoding implements HasArguments {
      * @throws IllegalArgumentException if C is outside this range or not divisible by 4
      */
     public static GridEncoding visionTransformer(int channels) {
-        return new GridEncoding(new VisionTransformer(channels));
+        return new VisionTransformer(channels).create();
     }
 
     /**
@@ -170,7 +146,7 @@ public final class GridEncoding implements HasArguments {
      * @throws IllegalArgumentException if C is outside this range or not divisible by 4
      */
     public static GridEncoding simpleVit(int channels) {
-        return new GridEncoding(new SimpleVit(channels));
+        return new SimpleVit(channels).create();
     }
 
     /**
@@ -182,7 +158,7 @@ public final class GridEncoding implements HasArguments {
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static GridEncoding fromArguments(Map<?, ?> arguments) {
-        return new GridEncoding(Records.read(Convention.class, arguments));
+        return Records.read(Convention.class, arguments).create();
     }
 
     @Override
@@ -203,7 +179,7 @@ public final class GridEncoding implements HasArguments {
     /** The axis that a channel encodes, or the number of axes for a channel that is zero. */
     private int axisOf(int channel) {
         int block = Math.min(axes, channel / encoding.getEmbeddingSize());
-        return convention.lastAxisFirst() && block < axes ? axes - 1 - block : block;
+        return lastAxisFirst && block < axes ? axes - 1 - block : block;
     }
 
     /**
@@ -247,19 +223,23 @@ public final class GridEncoding implements HasArguments {
                 first >= 0 && count >= 0 && first <= end - count,
                 () -> count + " rows from row " + first + ": expected a range within 0 to " + end
                         + "; use a range of the first axis");
-        int cells = Arrays.stream(sizes).reduce(1, Math::multiplyExact);
-        int rowLength = channelsFirst ? cells : cells / sizes[0] * channels;
-        TableBounds.checkRoom(count, rowLength, format, out);
+        // cells are counted with the last axis fastest; a step along axis i passes strides[i] of them
+        int[] strides = new int[axes + 1];
+        strides[axes] = 1;
+        for (int axis = axes - 1; axis >= 0; axis--) {
+            strides[axis] = strides[axis + 1] * sizes[axis];
+        }
+        int rowLength = channelsFirst ? strides[0] : strides[1] * channels;
+        PositionTable.checkRoom(count, rowLength, format, out);
         int width = encoding.getEmbeddingSize();
         double[] values = axisValues(Arrays.stream(sizes).max().orElseThrow());
         IntStream.range(0, count).parallel().forEach(row -> {
-            int[] place = new int[axes];
             for (int i = 0; i < rowLength; i++) {
                 int channel = channelsFirst ? first + row : i % channels;
-                int cell = channelsFirst ? i : (first + row) * (cells / sizes[0]) + i / channels;
-                locate(cell, sizes, place);
+                int cell = channelsFirst ? i : (first + row) * strides[1] + i / channels;
                 int axis = axisOf(channel);
-                double value = axis == axes ? 0 : values[place[axis] * width + channel % width];
+                double value =
+                        axis == axes ? 0 : values[cell / strides[axis + 1] % sizes[axis] * width + channel % width];
                 format.put(out, row * rowLength + i, value);
             }
         });
@@ -288,22 +268,13 @@ public final class GridEncoding implements HasArguments {
         return values;
     }
 
-    /** The coordinates of a cell. Cells are counted with the last axis fastest. */
-    private static void locate(int cell, int[] sizes, int[] place) {
-        int rest = cell;
-        for (int axis = sizes.length - 1; axis >= 0; axis--) {
-            place[axis] = rest % sizes[axis];
-            rest /= sizes[axis];
-        }
-    }
-
     @Override
     public boolean equals(Object other) {
         return other instanceof GridEncoding that
                 && axes == that.axes
                 && channels == that.channels
                 && encoding.equals(that.encoding)
-                && convention.lastAxisFirst() == that.convention.lastAxisFirst();
+                && lastAxisFirst == that.lastAxisFirst;
     }
 
     @Override

@@ -4,12 +4,10 @@ import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
-import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Objects;
-import java.util.stream.IntStream;
 
 /**
  * The function from a position to its sinusoidal encoding: a vector of sines and cosines of the position, where each
@@ -29,7 +27,7 @@ import java.util.stream.IntStream;
  * float[] table = encoding.table(0, 5000);    // (5000, 512), row-major
  * }</pre>
  */
-public final class SinusoidalEncoding implements HasArguments {
+public final class SinusoidalEncoding extends PositionTable implements HasArguments {
 
     /** The base of the frequencies in <em>Attention Is All You Need</em>. */
     public static final double DEFAULT_BASE = 10_000;
@@ -85,32 +83,29 @@ public final class SinusoidalEncoding implements HasArguments {
                     frequencies.size() + " frequencies for embedding size " + embeddingSize + ": expected " + pairs
                             + "; set one frequency for each pair");
         }
+
+        /** The columns of a {@link PositionTable}; an odd size may have half a pair. */
+        int[] columns() {
+            int pairs = frequencies.size();
+            int[] columns = new int[Math.max(embeddingSize, 2 * pairs)];
+            Arrays.fill(columns, 2 * pairs);
+            for (int pair = 0; pair < pairs; pair++) {
+                int first = layout.firstIndex(pair, pairs);
+                int second = layout.secondIndex(pair, pairs);
+                columns[cosineFirst ? second : first] = pair;
+                columns[cosineFirst ? first : second] = pairs + pair;
+            }
+            return Arrays.copyOf(columns, embeddingSize);
+        }
     }
 
     private final Settings settings;
     private final int embeddingSize;
-    private final Frequencies frequencies;
-
-    /**
-     * The half in each dimension: a pair's sine (0 … pairs - 1), its cosine (pairs … 2 · pairs - 1), or a zero (2 ·
-     * pairs).
-     */
-    private final int[] halfAt;
 
     private SinusoidalEncoding(Settings settings) {
+        super(settings.frequencies, 1, settings.columns());
         this.settings = settings;
         embeddingSize = settings.embeddingSize;
-        frequencies = settings.frequencies;
-        int pairs = frequencies.size();
-        int[] withDropped = new int[Math.max(embeddingSize, 2 * pairs)];
-        Arrays.fill(withDropped, 2 * pairs);
-        for (int pair = 0; pair < pairs; pair++) {
-            int first = settings.layout.firstIndex(pair, pairs);
-            int second = settings.layout.secondIndex(pair, pairs);
-            withDropped[settings.cosineFirst ? second : first] = pair;
-            withDropped[settings.cosineFirst ? first : second] = pairs + pair;
-        }
-        halfAt = Arrays.copyOf(withDropped, embeddingSize);
     }
 
     /**
@@ -296,8 +291,9 @@ public final class SinusoidalEncoding implements HasArguments {
      * @throws IllegalArgumentException if the position is not finite or the dimension is out of range
      */
     public double value(double position, int dimension) {
-        TableBounds.checkFinite(position);
-        return half(position, halfAt(dimension));
+        checkFinite(position);
+        int half = columnOf(dimension);
+        return half < 2 * frequencies.size() ? frequencies.half(position, half) : 0;
     }
 
     /**
@@ -308,20 +304,16 @@ public final class SinusoidalEncoding implements HasArguments {
      * @throws IllegalArgumentException if the dimension is out of range
      */
     public double frequency(int dimension) {
-        int half = halfAt(dimension);
+        int half = columnOf(dimension);
         return half < 2 * frequencies.size() ? frequencies.get(half % frequencies.size()) : 0;
     }
 
-    private int halfAt(int dimension) {
+    private int columnOf(int dimension) {
         Check.that(
                 dimension >= 0 && dimension < embeddingSize,
                 () -> "dimension " + dimension + ": expected 0 to " + (embeddingSize - 1)
                         + "; use a dimension of this encoding");
-        return halfAt[dimension];
-    }
-
-    private double half(double position, int half) {
-        return half < 2 * frequencies.size() ? frequencies.half(position, half) : 0;
+        return columns[dimension];
     }
 
     /**
@@ -333,67 +325,10 @@ public final class SinusoidalEncoding implements HasArguments {
      * @throws IllegalArgumentException if the length is negative or length · d exceeds 2<sup>31</sup> - 1
      */
     public float[] table(int start, int length) {
-        TableBounds.checkLength(length, embeddingSize, 1);
+        checkLength(length, embeddingSize, 1);
         float[] table = new float[length * embeddingSize];
-        writeFloats(start, length, FloatBuffer.wrap(table));
+        write(start, length, FloatFormat.FLOAT32, null, FloatBuffer.wrap(table));
         return table;
-    }
-
-    /**
-     * Writes the encodings of consecutive positions. Each {@link #value} is rounded to the nearest number of the
-     * format.
-     *
-     * @param start the first position
-     * @param length the number of positions, at least 0
-     * @param format the format that values are rounded to
-     * @param out the destination, row-major (length, d) from the start of the buffer; its position does not change
-     * @throws IllegalArgumentException if the length is negative or the buffer is too small
-     */
-    public void write(int start, int length, FloatFormat format, ByteBuffer out) {
-        TableBounds.checkRoom(length, embeddingSize, format, out);
-        if (format == FloatFormat.FLOAT32) {
-            writeFloats(
-                    start,
-                    length,
-                    out.duplicate().position(0).order(out.order()).asFloatBuffer());
-        } else {
-            RotatedRows.forEach(frequencies, start, length, 1, format, () -> (row, values) -> {
-                for (int dimension = 0; dimension < embeddingSize; dimension++) {
-                    format.put(out, row * embeddingSize + dimension, values[halfAt[dimension]]);
-                }
-            });
-        }
-    }
-
-    /** Whole rows of floats, which is faster than one number at a time. */
-    private void writeFloats(int start, int length, FloatBuffer out) {
-        RotatedRows.forEach(frequencies, start, length, 1, FloatFormat.FLOAT32, () -> {
-            float[] line = new float[embeddingSize];
-            return (row, values) -> {
-                for (int dimension = 0; dimension < embeddingSize; dimension++) {
-                    line[dimension] = (float) values[halfAt[dimension]];
-                }
-                out.put(row * embeddingSize, line);
-            };
-        });
-    }
-
-    /**
-     * Writes the encodings of any positions. Each {@link #value} is rounded to the nearest number of the format.
-     *
-     * @param positions n finite numbers, integers or not
-     * @param format the format that values are rounded to
-     * @param out the destination, row-major (n, d) from the start of the buffer; its position does not change
-     * @throws IllegalArgumentException if a position is not finite or the buffer is too small
-     */
-    public void write(double[] positions, FloatFormat format, ByteBuffer out) {
-        TableBounds.checkRoom(positions.length, embeddingSize, format, out);
-        TableBounds.checkFinite(positions);
-        IntStream.range(0, positions.length).parallel().forEach(row -> {
-            for (int dimension = 0; dimension < embeddingSize; dimension++) {
-                format.put(out, row * embeddingSize + dimension, half(positions[row], halfAt[dimension]));
-            }
-        });
     }
 
     /**
@@ -409,17 +344,14 @@ public final class SinusoidalEncoding implements HasArguments {
      *     shifts a sine without its cosine
      */
     public double[][] shift(double offset) {
-        TableBounds.checkFinite(offset);
+        checkFinite(offset);
         requireWholePairs("no linear map can shift");
-        double[][] shift = new double[embeddingSize][embeddingSize];
         int pairs = frequencies.size();
-        int[] dimensionOf = new int[2 * pairs];
+        double[][] shift = new double[embeddingSize][embeddingSize];
+        int[] dimensionOf = new int[2 * pairs + 1];
         for (int dimension = 0; dimension < embeddingSize; dimension++) {
-            if (halfAt[dimension] == 2 * pairs) {
-                shift[dimension][dimension] = 1;
-            } else {
-                dimensionOf[halfAt[dimension]] = dimension;
-            }
+            dimensionOf[columns[dimension]] = dimension;
+            shift[dimension][dimension] = 1;
         }
         for (int pair = 0; pair < pairs; pair++) {
             int sine = dimensionOf[pair];
@@ -444,7 +376,7 @@ public final class SinusoidalEncoding implements HasArguments {
      *     depends on t
      */
     public double similarity(double offset) {
-        TableBounds.checkFinite(offset);
+        checkFinite(offset);
         requireWholePairs("makes the similarity depend on the position");
         double sum = 0;
         for (int pair = 0; pair < frequencies.size(); pair++) {
@@ -483,12 +415,12 @@ public final class SinusoidalEncoding implements HasArguments {
     public boolean equals(Object other) {
         return other instanceof SinusoidalEncoding that
                 && frequencies.equals(that.frequencies)
-                && Arrays.equals(halfAt, that.halfAt);
+                && Arrays.equals(columns, that.columns);
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(frequencies, Arrays.hashCode(halfAt));
+        return Objects.hash(frequencies, Arrays.hashCode(columns));
     }
 
     /**
