@@ -12,8 +12,7 @@ import io.github.djlpositional.arguments.Check;
  * slopes are those of m heads, and the others are every second slope of 2m heads, starting with the first:
  * 2<sup>-4/m</sup>, 2<sup>-12/m</sup>, …
  *
- * <p>Immutable. Each slope is stored as a sum of two doubles, so that a bias at any distance is rounded only once. Two
- * objects are equal if they have the same number of heads.
+ * <p>Immutable. Each slope is stored as a sum of two doubles, so that a bias at any distance is rounded only once.
  */
 public final class AlibiSlopes {
 
@@ -81,20 +80,5 @@ public final class AlibiSlopes {
      */
     public double bias(int head, long distance) {
         return slopes[head].times(-Math.abs((double) distance)).high();
-    }
-
-    @Override
-    public boolean equals(Object other) {
-        return other instanceof AlibiSlopes that && heads() == that.heads();
-    }
-
-    @Override
-    public int hashCode() {
-        return heads();
-    }
-
-    @Override
-    public String toString() {
-        return "AlibiSlopes(heads=" + heads() + ")";
     }
 }

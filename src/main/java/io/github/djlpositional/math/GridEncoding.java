@@ -282,7 +282,6 @@ public final class GridEncoding implements HasArguments {
         return Objects.hash(axes, channels, encoding);
     }
 
-    /** Returns the convention and its arguments, for example {@code GridEncoding.multidim(axes=2, channels=64)}. */
     @Override
     public String toString() {
         return "GridEncoding." + Records.describe((Record) convention);

@@ -20,7 +20,6 @@ public final class RotaryTable extends PositionTable {
      * @param layout the layout of the pairs
      * @param factor the factor of every value, positive and finite; see {@link RotaryScaling#attentionFactor}
      * @throws IllegalArgumentException if the factor is not positive and finite
-     * @throws NullPointerException if frequencies or layout is null
      */
     public RotaryTable(Frequencies frequencies, PairLayout layout, double factor) {
         super(frequencies, factor, columns(layout, frequencies.size()));

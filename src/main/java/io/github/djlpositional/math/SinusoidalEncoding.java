@@ -14,12 +14,10 @@ import java.util.Objects;
  * pair of a sine and a cosine has its own frequency.
  *
  * <p>Published conventions differ in the {@link Frequencies}, the {@link PairLayout}, whether sine or cosine comes
- * first, and how they handle an odd size ({@link OddSize}). Immutable and safe to share. Two encodings are equal if all
- * their values are.
+ * first, and how they handle an odd size ({@link OddSize}). Two encodings are equal if all their values are.
  *
- * <p>All values are computed in double and rounded once. {@link #value} has the accuracy of {@link Frequencies}.
- * {@link #table} contains the floats nearest to these values; with frequencies up to 1 they are at most 0.501 float
- * ulps from the true values at every position up to 2<sup>24</sup>.
+ * <p>{@link #value} has the accuracy of {@link Frequencies}. {@link #table} contains the nearest floats; with
+ * frequencies up to 1 they are at most 0.501 float ulps from the true values at every position up to 2<sup>24</sup>.
  *
  * <pre>{@code
  * SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(512);
@@ -32,8 +30,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     /** The base of the frequencies in <em>Attention Is All You Need</em>. */
     public static final double DEFAULT_BASE = 10_000;
 
-    /** Twice the maximum number of {@link Frequencies}. */
-    static final int MAX_DIMENSIONS = 1 << 21;
+    static final int MAX_DIMENSIONS = 2 * Frequencies.MAX_COUNT;
 
     /** How an odd size is handled. For even sizes all are the same. */
     public enum OddSize {
@@ -42,16 +39,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
         /** The encoding of the next even size without its last dimension, as in Géron's Keras layer. */
         ROUNDED_UP,
         /** The encoding of the previous even size, followed by a zero, as in tensor2tensor. */
-        ZERO_PADDED;
-
-        private int pairs(int embeddingSize) {
-            return this == ZERO_PADDED ? embeddingSize / 2 : embeddingSize / 2 + embeddingSize % 2;
-        }
-
-        /** The divisor of 2k in the exponent. */
-        private int exponentSize(int embeddingSize) {
-            return this == KEPT_IN_EXPONENT ? embeddingSize : 2 * pairs(embeddingSize);
-        }
+        ZERO_PADDED
     }
 
     record Settings(
@@ -71,10 +59,10 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
                     base == null || frequencies == null,
                     "base " + base + " and frequencies " + frequencies
                             + ": expected only one of them; set either optBase or optFrequencies");
-            int pairs = oddSize.pairs(embeddingSize);
+            int pairs = embeddingSize / 2 + (oddSize == OddSize.ZERO_PADDED ? 0 : embeddingSize % 2);
             if (frequencies == null) {
-                double period = Math.max(1, oddSize.exponentSize(embeddingSize)) / 2.0;
-                frequencies = Frequencies.geometric(pairs, base == null ? DEFAULT_BASE : base, period);
+                int divisor = oddSize == OddSize.KEPT_IN_EXPONENT ? embeddingSize : Math.max(1, 2 * pairs);
+                frequencies = Frequencies.geometric(pairs, base == null ? DEFAULT_BASE : base, divisor / 2.0);
                 // equal encodings have equal settings, no matter how their frequencies were set
                 base = null;
             }
@@ -334,8 +322,8 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     /**
      * Returns T(k), the linear map that moves every position's encoding by k: T(k) · PE(t) = PE(t + k) for all t.
      *
-     * <p>T(k) rotates each pair by its frequency times k. Vaswani et al., section 3.5, chose sinusoids for this
-     * property. T(k) is orthogonal, and T(a) · T(b) = T(a + b). A zero-padded dimension does not change.
+     * <p>T(k) rotates each pair by its frequency times k (Vaswani et al., section 3.5). It is orthogonal, and T(a) ·
+     * T(b) = T(a + b). A zero-padded dimension does not change.
      *
      * @param offset k, any finite number
      * @return a new matrix (d, d), row-major, each value with the accuracy of {@link Frequencies}
@@ -366,8 +354,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
 
     /**
      * Returns the dot product of two positions' encodings that are k apart, PE(t) · PE(t + k). It is the same for all
-     * t: the sum of cos(k · frequency) over all pairs. It is symmetric in k; its maximum, at k = 0, is the number of
-     * pairs.
+     * t: the sum of cos(k · frequency) over all pairs.
      *
      * @param offset k, any finite number
      * @return the dot product, in [-pairs, pairs]
@@ -423,10 +410,6 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
         return Objects.hash(frequencies, Arrays.hashCode(columns));
     }
 
-    /**
-     * Returns all settings, for example {@code SinusoidalEncoding(embeddingSize=64, frequencies=…, layout=INTERLEAVED,
-     * …)}.
-     */
     @Override
     public String toString() {
         return Records.describe(settings);
@@ -465,7 +448,6 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
          *
          * @param frequencies one angular frequency for each pair
          * @return this builder
-         * @throws NullPointerException if it is null
          */
         public Builder optFrequencies(Frequencies frequencies) {
             return options.set("frequencies", frequencies);
@@ -476,7 +458,6 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
          *
          * @param layout the layout
          * @return this builder
-         * @throws NullPointerException if it is null
          */
         public Builder optLayout(PairLayout layout) {
             return options.set("layout", layout);
@@ -497,7 +478,6 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
          *
          * @param oddSize the convention
          * @return this builder
-         * @throws NullPointerException if it is null
          */
         public Builder optOddSize(OddSize oddSize) {
             return options.set("oddSize", oddSize);
