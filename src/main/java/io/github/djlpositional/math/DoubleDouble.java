@@ -72,7 +72,7 @@ record DoubleDouble(double high, double low) {
         return dividedBy(of(divisor));
     }
 
-    /** e to this power, for |this| up to 700; relative error below 2^-96. */
+    /** e to this power; its relative error is below 2^-96 for |this| up to 700. */
     DoubleDouble exp() {
         double powerOfTwo = Math.rint(high / LN_2.high);
         DoubleDouble reduced = plus(LN_2.times(-powerOfTwo)).scaled(-EXP_HALVINGS);

@@ -88,12 +88,10 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     }
 
     private final Settings settings;
-    private final int embeddingSize;
 
     private SinusoidalEncoding(Settings settings) {
         super(settings.frequencies, 1, settings.columns());
         this.settings = settings;
-        embeddingSize = settings.embeddingSize;
     }
 
     /**
@@ -116,11 +114,11 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
      * @param embeddingSize d, from 1 to 2,097,152
      * @param base positive and finite
      * @return the encoding
-     * @throws IllegalArgumentException if the size is outside its range, the base is not positive or not finite, or a
-     *     frequency is outside e<sup>-600</sup> to e<sup>600</sup>
+     * @throws IllegalArgumentException if the size is outside its range, the base is not positive and finite, or a
+     *     frequency is outside 10<sup>-270</sup> to 10<sup>270</sup>
      */
     public static SinusoidalEncoding vaswani(int embeddingSize, double base) {
-        return builder().setEmbeddingSize(embeddingSize).optBase(base).build();
+        return new SinusoidalEncoding(new Settings(embeddingSize, base, null, null, null, null));
     }
 
     /**
@@ -135,12 +133,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
      *     timescales are too far apart
      */
     public static SinusoidalEncoding tensor2tensor(int channels, double minTimescale, double maxTimescale) {
-        return builder()
-                .setEmbeddingSize(channels)
-                .optFrequencies(Frequencies.timescales(checkSize(channels) / 2, minTimescale, maxTimescale))
-                .optLayout(PairLayout.CONCATENATED)
-                .optOddSize(OddSize.ZERO_PADDED)
-                .build();
+        return zeroPadded(channels, Frequencies.timescales(checkSize(channels) / 2, minTimescale, maxTimescale), false);
     }
 
     /**
@@ -166,10 +159,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
      * @throws IllegalArgumentException if the size is outside its range
      */
     public static SinusoidalEncoding roundedUp(int embeddingSize) {
-        return builder()
-                .setEmbeddingSize(embeddingSize)
-                .optOddSize(OddSize.ROUNDED_UP)
-                .build();
+        return new SinusoidalEncoding(new Settings(embeddingSize, null, null, null, null, OddSize.ROUNDED_UP));
     }
 
     /**
@@ -179,8 +169,8 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
      * @param embeddingSize d, from 2 to 2,097,152, even
      * @param base positive and finite, usually 10,000
      * @return the encoding
-     * @throws IllegalArgumentException if the size is odd or outside its range, the base is not a positive finite
-     *     number, or a frequency is outside e<sup>-600</sup> to e<sup>600</sup>
+     * @throws IllegalArgumentException if the size is odd or outside its range, the base is not positive and finite, or
+     *     a frequency is outside 10<sup>-270</sup> to 10<sup>270</sup>
      */
     public static SinusoidalEncoding bert4keras(int embeddingSize, double base) {
         checkEven(embeddingSize, "bert4keras");
@@ -198,10 +188,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
      */
     public static SinusoidalEncoding xTransformers(int embeddingSize) {
         checkEven(embeddingSize, "x-transformers");
-        return builder()
-                .setEmbeddingSize(embeddingSize)
-                .optLayout(PairLayout.CONCATENATED)
-                .build();
+        return new SinusoidalEncoding(new Settings(embeddingSize, null, null, PairLayout.CONCATENATED, null, null));
     }
 
     /**
@@ -239,13 +226,12 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
                 () -> "frequency shift " + frequencyShift + " for embedding size " + embeddingSize
                         + ": expected less than its " + pairs + " pairs; use 0 or 1, or a larger size");
         Frequencies frequencies = Frequencies.geometric(pairs, DEFAULT_BASE, pairs - frequencyShift);
-        return builder()
-                .setEmbeddingSize(embeddingSize)
-                .optFrequencies(scale == 1 ? frequencies : frequencies.scaledBy(scale))
-                .optLayout(PairLayout.CONCATENATED)
-                .optCosineFirst(cosineFirst)
-                .optOddSize(OddSize.ZERO_PADDED)
-                .build();
+        return zeroPadded(embeddingSize, scale == 1 ? frequencies : frequencies.scaledBy(scale), cosineFirst);
+    }
+
+    private static SinusoidalEncoding zeroPadded(int size, Frequencies frequencies, boolean cosineFirst) {
+        return new SinusoidalEncoding(
+                new Settings(size, null, frequencies, PairLayout.CONCATENATED, cosineFirst, OddSize.ZERO_PADDED));
     }
 
     private static int checkSize(int embeddingSize) {
@@ -267,7 +253,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
 
     /** {@return the number of dimensions of an encoded position, d} */
     public int getEmbeddingSize() {
-        return embeddingSize;
+        return columns.length;
     }
 
     /**
@@ -298,8 +284,8 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
 
     private int columnOf(int dimension) {
         Check.that(
-                dimension >= 0 && dimension < embeddingSize,
-                () -> "dimension " + dimension + ": expected 0 to " + (embeddingSize - 1)
+                dimension >= 0 && dimension < columns.length,
+                () -> "dimension " + dimension + ": expected 0 to " + (columns.length - 1)
                         + "; use a dimension of this encoding");
         return columns[dimension];
     }
@@ -313,8 +299,8 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
      * @throws IllegalArgumentException if the length is negative or length · d exceeds 2<sup>31</sup> - 1
      */
     public float[] table(int start, int length) {
-        checkLength(length, embeddingSize, 1);
-        float[] table = new float[length * embeddingSize];
+        checkLength(length, columns.length, 1);
+        float[] table = new float[length * columns.length];
         write(start, length, FloatFormat.FLOAT32, null, FloatBuffer.wrap(table));
         return table;
     }
@@ -335,9 +321,9 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
         checkFinite(offset);
         requireWholePairs("no linear map can shift");
         int pairs = frequencies.size();
-        double[][] shift = new double[embeddingSize][embeddingSize];
+        double[][] shift = new double[columns.length][columns.length];
         int[] dimensionOf = new int[2 * pairs + 1];
-        for (int dimension = 0; dimension < embeddingSize; dimension++) {
+        for (int dimension = 0; dimension < columns.length; dimension++) {
             dimensionOf[columns[dimension]] = dimension;
             shift[dimension][dimension] = 1;
         }
@@ -373,8 +359,8 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     }
 
     private void requireWholePairs(String why) {
-        if (embeddingSize % 2 != 0 && settings.oddSize != OddSize.ZERO_PADDED) {
-            throw new UnsupportedOperationException("odd size " + embeddingSize + " with OddSize." + settings.oddSize
+        if (columns.length % 2 != 0 && settings.oddSize != OddSize.ZERO_PADDED) {
+            throw new UnsupportedOperationException("odd size " + columns.length + " with OddSize." + settings.oddSize
                     + " ends with half a pair, which " + why
                     + ": expected whole pairs; use an even size or OddSize.ZERO_PADDED");
         }
@@ -488,7 +474,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
          *
          * @return the encoding
          * @throws IllegalArgumentException if the size is missing or outside its range, the base is not positive and
-         *     finite or results in a frequency outside e<sup>-600</sup> to e<sup>600</sup>, both base and frequencies
+         *     finite or results in a frequency outside 10<sup>-270</sup> to 10<sup>270</sup>, both base and frequencies
          *     are set, or there is not one frequency for each pair
          */
         public SinusoidalEncoding build() {
