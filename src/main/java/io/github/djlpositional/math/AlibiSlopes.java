@@ -21,8 +21,6 @@ public final class AlibiSlopes {
      */
     private static final int MAX_HEADS = 1 << 16;
 
-    private static final DoubleDouble LN_2 = DoubleDouble.of(2).log();
-
     private final DoubleDouble[] slopes;
 
     private AlibiSlopes(int heads) {
@@ -31,27 +29,19 @@ public final class AlibiSlopes {
         for (int head = 0; head < heads; head++) {
             // -8 (head + 1) / m, and for the heads beyond m the odd multiples of -8 / 2m
             long halfSteps = head < power ? 2L * (head + 1) : 2L * (head - power) + 1;
-            slopes[head] = powerOfTwo(-4.0 * halfSteps / power);
+            slopes[head] = DoubleDouble.LN_2.times(-4.0 * halfSteps / power).exp();
         }
     }
 
     /**
-     * Returns the slopes of a number of heads.
+     * {@return the slopes of a number of heads}
      *
      * @param heads N, from 1 to 65,536
-     * @return the slopes
      * @throws IllegalArgumentException if the number is outside its range
      */
     public static AlibiSlopes of(int heads) {
         Check.between("head count", heads, 1, MAX_HEADS);
         return new AlibiSlopes(heads);
-    }
-
-    /** 2 to a power that is a whole number or an exact fraction. */
-    private static DoubleDouble powerOfTwo(double exponent) {
-        return exponent == Math.rint(exponent)
-                ? DoubleDouble.of(Math.scalb(1.0, (int) exponent))
-                : LN_2.times(exponent).exp();
     }
 
     /** {@return the number of heads, N} */

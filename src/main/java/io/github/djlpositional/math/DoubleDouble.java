@@ -13,7 +13,7 @@ package io.github.djlpositional.math;
  */
 record DoubleDouble(double high, double low) {
 
-    private static final DoubleDouble LN_2 = new DoubleDouble(0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56);
+    static final DoubleDouble LN_2 = new DoubleDouble(0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56);
 
     /** Terms of the exponential's series: with |r| < 0.0014 the 11th is below 2^-120. */
     private static final int EXP_TERMS = 11;

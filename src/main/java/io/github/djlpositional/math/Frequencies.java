@@ -161,8 +161,8 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
-     * Returns the frequencies of tensor2tensor's {@code get_timing_signal_1d}: {@code minTimescale · exp(-k ·
-     * ln(maxTimescale / minTimescale) / max(count - 1, 1))} for k = 0 … count - 1.
+     * {@return the frequencies of tensor2tensor's {@code get_timing_signal_1d}: {@code minTimescale · exp(-k ·
+     * ln(maxTimescale / minTimescale) / max(count - 1, 1))} for k = 0 … count - 1}
      *
      * <p>The published code multiplies by the minimum timescale, although its docstring describes a division. Models
      * were trained with the code, so this follows the code. With {@code minTimescale = 1} both are the same.
@@ -170,7 +170,6 @@ public final class Frequencies implements HasArguments {
      * @param count the number of frequencies, from 0 to 1,048,576
      * @param minTimescale the first frequency; positive and finite, usually 1
      * @param maxTimescale positive and finite, usually 10,000
-     * @return the frequencies
      * @throws IllegalArgumentException if an argument is outside its range, or a frequency is outside 10<sup>-270</sup>
      *     to 10<sup>270</sup>
      */
@@ -224,13 +223,12 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
-     * Creates frequencies from the map that {@link #getArguments} returns.
+     * {@return the frequencies that a map of {@link #getArguments} describes}
      *
      * @param arguments {@code kind} and the arguments of that kind: {@code geometric} (count, base, period),
      *     {@code timescales} (count, minTimescale, maxTimescale), {@code given} (values, a list), {@code rotary}
      *     (rotarySize, base, length, and scaling, a map for {@link RotaryScaling#fromArguments}), or {@code scaled}
      *     (frequencies, a map of another kind, and factors, a list of up to 16 numbers)
-     * @return the frequencies
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static Frequencies fromArguments(Map<?, ?> arguments) {

@@ -95,14 +95,13 @@ public final class GridEncoding implements HasArguments {
     }
 
     /**
-     * Returns the encoding of tensor2tensor's {@code add_timing_signal_nd}. Each of n axes has ⌊C / 2n⌋ frequencies,
+     * {@return the encoding of tensor2tensor's {@code add_timing_signal_nd}} Each of n axes has ⌊C / 2n⌋ frequencies,
      * all sines, then all cosines. The first axis comes first; the remaining channels are zero.
      *
      * @param axes the number of the grid's axes, 2 or 3
      * @param channels C, from 2 · axes to 2,097,152
      * @param minTimescale as for {@link SinusoidalEncoding#tensor2tensor}, usually 1
      * @param maxTimescale as for {@link SinusoidalEncoding#tensor2tensor}, usually 10,000
-     * @return the encoding
      * @throws IllegalArgumentException if an argument is outside its range
      */
     public static GridEncoding tensor2tensor(int axes, int channels, double minTimescale, double maxTimescale) {
@@ -110,13 +109,12 @@ public final class GridEncoding implements HasArguments {
     }
 
     /**
-     * Returns the encoding of multidim-positional-encoding's {@code PositionalEncoding2D} and
-     * {@code PositionalEncoding3D}. Each of n axes has the encoding of <em>Attention Is All You Need</em> of size 2 ·
+     * {@return the encoding of multidim-positional-encoding's {@code PositionalEncoding2D} and
+     * {@code PositionalEncoding3D}} Each of n axes has the encoding of <em>Attention Is All You Need</em> of size 2 ·
      * ⌈C / 2n⌉. The first axis comes first; dimensions beyond C are dropped.
      *
      * @param axes the number of the grid's axes, 2 or 3
      * @param channels C, from 1 to 2,097,152
-     * @return the encoding
      * @throws IllegalArgumentException if an argument is outside its range
      */
     public static GridEncoding multidim(int axes, int channels) {
@@ -124,12 +122,11 @@ public final class GridEncoding implements HasArguments {
     }
 
     /**
-     * Returns the two-dimensional sine-cosine encoding of MAE, as computed by its {@code get_2d_sincos_pos_embed} (He
-     * et al., <em>Masked Autoencoders Are Scalable Vision Learners</em>, 2022). The first half of the channels encodes
+     * {@return the two-dimensional sine-cosine encoding of MAE, as computed by its {@code get_2d_sincos_pos_embed} (He
+     * et al., <em>Masked Autoencoders Are Scalable Vision Learners</em>, 2022)} The first half of the channels encodes
      * the column, the second half the row; each has all sines, then all cosines.
      *
      * @param channels C, from 4 to 2,097,152, divisible by 4
-     * @return the encoding
      * @throws IllegalArgumentException if C is outside this range or not divisible by 4
      */
     public static GridEncoding visionTransformer(int channels) {
@@ -137,12 +134,11 @@ public final class GridEncoding implements HasArguments {
     }
 
     /**
-     * Returns the two-dimensional sine-cosine encoding of Simple ViT, {@code posemb_sincos_2d} in big_vision and
-     * vit-pytorch (Beyer et al., <em>Better plain ViT baselines for ImageNet-1k</em>, 2022). It differs from
+     * {@return the two-dimensional sine-cosine encoding of Simple ViT, {@code posemb_sincos_2d} in big_vision and
+     * vit-pytorch (Beyer et al., <em>Better plain ViT baselines for ImageNet-1k</em>, 2022)} It differs from
      * {@link #visionTransformer} in its C / 4 frequencies, which go from 1 to 1 / 10,000.
      *
      * @param channels C, from 8 to 2,097,152, divisible by 4
-     * @return the encoding
      * @throws IllegalArgumentException if C is outside this range or not divisible by 4
      */
     public static GridEncoding simpleVit(int channels) {
@@ -150,11 +146,10 @@ public final class GridEncoding implements HasArguments {
     }
 
     /**
-     * Creates an encoding from the map that {@link #getArguments} returns.
+     * {@return the encoding that a map of {@link #getArguments} describes}
      *
      * @param arguments {@code kind}, which is {@code tensor2tensor}, {@code multidim}, {@code visionTransformer} or
      *     {@code simpleVit}, and all arguments of that factory by name
-     * @return the encoding
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static GridEncoding fromArguments(Map<?, ?> arguments) {
@@ -217,7 +212,11 @@ public final class GridEncoding implements HasArguments {
      *     first axis, or the buffer is too small
      */
     public void write(int[] sizes, boolean channelsFirst, int first, int count, FloatFormat format, ByteBuffer out) {
-        checkSizes(sizes);
+        double values = IntStream.of(sizes).asDoubleStream().reduce(channels, (product, size) -> product * size);
+        Check.that(
+                sizes.length == axes && IntStream.of(sizes).allMatch(size -> size > 0) && values <= Integer.MAX_VALUE,
+                () -> "grid sizes " + Arrays.toString(sizes) + ": expected " + axes + " positive sizes with at most "
+                        + Integer.MAX_VALUE + " values in all; pass one size for each axis");
         int end = channelsFirst ? channels : sizes[0];
         Check.that(
                 first >= 0 && count >= 0 && first <= end - count,
@@ -232,28 +231,17 @@ public final class GridEncoding implements HasArguments {
         int rowLength = channelsFirst ? strides[0] : strides[1] * channels;
         PositionTable.checkRoom(count, rowLength, format, out);
         int width = encoding.getEmbeddingSize();
-        double[] values = axisValues(Arrays.stream(sizes).max().orElseThrow());
+        double[] onAxis = axisValues(IntStream.of(sizes).max().orElseThrow());
         IntStream.range(0, count).parallel().forEach(row -> {
             for (int i = 0; i < rowLength; i++) {
                 int channel = channelsFirst ? first + row : i % channels;
                 int cell = channelsFirst ? i : (first + row) * strides[1] + i / channels;
                 int axis = axisOf(channel);
                 double value =
-                        axis == axes ? 0 : values[cell / strides[axis + 1] % sizes[axis] * width + channel % width];
+                        axis == axes ? 0 : onAxis[cell / strides[axis + 1] % sizes[axis] * width + channel % width];
                 format.put(out, row * rowLength + i, value);
             }
         });
-    }
-
-    private void checkSizes(int... sizes) {
-        long values = channels;
-        for (int size : sizes) {
-            values = size < 1 || values > Integer.MAX_VALUE ? -1 : values * size;
-        }
-        Check.that(
-                sizes.length == axes && values >= 1 && values <= Integer.MAX_VALUE,
-                () -> "grid sizes " + Arrays.toString(sizes) + ": expected " + axes + " positive sizes with at most "
-                        + Integer.MAX_VALUE + " values in all; pass one size for each axis");
     }
 
     /** The encodings of the coordinates 0 to size - 1 on any axis. */

@@ -62,13 +62,12 @@ public final class RelativeBuckets {
     }
 
     /**
-     * Returns the buckets for a number of buckets and a maximum distance.
+     * {@return the buckets for a number of buckets and a maximum distance}
      *
      * @param bidirectional true to distinguish keys before and after the query, as in an encoder; false for a decoder
      * @param buckets their number, from 2 to 4096, or for two directions even and from 4; 32 in T5
      * @param maxDistance the distance from which on all distances share the last bucket; more than the number of
      *     distances that have their own bucket; 128 in T5
-     * @return the buckets
      * @throws IllegalArgumentException if an argument is outside its range
      */
     public static RelativeBuckets of(boolean bidirectional, int buckets, int maxDistance) {

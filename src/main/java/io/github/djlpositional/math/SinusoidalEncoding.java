@@ -95,13 +95,12 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     }
 
     /**
-     * Returns the encoding of Vaswani et al., <em>Attention Is All You Need</em> (2017), section 3.5: PE(t, 2k) = sin(t
-     * / 10000<sup>2k/d</sup>), PE(t, 2k + 1) = cos(t / 10000<sup>2k/d</sup>).
+     * {@return the encoding of Vaswani et al., <em>Attention Is All You Need</em> (2017), section 3.5: PE(t, 2k) =
+     * sin(t / 10000<sup>2k/d</sup>), PE(t, 2k + 1) = cos(t / 10000<sup>2k/d</sup>)}
      *
      * <p>An odd d is used in the exponent, and the last dimension is a sine, as in KerasHub.
      *
      * @param embeddingSize d, from 1 to 2,097,152
-     * @return the encoding
      * @throws IllegalArgumentException if the size is outside its range
      */
     public static SinusoidalEncoding vaswani(int embeddingSize) {
@@ -109,11 +108,10 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     }
 
     /**
-     * Returns the encoding of <em>Attention Is All You Need</em>, section 3.5, with a base other than 10,000.
+     * {@return the encoding of <em>Attention Is All You Need</em>, section 3.5, with a base other than 10,000}
      *
      * @param embeddingSize d, from 1 to 2,097,152
      * @param base positive and finite
-     * @return the encoding
      * @throws IllegalArgumentException if the size is outside its range, the base is not positive and finite, or a
      *     frequency is outside 10<sup>-270</sup> to 10<sup>270</sup>
      */
@@ -122,13 +120,12 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     }
 
     /**
-     * Returns the encoding of tensor2tensor's {@code get_timing_signal_1d}: all sines, then all cosines, then one zero
-     * if the channel count is odd, with the frequencies of {@link Frequencies#timescales}.
+     * {@return the encoding of tensor2tensor's {@code get_timing_signal_1d}: all sines, then all cosines, then one zero
+     * if the channel count is odd, with the frequencies of {@link Frequencies#timescales}}
      *
      * @param channels the embedding size, from 1 to 2,097,152
      * @param minTimescale positive and finite, usually 1
      * @param maxTimescale positive and finite, usually 10,000
-     * @return the encoding
      * @throws IllegalArgumentException if the size is outside its range, a timescale is not positive and finite, or the
      *     timescales are too far apart
      */
@@ -137,12 +134,11 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     }
 
     /**
-     * Returns the encoding of fairseq's {@code SinusoidalPositionalEmbedding}: {@link #tensor2tensor} with the
-     * timescales 1 and 10,000. fairseq counts positions from the padding index + 1, so its first token has position 2
-     * if that index is 1; see {@code optPositionsFromPadding} of {@code InputEmbeddingBlock}.
+     * {@return the encoding of fairseq's {@code SinusoidalPositionalEmbedding}: {@link #tensor2tensor} with the
+     * timescales 1 and 10,000} The first token has the position padding index + 1, usually 2: see
+     * {@code optPositionsFromPadding} of {@code InputEmbeddingBlock}.
      *
      * @param embeddingSize d, from 1 to 2,097,152
-     * @return the encoding
      * @throws IllegalArgumentException if the size is outside its range
      */
     public static SinusoidalEncoding fairseq(int embeddingSize) {
@@ -150,12 +146,11 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     }
 
     /**
-     * Returns the encoding of <em>Attention Is All You Need</em> with an odd size rounded up: it is computed for d + 1,
-     * and the last dimension is dropped, as in Géron's Keras layer (<em>Hands-On Machine Learning</em>, second edition,
-     * chapter 16) and multidim-positional-encoding.
+     * {@return the encoding of <em>Attention Is All You Need</em> with an odd size rounded up: it is computed for d +
+     * 1, and the last dimension is dropped, as in Géron's Keras layer (<em>Hands-On Machine Learning</em>, second
+     * edition, chapter 16) and multidim-positional-encoding}
      *
      * @param embeddingSize d, from 1 to 2,097,152
-     * @return the encoding
      * @throws IllegalArgumentException if the size is outside its range
      */
     public static SinusoidalEncoding roundedUp(int embeddingSize) {
@@ -163,12 +158,11 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     }
 
     /**
-     * Returns the encoding of bert4keras's {@code sinusoidal_embeddings}: {@link #vaswani(int, double)}, only for even
-     * sizes.
+     * {@return the encoding of bert4keras's {@code sinusoidal_embeddings}: {@link #vaswani(int, double)}, only for even
+     * sizes}
      *
      * @param embeddingSize d, from 2 to 2,097,152, even
      * @param base positive and finite, usually 10,000
-     * @return the encoding
      * @throws IllegalArgumentException if the size is odd or outside its range, the base is not positive and finite, or
      *     a frequency is outside 10<sup>-270</sup> to 10<sup>270</sup>
      */
@@ -178,12 +172,11 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     }
 
     /**
-     * Returns the encoding of x-transformers' {@code ScaledSinusoidalEmbedding}, without its scale: the frequencies of
-     * {@link #vaswani(int)}, all sines, then all cosines. The scale is learned; a block adds it with
+     * {@return the encoding of x-transformers' {@code ScaledSinusoidalEmbedding}, without its scale: the frequencies of
+     * {@link #vaswani(int)}, all sines, then all cosines} The scale is learned; a block adds it with
      * {@code optLearnedScale}.
      *
      * @param embeddingSize d, from 2 to 2,097,152, even
-     * @return the encoding
      * @throws IllegalArgumentException if the size is odd or outside its range
      */
     public static SinusoidalEncoding xTransformers(int embeddingSize) {
@@ -192,11 +185,10 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     }
 
     /**
-     * Returns the encoding of time steps in DDPM (Ho et al., <em>Denoising Diffusion Probabilistic Models</em>, 2020):
-     * {@link #diffusion(int, double, double, boolean)} with a frequency shift of 1, a scale of 1 and sines first.
+     * {@return the encoding of time steps in DDPM (Ho et al., <em>Denoising Diffusion Probabilistic Models</em>, 2020):
+     * {@link #diffusion(int, double, double, boolean)} with a frequency shift of 1, a scale of 1 and sines first}
      *
      * @param embeddingSize d, from 4 to 2,097,152
-     * @return the encoding
      * @throws IllegalArgumentException if the size is outside its range
      */
     public static SinusoidalEncoding diffusion(int embeddingSize) {
@@ -204,17 +196,16 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     }
 
     /**
-     * Returns the encoding of time steps in diffusion models, as computed by {@code get_timestep_embedding} in DDPM and
-     * Hugging Face's diffusers. With n = ⌊d/2⌋, the frequencies are scale · 10000<sup>-k/(n - frequencyShift)</sup>.
-     * All sines come before all cosines or after them, and a zero is appended if d is odd. DDPM has sines first with a
-     * shift of 1. In diffusers, U-Nets default to cosines first with a shift of 0, as in improved-diffusion and Stable
-     * Diffusion, and DiT to cosines first with a shift of 1.
+     * {@return the encoding of time steps in diffusion models, as computed by {@code get_timestep_embedding} in DDPM
+     * and Hugging Face's diffusers} With n = ⌊d/2⌋, the frequencies are scale · 10000<sup>-k/(n -
+     * frequencyShift)</sup>. All sines come before all cosines or after them, and a zero is appended if d is odd. DDPM
+     * has sines first with a shift of 1. In diffusers, U-Nets default to cosines first with a shift of 0, as in
+     * improved-diffusion and Stable Diffusion, and DiT to cosines first with a shift of 1.
      *
      * @param embeddingSize d, at least 2 · frequencyShift + 2 and at most 2,097,152
      * @param frequencyShift below ⌊d/2⌋, usually 0 or 1
      * @param scale the factor of a time step, usually 1
      * @param cosineFirst true for the cosines before the sines
-     * @return the encoding
      * @throws IllegalArgumentException if the size is outside its range, the shift is ⌊d/2⌋ or more, or the scale is
      *     zero, infinite or NaN, or makes a frequency too large or too small
      */
@@ -367,12 +358,11 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     }
 
     /**
-     * Creates an encoding from the map that {@link #getArguments} returns.
+     * {@return the encoding that a map of {@link #getArguments} describes}
      *
      * @param arguments {@code embeddingSize}; optionally {@code base} or {@code frequencies}, a map for
      *     {@link Frequencies#fromArguments}; and optionally {@code layout}, {@code cosineFirst} and {@code oddSize}, as
      *     in the builder
-     * @return the encoding
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static SinusoidalEncoding fromArguments(Map<?, ?> arguments) {

@@ -181,13 +181,12 @@ final class NpzFile {
                 .results()
                 .mapToLong(number -> Long.parseLong(number.group()))
                 .toArray());
-        StoredType type =
-                switch (descr) {
-                    case "<f2", ">f2" -> StoredType.F16;
-                    case "<f4", ">f4" -> StoredType.F32;
-                    case "<f8", ">f8" -> StoredType.F64;
-                    default -> null;
-                };
+        StoredType type = switch (descr) {
+            case "<f2", ">f2" -> StoredType.F16;
+            case "<f4", ">f4" -> StoredType.F32;
+            case "<f8", ">f8" -> StoredType.F64;
+            default -> null;
+        };
         long headerLength = start.length + lengthBytes + length;
         long bytes = entry.getSize() - headerLength;
         boolean isSize = type == null || StoredTensor.isSize(shape, Byte.SIZE * type.bytes(), bytes);
