@@ -43,8 +43,10 @@ public enum FloatFormat {
             return Math.copySign(Double.POSITIVE_INFINITY, value);
         }
         // the exponent of the leading bit, or of the smallest normal number if the value is subnormal
-        double scale = Math.scalb(1.0, 10 - Math.max(Math.getExponent(value), -14));
-        return Math.copySign(Math.rint(value * scale) / scale, value);
+        int exponent = Math.max(Math.getExponent(value), -14);
+        // 1.5 · 2^52 spacings: the sum has no bits for less than a spacing
+        double shift = 1.5 * Double.longBitsToDouble((exponent - 10 + 52L + Double.MAX_EXPONENT) << 52);
+        return Math.copySign(value + shift - shift, value);
     }
 
     /**
