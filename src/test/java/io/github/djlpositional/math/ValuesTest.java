@@ -15,12 +15,6 @@ class ValuesTest {
 
     /** Each supplier creates a new object; no two of a list are equal. */
     private static final List<List<Supplier<Object>>> KINDS = List.of(
-            List.of(() -> AlibiSlopes.of(4), () -> AlibiSlopes.of(5)),
-            List.of(
-                    () -> RelativeBuckets.of(true, 32, 128),
-                    () -> RelativeBuckets.of(false, 32, 128),
-                    () -> RelativeBuckets.of(true, 30, 128),
-                    () -> RelativeBuckets.of(true, 32, 127)),
             List.of(
                     RotaryScaling::none,
                     () -> RotaryScaling.linear(2),
@@ -59,9 +53,6 @@ class ValuesTest {
 
     @Test
     void descriptionsNameEverySetting() {
-        assertThat(RelativeBuckets.of(true, 32, 128))
-                .hasToString("RelativeBuckets(bidirectional=true, buckets=32, maxDistance=128)");
-        assertThat(AlibiSlopes.of(2)).hasToString("AlibiSlopes(heads=2)");
         assertThat(Frequencies.of(1, 0.5).scaledBy(3).scaledBy(0.25))
                 .hasToString("scaled(frequencies=given(values=[1.0, 0.5]), factors=[3.0, 0.25])");
     }
