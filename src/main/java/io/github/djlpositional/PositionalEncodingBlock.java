@@ -249,16 +249,6 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
         }
 
         /**
-         * Sets the maximum sequence length, which is one more than the greatest position (default: 5000).
-         *
-         * @param maxSequenceLength at least 1
-         * @return this builder
-         */
-        public Builder optMaxSequenceLength(int maxSequenceLength) {
-            return options.set("maxSequenceLength", maxSequenceLength);
-        }
-
-        /**
          * Lets a longer sequence or a greater position extend the table, at least to twice its length, instead of being
          * refused. Rows keep their values, and forwards in other threads go on. By default a table does not grow.
          *
@@ -280,17 +270,6 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
          */
         public Builder optLearnedScale(float initialScale) {
             return options.set("learnedScale", initialScale);
-        }
-
-        /**
-         * Sets the function from position to vector (default: {@link SinusoidalEncoding#vaswani(int)}).
-         *
-         * @param encoding an encoding of the same embedding size
-         * @return this builder
-         * @throws NullPointerException if it is null
-         */
-        public Builder optEncoding(SinusoidalEncoding encoding) {
-            return options.set("encoding", encoding);
         }
 
         /**

@@ -136,18 +136,16 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
             NDArray encoded = switch (mode) {
                 case ADD -> x.add(rows);
                 case ADD_IN_PLACE -> x.addi(rows);
-                case RETURN -> copied(temporaries, rows, shape, x);
+                case RETURN -> {
+                    // the rows may be a view of a table
+                    NDArray reshaped = rows.getShape().equals(shape) ? rows : temporaries.add(rows.reshape(shape));
+                    NDArray copy = reshaped.duplicate();
+                    copy.attach(x.getManager());
+                    yield copy;
+                }
             };
             return dropOut(encoded, common.dropoutRate(), training);
         }
-    }
-
-    /** The rows may be a view of a table. */
-    private static NDArray copied(Temporaries temporaries, NDArray rows, Shape shape, NDArray x) {
-        NDArray reshaped = rows.getShape().equals(shape) ? rows : temporaries.add(rows.reshape(shape));
-        NDArray copy = reshaped.duplicate();
-        copy.attach(x.getManager());
-        return copy;
     }
 
     private static void requireInputCount(int count) {
@@ -233,6 +231,29 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
          */
         public T setEmbeddingSize(int embeddingSize) {
             return options.set("embeddingSize", embeddingSize);
+        }
+
+        /**
+         * Sets the maximum sequence length, which is one more than the greatest position. The default is 5000; that of
+         * a learned table is the number of its initial encodings, or 512.
+         *
+         * @param maxSequenceLength at least 1
+         * @return this builder
+         */
+        public T optMaxSequenceLength(int maxSequenceLength) {
+            return options.set("maxSequenceLength", maxSequenceLength);
+        }
+
+        /**
+         * Sets the function from position to vector. The default is {@link SinusoidalEncoding#vaswani(int)}; a learned
+         * table is initialized with N(0, 0.02²) by default.
+         *
+         * @param encoding an encoding of the same embedding size
+         * @return this builder
+         * @throws NullPointerException if it is null
+         */
+        public T optEncoding(SinusoidalEncoding encoding) {
+            return options.set("encoding", encoding);
         }
 
         /**
