@@ -273,7 +273,7 @@ public final class Records {
      */
     public static Map<String, Object> write(Record settings) {
         Map<String, Object> values = new LinkedHashMap<>();
-        if (Stream.of(settings.getClass().getInterfaces()).anyMatch(Class::isSealed)) {
+        if (isKind(settings)) {
             values.put(KIND, kindOf(settings.getClass()));
         }
         components(settings).forEach((name, value) -> {
@@ -324,8 +324,7 @@ public final class Records {
      * @return its name, and the components that are not null; long lists are shortened
      */
     public static String describe(Record settings) {
-        boolean isKind = Stream.of(settings.getClass().getInterfaces()).anyMatch(Class::isSealed);
-        String name = isKind ? kindOf(settings.getClass()) : nameOf(settings.getClass());
+        String name = isKind(settings) ? kindOf(settings.getClass()) : nameOf(settings.getClass());
         return components(settings).entrySet().stream()
                 .filter(component -> component.getValue() != null)
                 .map(component -> component.getKey() + "=" + text(component.getValue()))
@@ -348,6 +347,10 @@ public final class Records {
     private static String nameOf(Class<?> type) {
         Class<?> outer = type.getEnclosingClass();
         return outer != null && (type.isRecord() || type.isSealed()) ? outer.getSimpleName() : type.getSimpleName();
+    }
+
+    private static boolean isKind(Record settings) {
+        return Stream.of(settings.getClass().getInterfaces()).anyMatch(Class::isSealed);
     }
 
     private static String kindOf(Class<?> type) {

@@ -189,7 +189,6 @@ public final class ConstantTable implements AutoCloseable {
 
         private int ranges;
         private long copiedBytes;
-        private NDArray batched;
 
         Copy(Engine engine, Device device, DataType type, int length, NDManager manager, NDArray array) {
             this.engine = engine;
@@ -209,11 +208,8 @@ public final class ConstantTable implements AutoCloseable {
                     && !array.isReleased();
         }
 
-        synchronized NDArray batched() {
-            if (batched == null || batched.isReleased()) {
-                batched = kept(array.expandDims(0));
-            }
-            return batched;
+        NDArray batched() {
+            return views.computeIfAbsent((long) length, count -> kept(cut(0, length)));
         }
 
         /**

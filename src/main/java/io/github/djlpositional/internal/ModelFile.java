@@ -288,12 +288,7 @@ public final class ModelFile {
                             .allMatch(i -> isSame(list.get(i), others.get(i)));
         }
         if (own instanceof Number && file instanceof BigDecimal number) {
-            // through the type of the block's number: before Java 19, its text was not always the shortest
-            return own instanceof Double
-                    ? own.equals(number.doubleValue())
-                    : own instanceof Float
-                            ? own.equals(number.floatValue())
-                            : new BigDecimal(own.toString()).compareTo(number) == 0;
+            return Double.parseDouble(own.toString()) == number.doubleValue();
         }
         return own instanceof Enum<?> choice ? choice.name().equals(file) : own != null && own.equals(file);
     }

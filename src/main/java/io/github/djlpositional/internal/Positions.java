@@ -133,10 +133,10 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
         DataTypes.requireEmbedding(positions, "the array of positions");
         double[] values = HostData.doubles(positions);
         for (int i = 0; i < values.length; i++) {
-            Check.that(
-                    values[i] >= 0 && values[i] < limit,
-                    "position " + values[i] + " at index " + i + " of " + positions.getShape()
-                            + ": expected 0 or more and less than " + limit + "; " + remedy(limit));
+            if (!(values[i] >= 0 && values[i] < limit)) {
+                throw new IllegalArgumentException("position " + values[i] + " at index " + i + " of "
+                        + positions.getShape() + ": expected 0 or more and less than " + limit + "; " + remedy(limit));
+            }
         }
         return values;
     }
@@ -228,52 +228,39 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
                 : source.compute(reals(positions, limit), positions.getShape(), positions, type);
     }
 
-    /** A table of fixed rows: looks up integer positions, computes real ones. */
-    public record Table(ConstantTable table, Computed computed) implements Source {
+    /**
+     * Rows that are computed from positions: integer positions are looked up in a table of constants, if there is one.
+     *
+     * @param table the table; null if each forward computes its rows
+     * @param rows computes the rows of consecutive positions
+     * @param realRows computes the rows of any positions
+     * @param width the number of values in a row
+     */
+    public record Table(ConstantTable table, HostData.Rows rows, RealRows realRows, int width) implements Source {
 
         /** Describes a table that may grow from a length to a limit. */
         public static Table of(HostData.Rows rows, RealRows realRows, int width, int length, int limit) {
-            return new Table(
-                    ConstantTable.ofPositions(new Shape(width), length, limit, rows),
-                    new Computed(rows, realRows, width));
+            return new Table(ConstantTable.ofPositions(new Shape(width), length, limit, rows), rows, realRows, width);
         }
 
         @Override
         public NDArray consecutive(Temporaries temporaries, int first, int count, NDArray x) {
-            return table.rows(temporaries, first, count, x, x.getDataType());
-        }
-
-        @Override
-        public NDArray lookUp(NDArray positions, int end, NDArray x, DataType type) {
-            Shape shape = positions.getShape().add(computed.width);
-            return shape.size() == 0
-                    ? x.getManager().create(shape, type, x.getDevice())
-                    : Indices.lookUp(positions, table.table(end, x, type), x.getManager());
-        }
-
-        @Override
-        public NDArray compute(double[] positions, Shape shape, NDArray x, DataType type) {
-            return computed.compute(positions, shape, x, type);
-        }
-    }
-
-    /** Rows that are computed by each forward. */
-    public record Computed(HostData.Rows rows, RealRows realRows, int width) implements Source {
-
-        @Override
-        public NDArray consecutive(Temporaries temporaries, int first, int count, NDArray x) {
-            NDArray computed = temporaries.add(HostData.computed(
-                    x.getManager(),
-                    x.getDevice(),
-                    new Shape(count, width),
-                    x.getDataType(),
-                    (from, rowCount, format, out) -> rows.write(first + from, rowCount, format, out)));
+            DataType type = x.getDataType();
+            if (table != null) {
+                return table.rows(temporaries, first, count, x, type);
+            }
+            HostData.Rows shifted = (from, number, format, out) -> rows.write(first + from, number, format, out);
+            NDArray computed = temporaries.add(
+                    HostData.computed(x.getManager(), x.getDevice(), new Shape(count, width), type, shifted));
             return temporaries.add(computed.expandDims(0));
         }
 
         @Override
         public NDArray lookUp(NDArray positions, int end, NDArray x, DataType type) {
-            return compute(HostData.doubles(positions), positions.getShape(), x, type);
+            Shape shape = positions.getShape();
+            return table == null || shape.size() == 0
+                    ? compute(HostData.doubles(positions), shape, x, type)
+                    : Indices.lookUp(positions, table.table(end, x, type), x.getManager());
         }
 
         @Override
