@@ -102,7 +102,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     @Override
     protected NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        requireInputCount(inputs.size());
+        requireInputCount(inputs.size(), 1, "[x], whose shape gives the places");
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
         return dropOut(encoded(x, requireGrid(x.getShape())), settings.dropoutRate, training);
@@ -150,12 +150,6 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
                 settings.encoding.write(sizes, settings.channelsFirst, first, count, format, out);
     }
 
-    private static void requireInputCount(int count) {
-        Check.that(
-                count == 1,
-                () -> count + " inputs were given: expected [x]; the places in a grid follow from its shape");
-    }
-
     /** The part of an input's shape that the encoding has: (H, W, C), (D, H, W, C), or with the channels first. */
     private Shape requireGrid(Shape shape) {
         int axes = settings.encoding.getAxes();
@@ -194,7 +188,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
 
     @Override
     protected void requireShapes(Shape... inputShapes) {
-        requireInputCount(inputShapes.length);
+        requireInputCount(inputShapes.length, 1, "[x], whose shape gives the places");
         requireGrid(inputShapes[0]);
     }
 

@@ -186,7 +186,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                 !(given instanceof GridPositionalEncodingBlock),
                 "the positional encoding is a GridPositionalEncodingBlock, which would use the batch as an axis: expected an"
                         + " encoding of sequences; use a PositionalEncodingBlock");
-        if (given instanceof SequenceEncodingBlock own) {
+        if (given instanceof SequenceEncodingBlock<?> own) {
             Check.that(
                     own.getEmbeddingSize() == settings.embeddingSize,
                     () -> "the positional encoding has size " + own.getEmbeddingSize() + ": expected embeddingSize "
@@ -239,7 +239,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     @Override
     protected NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        requireInputCount(inputs.size());
+        requireInputCount(inputs.size(), 2, "[ids] or [ids, positions]");
         NDArray ids = inputs.get(0);
         requireIdsShape(ids.getShape());
         Check.that(
@@ -311,7 +311,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             boolean training,
             PairList<String, Object> params) {
         NDArray tokens = inputs.head();
-        if (positionalEncoding instanceof SequenceEncodingBlock own && isOwn(tokens)) {
+        if (positionalEncoding instanceof SequenceEncodingBlock<?> own && isOwn(tokens)) {
             return temporaries.addUnless(tokens, own.forwardInPlace(parameterStore, inputs, training, params));
         }
         NDList output = positionalEncoding.forward(parameterStore, inputs, training, params);
@@ -348,7 +348,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         if (isToken.getShape().size() == 0) {
             return isToken;
         }
-        boolean isTimeMajor = positionalEncoding instanceof SequenceEncodingBlock own
+        boolean isTimeMajor = positionalEncoding instanceof SequenceEncodingBlock<?> own
                 && (own.getSequenceAxis() == 0 || own.getSequenceAxis() == -3);
         NDArray counts = temporaries.add(isToken.cumSum(isTimeMajor ? 0 : 1));
         // the first token, which is counted as 1, has the first position
@@ -361,12 +361,6 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                 shape.dimension() == 2,
                 () -> "token ids of shape " + shape + " have rank " + shape.dimension()
                         + ": expected (B, T); add the batch of a single sequence with expandDims(0)");
-    }
-
-    private static void requireInputCount(int count) {
-        Check.that(
-                count == 1 || count == 2,
-                () -> count + " inputs were given: expected [ids] or [ids, positions]; pass one or two arrays");
     }
 
     /**
@@ -384,7 +378,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
 
     @Override
     protected void requireShapes(Shape... inputShapes) {
-        requireInputCount(inputShapes.length);
+        requireInputCount(inputShapes.length, 2, "[ids] or [ids, positions]");
         requireIdsShape(inputShapes[0]);
     }
 

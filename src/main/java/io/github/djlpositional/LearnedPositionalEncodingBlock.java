@@ -40,7 +40,8 @@ import java.util.Objects;
  *
  * <p>B batch, T sequence length, D embedding size.
  */
-public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock {
+public final class LearnedPositionalEncodingBlock
+        extends SequenceEncodingBlock<LearnedPositionalEncodingBlock.Settings> {
 
     /** BERT's standard deviation, its {@code initializer_range}; GPT-2's code has 0.01 for positions. */
     private static final float STANDARD_DEVIATION = 0.02f;
@@ -69,13 +70,11 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
         }
     }
 
-    private final Settings settings;
     private final Parameter table;
 
     /** Initial encodings that were given have one row for each position; null if none were. */
     private LearnedPositionalEncodingBlock(Settings settings, double[][] given) {
         super(settings);
-        this.settings = settings;
         HostData.Rows rows = given != null
                 ? resized(given, settings.maxSequenceLength)
                 : settings.encoding != null ? settings.encoding::write : null;

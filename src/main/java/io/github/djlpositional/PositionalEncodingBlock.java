@@ -73,7 +73,7 @@ import java.util.Objects;
  * until {@link #clear}, or until the block is garbage collected. Forwards may run in several threads at once;
  * initializing, loading and clearing must not run beside them.
  */
-public final class PositionalEncodingBlock extends SequenceEncodingBlock {
+public final class PositionalEncodingBlock extends SequenceEncodingBlock<PositionalEncodingBlock.Settings> {
 
     /**
      * The key of the forward parameter that gives the position of the first step, an Integer or a Long of 0 or more.
@@ -112,8 +112,6 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
         }
     }
 
-    private final Settings settings;
-
     /** The scale of the encodings, (1); null if they have none. */
     private final Parameter scale;
 
@@ -121,7 +119,6 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
 
     private PositionalEncodingBlock(Settings settings) {
         super(settings);
-        this.settings = settings;
         scale = settings.learnedScale == null
                 ? null
                 : addParameter("scale", new Shape(1), new ConstantInitializer(settings.learnedScale));

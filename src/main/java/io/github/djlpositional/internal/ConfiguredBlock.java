@@ -13,6 +13,7 @@ import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.initializer.Initializer;
+import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.arguments.Records;
 import java.io.DataInputStream;
@@ -94,6 +95,13 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
             table.moveTo(owner, null);
         }
         return table;
+    }
+
+    /** Checks the number of inputs. */
+    protected static void requireInputCount(int count, int most, String expected) {
+        Check.that(
+                count >= 1 && count <= most,
+                () -> count + " inputs were given: expected " + expected + "; pass at least 1 and at most " + most);
     }
 
     /** Checks the shapes that the block is initialized with; -1 stands for an unknown size. */

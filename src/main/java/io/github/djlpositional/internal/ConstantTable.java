@@ -35,6 +35,9 @@ public final class ConstantTable implements AutoCloseable {
      */
     private static final int MAX_RANGES = 64;
 
+    /** The key of the view of a whole table. */
+    private static final long BATCHED = -1;
+
     /** The bytes of kept rows where an engine copies them. */
     private static final long MAX_COPIED_BYTES = 64L << 20;
 
@@ -86,7 +89,7 @@ public final class ConstantTable implements AutoCloseable {
         Device device = manager.getDevice();
         boolean isSame = owner == manager;
         boolean isNeeded = type != null && !isSymmetric && !(isSame && copies.find(engine, device, type, 0) != null);
-        Copy created = isNeeded ? created(manager.newSubManager(), engine, device, type, length) : null;
+        Copy created = isNeeded ? created(manager.newSubManager(), device, type, length) : null;
         if (!isSame) {
             copies.run();
             owner = manager;
@@ -144,13 +147,13 @@ public final class ConstantTable implements AutoCloseable {
         NDManager open = owner();
         NDManager manager =
                 open != null && open.getEngine() == engine ? open.newSubManager(device) : engine.newBaseManager(device);
-        Copy created = created(manager, engine, device, type, needed);
+        Copy created = created(manager, device, type, needed);
         copies.add(created);
         length = needed;
         return created;
     }
 
-    private Copy created(NDManager manager, Engine engine, Device device, DataType type, int needed) {
+    private Copy created(NDManager manager, Device device, DataType type, int needed) {
         Shape shape = new Shape(isSymmetric ? 2L * needed - 1 : needed).addAll(row);
         int origin = isSymmetric ? needed - 1 : 0;
         try {
@@ -161,7 +164,7 @@ public final class ConstantTable implements AutoCloseable {
                     type,
                     (first, count, format, out) -> rows.write(first - origin, count, format, out));
             NDScope.unregister(array);
-            return new Copy(engine, device, type, needed, manager, array);
+            return new Copy(needed, manager, array);
         } catch (RuntimeException | Error e) {
             manager.close();
             throw e;
@@ -176,9 +179,6 @@ public final class ConstantTable implements AutoCloseable {
 
     /** The table on one device in one data type, and the views of it that are kept. */
     private static final class Copy {
-        private final Engine engine;
-        private final Device device;
-        private final DataType type;
         private final int length;
         private final NDManager manager;
         private final NDArray array;
@@ -190,26 +190,25 @@ public final class ConstantTable implements AutoCloseable {
         private int ranges;
         private long copiedBytes;
 
-        Copy(Engine engine, Device device, DataType type, int length, NDManager manager, NDArray array) {
-            this.engine = engine;
-            this.device = device;
-            this.type = type;
+        Copy(int length, NDManager manager, NDArray array) {
             this.length = length;
             this.manager = manager;
             this.array = array;
             copiesViews = !Arithmetic.isPyTorch(array);
         }
 
-        boolean serves(Engine wantedEngine, Device wantedDevice, DataType wantedType, int least) {
-            return type == wantedType
-                    && length >= least
-                    && engine == wantedEngine
-                    && device.equals(wantedDevice)
-                    && !array.isReleased();
+        boolean serves(Engine engine, Device device, DataType type, int least) {
+            return length >= least
+                    && !array.isReleased()
+                    && array.getDataType() == type
+                    && manager.getEngine() == engine
+                    && array.getDevice().equals(device);
         }
 
         NDArray batched() {
-            return views.computeIfAbsent((long) length, count -> kept(cut(0, length)));
+            // never the view of a forward: the caller of a getter might close it
+            return views.compute(
+                    BATCHED, (key, view) -> view == null || view.isReleased() ? kept(array.expandDims(0)) : view);
         }
 
         /**
@@ -227,7 +226,11 @@ public final class ConstantTable implements AutoCloseable {
 
         /** Returns null where no further views may be kept. */
         private synchronized NDArray keep(long key, int first, int count) {
-            long bytes = copiesViews ? count * array.getShape().slice(1).size() * type.getNumOfBytes() : 0;
+            long bytes = copiesViews
+                    ? count
+                            * array.getShape().slice(1).size()
+                            * array.getDataType().getNumOfBytes()
+                    : 0;
             boolean isRange = count > 1;
             if (!views.containsKey(key)
                     && !(isRange && ranges == MAX_RANGES)
