@@ -52,15 +52,15 @@ public final class Arithmetic {
     private static NDArray number(NDArray array, double factor) {
         NDManager manager = array.getManager();
         Device device = array.getDevice();
-        boolean isWide = array.getDataType() == DataType.FLOAT64;
-        NDArray number = isWide ? manager.create(factor) : manager.full(new Shape(), (float) factor, DataType.FLOAT32);
-        boolean isHere = number.getDevice().equals(device);
-        if (isHere && !isWide) {
+        if (array.getDataType() == DataType.FLOAT64) {
+            return HostData.number(manager, device, factor);
+        }
+        NDArray number = manager.full(new Shape(), (float) factor, DataType.FLOAT32);
+        if (number.getDevice().equals(device)) {
             return number;
         }
         try (number) {
-            // manager.create(double) shares memory with Java
-            return isHere ? number.duplicate() : number.toDevice(device, true);
+            return number.toDevice(device, true);
         }
     }
 }

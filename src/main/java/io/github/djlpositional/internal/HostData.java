@@ -126,6 +126,13 @@ public final class HostData {
         }
     }
 
+    /** Creates a scalar, FLOAT64, in memory of the engine. */
+    static NDArray number(NDManager manager, Device device, double value) {
+        try (NDArray shared = manager.create(value)) {
+            return shared.getDevice().equals(device) ? shared.duplicate() : shared.toDevice(device, true);
+        }
+    }
+
     /**
      * Returns whether a device shares memory with Java and runs synchronously. {@code Device.isGpu} is false for
      * Apple's GPU.
