@@ -186,7 +186,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                 !(given instanceof GridPositionalEncodingBlock),
                 "the positional encoding is a GridPositionalEncodingBlock, which would use the batch as an axis: expected an"
                         + " encoding of sequences; use a PositionalEncodingBlock");
-        if (given instanceof SequenceEncodingBlock own) {
+        if (given instanceof SequenceEncodingBlock<?> own) {
             Check.that(
                     own.getEmbeddingSize() == settings.embeddingSize,
                     () -> "the positional encoding has size " + own.getEmbeddingSize() + ": expected embeddingSize "
@@ -239,9 +239,20 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     @Override
     protected NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        requireInputCount(inputs.size());
+        requireInputCount(inputs.size(), 2, "[ids] or [ids, positions]");
         NDArray ids = inputs.get(0);
-        requireIds(ids);
+        requireIdsShape(ids.getShape());
+        Check.that(
+                ids.getDataType().isInteger(),
+                () -> "token ids " + ids.getShape() + " have data type " + ids.getDataType()
+                        + ": expected an integer type; convert them with toType(DataType.INT64, false)");
+        if (Indices.areChecked(settings.rangeChecks, ids)) {
+            Indices.requireBelow(
+                    ids,
+                    settings.vocabularySize,
+                    "token id",
+                    "give ids below the vocabulary size, or build the block with a greater setVocabularySize(int)");
+        }
         try (Temporaries temporaries = new Temporaries()) {
             NDArray indices = temporaries.addUnless(ids, Indices.forLookUp(ids));
             NDArray mask = settings.paddingIndex == null ? null : temporaries.add(indices.neq(settings.paddingIndex));
@@ -253,7 +264,10 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             NDList toEncode = new NDList(inputs);
             toEncode.set(0, tokens);
             if (countsTokens) {
-                requireNoPositions(inputs, params);
+                Check.that(
+                        inputs.size() == 1 && (params == null || !params.contains(Positions.START)),
+                        "positions or a start position were given to a block with positionsFromPadding: expected ids only;"
+                                + " remove the positions, or build the block without optPositionsFromPadding(int)");
                 toEncode.add(positionsOfTokens(temporaries, mask));
             }
             NDArray encoded = encode(temporaries, parameterStore, toEncode, training, params);
@@ -297,7 +311,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             boolean training,
             PairList<String, Object> params) {
         NDArray tokens = inputs.head();
-        if (positionalEncoding instanceof SequenceEncodingBlock own && isOwn(tokens)) {
+        if (positionalEncoding instanceof SequenceEncodingBlock<?> own && isOwn(tokens)) {
             return temporaries.addUnless(tokens, own.forwardInPlace(parameterStore, inputs, training, params));
         }
         NDList output = positionalEncoding.forward(parameterStore, inputs, training, params);
@@ -334,38 +348,12 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         if (isToken.getShape().size() == 0) {
             return isToken;
         }
-        NDArray counts = temporaries.add(isToken.cumSum(timeAxis()));
+        boolean isTimeMajor = positionalEncoding instanceof SequenceEncodingBlock<?> own
+                && (own.getSequenceAxis() == 0 || own.getSequenceAxis() == -3);
+        NDArray counts = temporaries.add(isToken.cumSum(isTimeMajor ? 0 : 1));
         // the first token, which is counted as 1, has the first position
         NDArray positions = temporaries.add(counts.add(settings.positionsFromPadding - 1L));
         return temporaries.add(positions.mul(isToken));
-    }
-
-    /** The axis of the sequence in the ids: 0 if the positional encoding is time-major, otherwise 1. */
-    private int timeAxis() {
-        if (positionalEncoding instanceof SequenceEncodingBlock own) {
-            int axis = own.getSequenceAxis();
-            return axis == 0 || axis == -3 ? 0 : 1;
-        }
-        return 1;
-    }
-
-    private static void requireNoPositions(NDList inputs, PairList<String, Object> params) {
-        Check.that(
-                inputs.size() == 1 && (params == null || !params.contains(Positions.START)),
-                "positions or a start position were given to a block with positionsFromPadding: expected ids only; remove the"
-                        + " positions, or build the block without optPositionsFromPadding(int)");
-    }
-
-    private void requireIds(NDArray ids) {
-        Indices.requireInteger(ids);
-        requireIdsShape(ids.getShape());
-        if (Indices.areChecked(settings.rangeChecks, ids)) {
-            Indices.requireBelow(
-                    ids,
-                    settings.vocabularySize,
-                    "token id",
-                    "give ids below the vocabulary size, or build the block with a greater setVocabularySize(int)");
-        }
     }
 
     private static void requireIdsShape(Shape shape) {
@@ -373,12 +361,6 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                 shape.dimension() == 2,
                 () -> "token ids of shape " + shape + " have rank " + shape.dimension()
                         + ": expected (B, T); add the batch of a single sequence with expandDims(0)");
-    }
-
-    private static void requireInputCount(int count) {
-        Check.that(
-                count == 1 || count == 2,
-                () -> count + " inputs were given: expected [ids] or [ids, positions]; pass one or two arrays");
     }
 
     /**
@@ -396,7 +378,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
 
     @Override
     protected void requireShapes(Shape... inputShapes) {
-        requireInputCount(inputShapes.length);
+        requireInputCount(inputShapes.length, 2, "[ids] or [ids, positions]");
         requireIdsShape(inputShapes[0]);
     }
 

@@ -140,7 +140,7 @@ public class ArchitectureTest {
                         Indices.class.getSimpleName(),
                         ModelFile.class.getSimpleName(),
                         "Positions",
-                        "Computed",
+                        "Table",
                         "Builder");
     }
 

@@ -244,7 +244,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             return table;
         }
         RotaryTable rows = settings.rows(sequenceLength);
-        return new Positions.Computed(rows::write, rows::write, 2 * settings.rotarySize);
+        return new Positions.Table(null, rows::write, rows::write, 2 * settings.rotarySize);
     }
 
     /** The number of arrays to rotate; positions may follow, which do not have four axes. */

@@ -13,6 +13,7 @@ import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.initializer.Initializer;
+import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.arguments.Records;
 import java.io.DataInputStream;
@@ -46,6 +47,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     private final List<Block> parts = new ArrayList<>();
     private final List<ConstantTable> tables = new ArrayList<>();
     private NDManager owner;
+    private volatile DataType dataType = DataType.FLOAT32;
 
     /** Creates a block with a record of settings. */
     protected ConfiguredBlock(Record settings) {
@@ -95,14 +97,20 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         return table;
     }
 
-    /** Closes a table and forgets it. */
-    protected final synchronized void removeTable(ConstantTable table) {
-        tables.remove(table);
-        table.close();
+    /** Checks the number of inputs. */
+    protected static void requireInputCount(int count, int most, String expected) {
+        Check.that(
+                count >= 1 && count <= most,
+                () -> count + " inputs were given: expected " + expected + "; pass at least 1 and at most " + most);
     }
 
     /** Checks the shapes that the block is initialized with; -1 stands for an unknown size. */
     protected abstract void requireShapes(Shape... inputShapes);
+
+    /** Returns the data type that the block was initialized with last, FLOAT32 before. */
+    protected final DataType dataType() {
+        return dataType;
+    }
 
     @Override
     public final Record getSettings() {
@@ -196,10 +204,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     public final void loadParameters(NDManager manager, DataInputStream is)
             throws IOException, MalformedModelException {
         ModelFile section = section();
-        Shape[] before = inputShapes;
-        Runnable undo = undo();
-        boolean isLoaded = false;
-        try {
+        try (Change change = new Change()) {
             Shape[] shapes = section.read(is);
             if (inputShapes == null) {
                 beforeInitialize(shapes);
@@ -212,7 +217,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
                 section.read(is, parameter, manager);
             }
             moveTables(manager, null);
-            isLoaded = true;
+            change.complete();
         } catch (EOFException
                 | UTFDataFormatException
                 | CharacterCodingException
@@ -221,13 +226,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
                 | NegativeArraySizeException
                 | BufferUnderflowException e) {
             throw section.damaged(e);
-        } finally {
-            if (!isLoaded) {
-                undo.run();
-                inputShapes = before;
-            }
         }
-        keepFromScopes();
     }
 
     private synchronized void moveTables(NDManager manager, DataType type) {
@@ -235,19 +234,36 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         owner = manager;
     }
 
-    /**
-     * Frees what a load or an initialization creates from now on. Children that were initialized before may be shared.
-     */
-    private Runnable undo() {
-        List<Parameter> parameters = getParameters().values().stream()
+    /** A load or an initialization: unless it completes, it frees what it has created. */
+    private final class Change implements AutoCloseable {
+
+        private final Shape[] before = inputShapes;
+        private final List<Parameter> created = getParameters().values().stream()
                 .filter(parameter -> !parameter.isInitialized())
                 .toList();
-        List<Block> blocks =
+
+        /** Children that were initialized before may be shared, and are left as they are. */
+        private final List<Block> blocks =
                 ownChildren().stream().filter(child -> !child.isInitialized()).toList();
-        return () -> {
-            parameters.forEach(Parameter::close);
-            blocks.forEach(Block::clear);
-        };
+
+        private boolean isComplete;
+
+        /** Keeps what was created, also after the end of a scope of the user that it was created in. */
+        void complete() {
+            getParameters().values().stream()
+                    .filter(Parameter::isInitialized)
+                    .forEach(parameter -> NDScope.unregister(parameter.getArray()));
+            isComplete = true;
+        }
+
+        @Override
+        public void close() {
+            if (!isComplete) {
+                created.forEach(Parameter::close);
+                blocks.forEach(Block::clear);
+                inputShapes = before;
+            }
+        }
     }
 
     /**
@@ -265,28 +281,25 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
         DataTypes.requireEmbedding(dataType, this);
         requireShapes(inputShapes);
-        forgetFreedParameters();
+        for (Parameter parameter : getParameters().values()) {
+            // DJL considers a parameter initialized as long as it has an array, even a closed one
+            if (parameter.isInitialized() && parameter.getArray().isReleased()) {
+                parameter.close();
+            }
+        }
         for (Parameter parameter : ownParameters()) {
             if (!parameter.isInitialized()) {
                 MachineMemory.requireRoomFor(parameter.getShape(), dataType, manager.getDevice());
             }
         }
-        Shape[] before = this.inputShapes;
-        Runnable undo = undo();
-        boolean isDone = false;
-        try {
+        try (Change change = new Change()) {
             moveTables(manager, dataType);
             super.initialize(manager, dataType, inputShapes);
-            isDone = true;
+            change.complete();
+            this.dataType = dataType;
         } catch (UnsupportedOperationException e) {
             throw unsupported(manager, dataType, e);
-        } finally {
-            if (!isDone) {
-                undo.run();
-                this.inputShapes = before;
-            }
         }
-        keepFromScopes();
     }
 
     private UnsupportedOperationException unsupported(
@@ -312,24 +325,6 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         getChildren().values().forEach(Block::clear);
         synchronized (this) {
             tables.forEach(ConstantTable::close);
-        }
-    }
-
-    /** DJL considers a parameter initialized as long as it has an array, even a closed one. */
-    private void forgetFreedParameters() {
-        for (Parameter parameter : getParameters().values()) {
-            if (parameter.isInitialized() && parameter.getArray().isReleased()) {
-                parameter.close();
-            }
-        }
-    }
-
-    /** Otherwise a scope of the user would close the parameters that were created within it. */
-    private void keepFromScopes() {
-        for (Parameter parameter : getParameters().values()) {
-            if (parameter.isInitialized()) {
-                NDScope.unregister(parameter.getArray());
-            }
         }
     }
 
