@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import java.nio.ByteBuffer;
@@ -295,54 +294,5 @@ class LimitsTest {
     @CsvSource({"0, 2", "1, 1", "2, 0"})
     void everyRangeWithinAGridIsAccepted(int first, int count) {
         assertThatCode(() -> writeGrid(first, count, 2, 1)).doesNotThrowAnyException();
-    }
-
-    @Test
-    void bucketsGrowByTheRatioOfTheDistances() {
-        // 4 buckets of one direction up to 8: 0, 1, then those from 2 and from 2 · (8 / 2)^(1/2) = 4
-        RelativeBuckets buckets = RelativeBuckets.of(false, 4, 8);
-        int[] expected = {0, 1, 2, 2, 3, 3, 3, 3, 3};
-        for (int distance = 0; distance < expected.length; distance++) {
-            assertThat(buckets.bucket(-distance)).as("%s", distance).isEqualTo(expected[distance]);
-        }
-    }
-
-    @Test
-    void dynamicNtkIsUnscaledUpToTheOriginalLength() {
-        Frequencies plain = RotaryScaling.none().frequencies(8, 10_000, 0);
-        for (int length : new int[] {0, 15, 16}) {
-            assertThat(RotaryScaling.dynamicNtk(2, 16).frequencies(8, 10_000, length))
-                    .isEqualTo(plain);
-        }
-        // the base becomes base · (s · l / L - (s - 1))^(r / (r - 2)) = 10000 · (2 · 24 / 16 - 1)^(8 / 6)
-        double expected = Math.pow(10_000 * Math.pow(2, 8 / 6.0), -6 / 8.0);
-        Frequencies scaled = RotaryScaling.dynamicNtk(2, 16).frequencies(8, 10_000, 24);
-        assertThat(scaled.size()).isEqualTo(4);
-        // a few roundings of double
-        assertThat(scaled.get(3)).isCloseTo(expected, within(1e-14 * expected));
-    }
-
-    @Test
-    void yarnsRampEndsAtTheLastDimension() {
-        // over 1e6 positions, pair log(1e6 / 2π) / (2 log 10) · 8 = 20.8 makes one turn: beyond the last dimension, 7;
-        // and pair 0.8, which is rounded down to 0, a hundred thousand
-        Frequencies scaled =
-                RotaryScaling.yarn(2, 1_000_000, 100_000, 1, true, 1).frequencies(8, 10, 0);
-        for (int pair = 0; pair < 4; pair++) {
-            double ramp = pair / 7.0;
-            double expected = Math.pow(10, -pair / 4.0) * (1 - ramp + ramp / 2);
-            // a few roundings of double
-            assertThat(scaled.get(pair)).isCloseTo(expected, within(1e-14));
-        }
-    }
-
-    @Test
-    void eachDimensionHasTheFrequencyOfItsPair() {
-        // two pairs, 1 and 1/10000, all sines, then all cosines, then the zero of the odd size
-        SinusoidalEncoding encoding = SinusoidalEncoding.fairseq(5);
-        double[] expected = {1, 1e-4, 1, 1e-4, 0};
-        for (int dimension = 0; dimension < expected.length; dimension++) {
-            assertThat(encoding.frequency(dimension)).isEqualTo(expected[dimension]);
-        }
     }
 }

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
-import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
@@ -13,19 +12,12 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
-import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.MethodSource;
 
 /** Names, shapes, parameters and files that are rejected, and what their messages say. */
 class WeightRejectionsTest {
@@ -152,7 +144,7 @@ class WeightRejectionsTest {
     void aDamagedTensorChangesNothing(NDManager manager) throws Exception {
         byte[] bytes = Files.readAllBytes(Weights.path("roberta.npz"));
         // within the second array's data, in front of the directory's two entries
-        bytes[Zip.record(1, bytes) - 150] ^= 1;
+        bytes[Weights.record(1, bytes) - 150] ^= 1;
         Path file = Files.write(folder.resolve("model.npz"), bytes);
         Parameter words = Weights.parameter(manager, 11, 6);
         Parameter positions = Weights.parameter(manager, 10, 6);
@@ -165,49 +157,6 @@ class WeightRejectionsTest {
                         file.toString(), "\"roberta.embeddings.position_embeddings.weight\"", "checksum", "again");
         assertThat(words.getArray().toFloatArray()).containsOnly(7);
         assertThat(positions.getArray().toFloatArray()).containsOnly(7);
-    }
-
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "pickle.pt | is a pickle | torch.load(",
-                "pickle.bin | is a pickle | weights_only=True",
-                "pickle.pkl | is a pickle | numpy.savez(",
-                "single.npy | is a single array of NumPy | numpy.savez(",
-                "model.safetensors.index.json | is JSON | weight_map",
-                "other.zip | is a zip without .npy arrays | numpy.savez(",
-                "expected.csv | is neither npz nor safetensors | numpy.savez(",
-            })
-    void filesOfOtherFormats(String name, String given, String remedy) throws Exception {
-        Weights.assertRejected(folder.resolve(name), Files.readAllBytes(Weights.path(name)), given, remedy);
-    }
-
-    static Stream<Arguments> starts() {
-        return Stream.of(
-                arguments("", "is empty"),
-                arguments("DJL@model", "holds the parameters of a DJL model"),
-                arguments("\u0089HDF\r\n\u001a\n", "is HDF5"),
-                arguments("{", "is JSON"),
-                arguments("\u0080\u0002}", "is a pickle"),
-                arguments("\u0080\u0006}", "is neither"),
-                arguments("\u0080", "is neither"),
-                arguments("PK", "is neither"),
-                arguments("\b\u0007\u0012", "is neither"));
-    }
-
-    @ParameterizedTest
-    @MethodSource("starts")
-    void otherFormatsByTheirFirstBytes(String start, String given) {
-        Weights.assertRejected(folder.resolve("model"), start.getBytes(StandardCharsets.ISO_8859_1), given);
-    }
-
-    @Test
-    void pathsWithoutAFile() {
-        assertRejected(() -> WeightFile.open(folder), folder.toString());
-        assertThatExceptionOfType(NoSuchFileException.class)
-                .isThrownBy(() -> WeightFile.open(folder.resolve("absent.npz")))
-                .withMessageContaining("absent.npz");
     }
 
     /** The format is detected from the content: another suffix does no harm. */
