@@ -2,7 +2,6 @@ package io.github.djlpositional.attention;
 
 import static io.github.djlpositional.attention.TestNumbers.refused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -46,6 +45,10 @@ class AttentionBadInputTest {
                     {scale: 0}                                                           | scale 0.0
                     {relativeEncoding: {type: RotaryEmbeddingBlock, headSize: 8}}        | headSize=8;head size 4
                     {relativeEncoding: {type: AlibiBiasBlock, headCount: 4}}             | headCount=4;setHeadCount(2)
+                    {relativeEncoding: {type: KerpleBiasBlock, headCount: 4}}            | headCount=4;setHeadCount(2)
+                    {relativeEncoding: {type: KerpleBiasBlock, headCount: -1}}           | headCount -1
+                    {relativeEncoding: {type: KerpleBiasBlock}}                          | headCount
+                    {relativeEncoding: {type: KerpleBiasBlock, headCount: 2, causal: true}}                 | causal
                     {relativeEncoding: {type: ShawRelativePositionBlock, headSize: 8}}   | headSize=8;setHeadSize(4)
                     {relativeEncoding: {type: TransformerXlPositionBlock, embeddingSize: 16, headCount: 2}} \
                         | embeddingSize=16;setEmbeddingSize(8);setHeadCount(2)
@@ -142,37 +145,13 @@ class AttentionBadInputTest {
                 2x3:INT32 | queries (2, 3);int32;float16, float32 or float64
                 1x0x4     | 0 queries and 0 keys
                 """);
-    }
-
-    @EngineTest
-    void refusesArgumentsAndInputsOfKerple(NDManager manager) {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> KerpleBiasBlock.builder().build())
-                .withMessageContaining("headCount");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> KerpleBiasBlock.builder().setHeadCount(-1).build())
-                .withMessageContaining("headCount -1");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> KerpleBiasBlock.fromArguments(Map.of("headCount", 2, "causal", true)))
-                .withMessageContaining("causal");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> attention()
-                        .optRelativeEncoding(
-                                KerpleBiasBlock.builder().setHeadCount(4).build())
-                        .build())
-                .withMessageContaining("KerpleBiasBlock(headCount=4)")
-                .withMessageContaining("setHeadCount(2)");
-        KerpleBiasBlock block = KerpleBiasBlock.builder().setHeadCount(2).build();
-        block.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> Forward.infer(manager, block, manager.zeros(new Shape(3))))
-                .withMessageContaining("(3)");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> Forward.infer(manager, block, manager.zeros(new Shape(1, 3, 4), DataType.FLOAT64)))
-                .withMessageContainingAll("(1, 3, 4)", "float64", "float32");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> Forward.inferFrom(manager, -1, block, manager.zeros(new Shape(1, 3, 4))))
-                .withMessageContaining("-1");
+        KerpleBiasBlock kerple = KerpleBiasBlock.builder().setHeadCount(2).build();
+        kerple.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
+        refusedInputs(manager, kerple, """
+                3             | (3)
+                1x3x4:FLOAT64 | (1, 3, 4);float64;float32
+                """);
+        refused(() -> Forward.inferFrom(manager, -1, kerple, array(manager, "1x3x4")), "-1");
     }
 
     @EngineTest

@@ -172,32 +172,22 @@ class RotaryEmbeddingBlockTest {
     @EngineTest
     void rotatesQueriesAndKeysTogetherAsOneByOne(NDManager manager) {
         RotaryEmbeddingBlock block = builder().build();
-        NDList given = new NDList(heads(manager, 2, 4, 5, 16), heads(manager, 2, 1, 5, 16));
-        NDList both = block.forward(new ParameterStore(manager, false), given, false);
-        assertThat(both).hasSize(2);
-        for (int i = 0; i < 2; i++) {
-            requireSame(both.get(i), Forward.infer(manager, block, given.get(i)));
-        }
-    }
-
-    @EngineTest
-    void rotatesKeysIfThereAreNoQueries(NDManager manager) {
-        RotaryEmbeddingBlock block = builder().build();
-        NDArray none = manager.create(new Shape(1, 0, 5, 16));
-        NDArray keys = heads(manager, 1, 2, 5, 16);
+        NDArray keys = heads(manager, 2, 1, 5, 16);
         NDArray positions = manager.create(new int[] {4, 3, 2, 1, 0});
-        for (NDList keysOnly : List.of(new NDList(keys), new NDList(keys, positions))) {
-            NDList given = new NDList(none).addAll(keysOnly);
-            NDList rotated = block.forward(new ParameterStore(manager, false), given, false);
-            assertThat(rotated.get(0).getShape()).isEqualTo(none.getShape());
-            requireSame(rotated.get(1), Forward.infer(manager, block, keysOnly.toArray(NDArray[]::new)));
+        // four heads of queries, or none
+        for (NDArray queries : List.of(heads(manager, 2, 4, 5, 16), manager.create(new Shape(2, 0, 5, 16)))) {
+            for (NDList rest : List.of(new NDList(), new NDList(positions))) {
+                NDList given = new NDList(queries, keys).addAll(rest);
+                NDList both = block.forward(new ParameterStore(manager, false), given, false);
+                assertThat(both).hasSize(2);
+                for (int i = 0; i < 2; i++) {
+                    NDList one = new NDList(given.get(i)).addAll(rest);
+                    requireSame(both.get(i), Forward.infer(manager, block, one.toArray(NDArray[]::new)));
+                }
+            }
         }
-    }
-
-    @EngineTest
-    void acceptsAnEmptyInput(NDManager manager) {
         NDArray empty = manager.create(new Shape(2, 3, 0, 16));
-        assertThat(Forward.infer(manager, builder().build(), empty).getShape()).isEqualTo(empty.getShape());
+        assertThat(Forward.infer(manager, block, empty).getShape()).isEqualTo(empty.getShape());
     }
 
     @EngineTest
@@ -329,22 +319,6 @@ class RotaryEmbeddingBlockTest {
             block.clear();
             assertThat(own.getManagedArrays()).isEmpty();
             requireSame(Forward.infer(manager, block, x), y);
-        }
-    }
-
-    @EngineTest
-    void aFileWithoutScalingCanBeLoadedWithAnyScaling(NDManager manager) throws Exception {
-        RotaryEmbeddingBlock trained = builder().optMaxSequenceLength(8).build();
-        trained.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8, 16));
-        RotaryEmbeddingBlock longer = with(RotaryScaling.yarn(4, 8));
-        BlockBytes.load(manager, longer, BlockBytes.saved(trained));
-        assertThat(longer.isInitialized()).isTrue();
-        byte[] scaled = BlockBytes.saved(longer);
-        BlockBytes.load(manager, with(RotaryScaling.yarn(4, 8)), scaled);
-        for (RotaryScaling other : List.of(RotaryScaling.none(), RotaryScaling.yarn(8, 8))) {
-            assertThatExceptionOfType(MalformedModelException.class)
-                    .isThrownBy(() -> BlockBytes.load(manager, with(other), scaled))
-                    .withMessageContainingAll("kind=yarn", "factor=4.0", "originalLength=8");
         }
     }
 
