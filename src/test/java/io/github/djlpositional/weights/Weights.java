@@ -2,8 +2,10 @@ package io.github.djlpositional.weights;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
@@ -23,6 +25,7 @@ import java.util.Map;
 import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /**
  * The files that {@code src/test/python/make_weights.py} created with torch and numpy, their expected numbers, and
@@ -71,6 +74,22 @@ final class Weights {
 
     static Parameter parameter(NDManager manager, long... shape) {
         return parameter(manager, DataType.FLOAT32, shape);
+    }
+
+    /** Asserts that a call is rejected, and that the message has some values. */
+    static void assertRejected(ThrowingCallable call, String... values) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(call)
+                .withMessageContainingAll(": expected ", "; ")
+                .withMessageContainingAll(values);
+    }
+
+    /** Asserts that nothing was loaded into parameters. */
+    static void assertUnchanged(Parameter... parameters) {
+        for (Parameter parameter : parameters) {
+            NDArray floats = parameter.getArray().toType(DataType.FLOAT32, false);
+            assertThat(floats.toFloatArray()).containsOnly(7);
+        }
     }
 
     /** Opens a file and loads each of its tensors of up to a thousand numbers into a parameter of its shape. */
