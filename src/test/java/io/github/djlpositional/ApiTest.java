@@ -72,10 +72,11 @@ class ApiTest {
                 .filter(name -> !name.contains(".internal."))
                 .sorted()
                 .distinct()
-                .collect(Collectors.joining(", "));
+                .collect(Collectors.joining(", ", " of ", ""))
+                .replaceFirst(" of $", "");
         String kind = type.isEnum() ? " enum" : type.isRecord() ? " record" : type.isInterface() ? "" : " class";
         String isSealed = type.isSealed() ? "sealed " : "";
-        return type.getName() + ": " + isSealed + Modifier.toString(type.getModifiers()) + kind + " of " + supertypes;
+        return type.getName() + ": " + isSealed + Modifier.toString(type.getModifiers()) + kind + supertypes;
     }
 
     private static Stream<String> members(Class<?> type) {

@@ -112,8 +112,8 @@ class RecordsTest {
 
     static Stream<Arguments> rejected() {
         Stream<Object> notWhole = Stream.of(
-                        Stream.of("seven", "", "7 ", "0x7", "1e999999999", "1e-999999999", "7".repeat(1_000_000)),
-                        Stream.of(7.5, Double.NaN, Double.POSITIVE_INFINITY, true, 'c', List.of(7), Map.of("seven", 7)));
+                Stream.of("seven", "", "7 ", "0x7", "1e999999999", "1e-999999999", "7".repeat(1_000_000)),
+                Stream.of(7.5, Double.NaN, Double.POSITIVE_INFINITY, true, 'c', List.of(7), Map.of("seven", 7)));
         Stream<Arguments> others = Stream.of(
                 arguments("whole", 1L << 40, "Long 1099511627776;32 bits"),
                 arguments("wide", "9223372036854775808", "9223372036854775808"),

@@ -21,6 +21,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -184,47 +185,40 @@ class AttentionBadInputTest {
         MultiHeadAttentionBlock block = initialized(manager, attention().optCausal(true));
         MultiHeadAttentionBlock another = initialized(manager, attention().optCausal(true));
         ParameterStore store = new ParameterStore(manager, false);
-        NDArray two = manager.ones(new Shape(2, 3, 8));
         NDList one = new NDList(manager.ones(new Shape(1, 1, 8)));
-        NDArray step = manager.ones(new Shape(2, 1, 8));
+        NDArray x = manager.ones(new Shape(2, 1, 8));
+        NDList step = new NDList(x);
+        // a mask has to cover the previous steps
+        NDList shortMask = new NDList(x, manager.ones(new Shape(2, 1)));
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            block.forward(store, new NDList(two), false, cache.nextStep());
-            refused(
+            block.forward(store, new NDList(manager.ones(new Shape(2, 3, 8))), false, cache.nextStep());
+            Map<String, ThrowingCallable> calls = Map.of(
+                    "batch size 1, float32 on " + manager.getDevice() + ";the cache's 2, float32 on;clear()",
                     () -> block.forward(store, one, false, cache.nextStep()),
-                    "batch size 1, float32 on " + manager.getDevice(),
-                    "the cache's 2, float32 on",
-                    "clear()");
-            assertThat(cache.getLength()).isEqualTo(3);
-            // a mask has to cover the previous steps
-            NDList shortMask = new NDList(step, manager.ones(new Shape(2, 1)));
-            refused(
+                    "mask of shape (2, 1);2 sequences of 1 queries and 4 keys",
                     () -> block.forward(store, shortMask, false, cache.nextStep()),
-                    "mask of shape (2, 1)",
-                    "2 sequences of 1 queries and 4 keys");
-            assertThat(cache.getLength()).isEqualTo(3);
-            refused(
-                    () -> block.forward(store, new NDList(step), false, params(cache, 1)),
-                    "startPosition is 1",
-                    "3 positions");
-            // an attention whose first step is refused is not added to the cache
-            refused(
-                    () -> another.forward(store, new NDList(step), false, params(cache, 1)),
-                    "startPosition is 1",
-                    "0 positions");
-            assertThat(cache.getLength()).isEqualTo(3);
-            refused(
-                    () -> block.forward(store, new NDList(step), false, params(cache, 3.7)),
-                    "startPosition",
-                    "Double 3.7");
-            refused(() -> block.forward(store, new NDList(step), true, cache.nextStep()), "training", "inference");
-            NDArray y = block.forward(store, new NDList(step, manager.ones(new Shape(2, 4))), false, cache.nextStep())
+                    "startPosition is 1;3 positions",
+                    () -> block.forward(store, step, false, params(cache, 1)),
+                    // an attention whose first step is refused is not added to the cache
+                    "startPosition is 1;0 positions",
+                    () -> another.forward(store, step, false, params(cache, 1)),
+                    "startPosition;Double 3.7",
+                    () -> block.forward(store, step, false, params(cache, 3.7)),
+                    "training;inference",
+                    () -> block.forward(store, step, true, cache.nextStep()),
+                    KeyValueCache.KEY + ";String",
+                    () -> block.forward(store, step, false, params("cache", 0)));
+            calls.forEach((values, call) -> {
+                refused(call, values.split(";", -1));
+                assertThat(cache.getLength()).isEqualTo(3);
+            });
+            NDArray y = block.forward(store, new NDList(x, manager.ones(new Shape(2, 4))), false, cache.nextStep())
                     .singletonOrThrow();
             NDArray whole = Forward.infer(manager, block, manager.ones(new Shape(2, 4, 8)));
             assertThat(y.toFloatArray())
                     .usingComparatorWithPrecision(1e-6f)
                     .containsExactly(whole.get(":, 3:").toFloatArray());
         }
-        refused(() -> block.forward(store, new NDList(two), false, params("cache", 0)), KeyValueCache.KEY, "String");
     }
 
     @EngineTest

@@ -165,17 +165,16 @@ class EncodingTypeTest {
         NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, 70, SIZE);
         NDArray mask = numbers(manager, 8, DataType.FLOAT64, 2, 70).gt(-1);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            for (int end = 10; end <= 70; end += 10) {
+            for (int end : new int[] {10, 20, 30, 40, 50, 60, 70, 10}) {
+                if (end < cache.getLength()) {
+                    cache.clear();
+                    assertThat(cache.getLength()).isZero();
+                }
                 NDArray seen = mask.get(":, :{}", end);
                 NDArray y = step(manager, block, cache, x.get(":, {}:{}", end - 10, end), seen);
                 NDArray whole = Forward.infer(manager, block, x.get(":, :{}", end), seen);
                 requireClose(y, whole.get(":, {}:", end - 10).toDoubleArray(), 1e-13);
             }
-            cache.clear();
-            assertThat(cache.getLength()).isZero();
-            NDArray start = x.get(":, :4");
-            NDArray whole = Forward.infer(manager, block, start);
-            requireClose(step(manager, block, cache, start), whole.toDoubleArray(), 1e-13);
         }
     }
 

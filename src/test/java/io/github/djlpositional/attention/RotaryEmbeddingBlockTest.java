@@ -121,25 +121,6 @@ class RotaryEmbeddingBlockTest {
     }
 
     @EngineTest
-    void scoresDependOnTheDistanceOnly(NDManager manager) {
-        NDArray q = numbers(manager, DataType.FLOAT64, 1, 2, 1, 16);
-        NDArray k = q.mul(1.5).add(0.25);
-        for (RotaryEmbeddingBlock block : layouts(builder().optRotarySize(12).optScaling(RotaryScaling.yarn(4, 64)))) {
-            for (int distance : new int[] {0, 1, 17}) {
-                NDArray first = null;
-                for (int position : new int[] {17, 18, 100, 4999 - 17}) {
-                    NDArray rotatedQuery = Forward.inferFrom(manager, position, block, q);
-                    NDArray rotatedKey = Forward.inferFrom(manager, position - distance, block, k);
-                    NDArray scores = rotatedQuery.mul(rotatedKey).sum(new int[] {3});
-                    first = first == null ? scores : first;
-                    // sums of 16 products up to 20, each of numbers that were rounded three times
-                    requireClose(scores, first.toDoubleArray(), 16 * 20 * 6 * 0x1p-52);
-                }
-            }
-        }
-    }
-
-    @EngineTest
     void multipliesByTheAttentionFactor(NDManager manager) {
         NDArray x = numbers(manager, DataType.FLOAT64, 1, 1, 1, 16);
         NDArray y = Forward.infer(manager, with(RotaryScaling.yarn(16, 4096)), x);
@@ -155,18 +136,6 @@ class RotaryEmbeddingBlockTest {
         // the frequencies are those of six dimensions
         RotaryEmbeddingBlock six = RotaryEmbeddingBlock.builder().setHeadSize(6).build();
         requireSame(y.get("..., :6"), Forward.infer(manager, six, x.get("..., :6")));
-    }
-
-    @EngineTest
-    void layoutsDifferByAPermutation(NDManager manager) {
-        NDArray x = heads(manager, 1, 2, 7, 16);
-        List<RotaryEmbeddingBlock> blocks = layouts(builder());
-        NDArray y = Forward.infer(manager, blocks.get(0), x);
-        requireSame(Forward.infer(manager, blocks.get(1), concatenated(x)), concatenated(y));
-    }
-
-    private static NDArray concatenated(NDArray interleaved) {
-        return interleaved.reshape(1, 2, 7, 8, 2).transpose(0, 1, 2, 4, 3).reshape(1, 2, 7, 16);
     }
 
     @EngineTest

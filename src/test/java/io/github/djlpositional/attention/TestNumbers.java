@@ -95,7 +95,8 @@ final class TestNumbers {
         assertThat(doubles(actual)).containsExactly(expected, within(tolerance));
     }
 
-    private static double[] doubles(NDArray array) {
+    /** The elements of an array of any real data type. */
+    static double[] doubles(NDArray array) {
         return array.toType(DataType.FLOAT64, false).toDoubleArray();
     }
 }

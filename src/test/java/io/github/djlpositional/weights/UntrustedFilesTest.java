@@ -38,6 +38,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvFileSource;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -210,27 +211,14 @@ class UntrustedFilesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }",
-                "{'descr': '<f4', 'fortran_order': 0, 'shape': (2,), }",
-                "{'descr': 4, 'fortran_order': False, 'shape': (2,), }",
-                "{'descr': '<f4, }",
-                "{'descr': '\\x3cf4', 'fortran_order': False, 'shape': (2,), }",
-                "{'descr': [('a', '<f4'), 'fortran_order': False, 'shape': (2,), }",
-                "{'descr': ['<f4', 'fortran_order",
-                "{'descr': '<f4', 'fortran_order': False, }",
-                "{'descr': '<f4', 'descr': '<f4', 'shape': (2,), }",
-                "{'descr': '<f4', 'descr': [], 'shape': (2,), }",
-                "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,), }",
-                "{'other': '<f4', 'fortran_order': False, 'shape': (2,), }",
-                "{'descr': '<f4' 'fortran_order': False, 'shape': (2,), }",
-                "{'descr' '<f4', 'fortran_order': False, 'shape': (2,), }",
-                "__import__('os').system('true')",
-                ""
-            })
-    void dictionariesThatNumPyDoesNotWrite(String dictionary) {
-        assertRejected(zip(STORED, npy(dictionary, 8)), "array \"t\"");
+    @CsvFileSource(
+            resources = "/weights/rejected-headers.csv",
+            delimiter = '|',
+            quoteCharacter = '`',
+            numLinesToSkip = 1)
+    void headersThatNumPyAndTorchDoNotWrite(String format, String header, String expected) {
+        boolean isNumPy = format.equals("npy");
+        assertRejected(isNumPy ? zip(STORED, npy(header, 8)) : safetensors(header, 8), expected);
     }
 
     /** Headers that would take a parser with backtracking or recursion long, or overflow its stack. */
@@ -383,72 +371,11 @@ class UntrustedFilesTest {
         assertThat(open(commented).getTensors()).containsOnlyKeys("t");
     }
 
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            quoteCharacter = '`',
-            value = {
-                "[2] | [0,4] | bytes 0 to 4",
-                "[2] | [0,16] | bytes 0 to 16",
-                "[2] | [8,0] | bytes 8 to 0",
-                "[2] | [-8,0] | \"-8\"",
-                "[1] | [4,8] | at 0",
-                "[1] | [0,4] | 4 of its 8 bytes",
-                "[-2] | [0,8] | \"-2\"",
-                "[2.0] | [0,8] | \"2.0\"",
-                "[2e0] | [0,8] | \"2e0\"",
-                "[\"2\"] | [0,8] | \"t\"",
-                "[null] | [0,8] | \"t\"",
-                "[[2]] | [0,8] | \"t\"",
-                "2 | [0,8] | t.shape",
-                "[2] | [0] | \"t\"",
-                "[2] | [0,8,8] | \"t\"",
-                "[2] | {} | t.data_offsets",
-                "[1152921504606846976] | [0,8] | \"1152921504606846976\"",
-                "[999999999999999999] | [0,8] | (999999999999999999)",
-                "[99999999999999999] | [0,8] | (99999999999999999)",
-                "[4294967296,4294967296,4294967296] | [0,8] | (4294967296, 4294967296, 4294967296)",
-                "[4294967296,4294967296] | [0,0] | (4294967296, 4294967296)",
-                "[9223372036854775808] | [0,8] | \"9223372036854775808\"",
-                "[99999999999999999999999999999999999999] | [0,8] | \"99999999999999999999999999999999999999\"",
-                "[2] | [0,99999999999999999999999999999] | \"99999999999999999999999999999\"",
-            })
-    void sizesThatCannotBe(String shape, String offsets, String value) {
-        assertRejected(safetensors(tensor("F32", shape, offsets), 8), value);
-    }
-
     /** One bit, a few bits, bytes and words: of types that cannot be loaded, too, the size is checked. */
     @ParameterizedTest
     @ValueSource(strings = {"F4", "F6_E2M3", "BOOL", "F8_E4M3", "U16", "I32", "C64"})
     void sizesOfOtherTypes(String type) {
         assertRejected(safetensors(tensor(type, "[9]", "[0,8]"), 8), type, "(9)");
-    }
-
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            quoteCharacter = '`',
-            value = {
-                "{\"t\":{},\"t\":{}} | \"t\"",
-                "{\"t\":" + EMPTY + ",\"t\":{}} | \"t\"",
-                "{\"t\":{\"dtype\":\"F32\",\"dtype\":\"F32\"}} | \"dtype\"",
-                "{\"__metadata__\":{},\"__metadata__\":{}} | \"__metadata__\"",
-                "{\"__metadata__\":{\"a\":1}} | \"a\"",
-                "{\"__metadata__\":{\"a\":{}}} | \"a\"",
-                "{\"__metadata__\":[]} | `__metadata__`",
-                "{\"t\":[]} | t",
-                "{\"t\":{\"dtype\":3}} | \"t\"",
-                "{\"t\" | `$.t`",
-                "{t:{}} | column 3",
-                "{'t':{}} | column 3",
-                "{}{} | column 4",
-                "{}x | column 4",
-                "`{}\0` | column 4",
-                "{ // comment } | line 1",
-                "{,} | column 3",
-            })
-    void headersOfAnotherForm(String header, String value) {
-        assertRejected(safetensors(header, 0), value);
     }
 
     private static String numbered(int last, String value) {
@@ -476,6 +403,7 @@ class UntrustedFilesTest {
         byte[] file = safetensors("{\"__metadata__\":{\"a\":\"?\"}}", 0);
         file[Long.BYTES + 21] = (byte) 0xff;
         assertRejected(file);
+        assertRejected(safetensors("{}\0", 0), "column 4");
     }
 
     @Test
