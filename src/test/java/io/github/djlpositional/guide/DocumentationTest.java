@@ -134,10 +134,14 @@ class DocumentationTest {
     void theVersionIsTheSameEverywhere() throws IOException {
         String version = "(?:<artifactId>djl-positional[a-z-]*</artifactId>\\s*<version>|<djl-positional\\.version>"
                 + "|djlpositional:djl-positional:)([^$<']+)[<']";
-        String files =
-                "pom.xml examples/pom.xml examples/spark/pom.xml benchmarks/pom.xml README.md docs/compatibility.md";
         List<String> found = new ArrayList<>();
-        for (String file : files.split(" ", -1)) {
+        for (String file : List.of(
+                "pom.xml",
+                "examples/pom.xml",
+                "examples/spark/pom.xml",
+                "benchmarks/pom.xml",
+                "README.md",
+                "docs/compatibility.md")) {
             found.addAll(matches(version, Path.of(file)));
         }
         assertThat(found).hasSize(10).containsOnly(found.get(0));
@@ -156,12 +160,15 @@ class DocumentationTest {
             Stream<String> found = ARTIFACT.matcher(Files.readString(page))
                     .results()
                     .map(match -> match.group(1) + " " + match.group(2));
-            String versions = "pytorch-engine %1$s;pytorch-jni %2$s-%1$s;pytorch-native-cpu %2$s;mxnet-engine %1$s;"
-                    + "mxnet-native-mkl %3$s";
             assertThat(found)
                     .as("%s", page)
                     .isNotEmpty()
-                    .isSubsetOf(String.format(versions, djl, pytorch, mxnet).split(";", -1));
+                    .isSubsetOf(
+                            "pytorch-engine " + djl,
+                            "pytorch-jni " + pytorch + "-" + djl,
+                            "pytorch-native-cpu " + pytorch,
+                            "mxnet-engine " + djl,
+                            "mxnet-native-mkl " + mxnet);
         }
     }
 
