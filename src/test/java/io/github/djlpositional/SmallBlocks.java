@@ -3,6 +3,9 @@ package io.github.djlpositional;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import ai.djl.Device;
+import ai.djl.Model;
+import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -42,6 +45,13 @@ final class SmallBlocks {
     /** Token ids (2, 3): 0 and 3 occur twice, 1 and 6 once. */
     static NDArray ids(NDManager manager) {
         return manager.create(new long[] {1, 0, 6, 3, 3, 0}, new Shape(2, 3));
+    }
+
+    /** A model on the CPU with a block. */
+    static Model model(Engine engine, Block block) {
+        Model model = Model.newInstance("small", Device.cpu(), engine.getEngineName());
+        model.setBlock(block);
+        return model;
     }
 
     static <B extends Block> B initialized(NDManager manager, B block, long... shape) {

@@ -2,6 +2,7 @@ package io.github.djlpositional;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
@@ -169,25 +170,37 @@ public enum TestBlocks {
     }
 
     /**
-     * Numbers of that shape, a new array: 0 to 6 and again, as they are where they are ids, else in eighths. The answer
-     * to tokens all alike would be the same whatever an attention's queries and keys, and to ids of padding alone
-     * whatever the table.
+     * Numbers of that shape, a new array: 0 to 6 repeated as token ids, otherwise divided by 8. With equal tokens, the
+     * output of an attention would not depend on its queries and keys.
      */
     public NDArray numbers(NDManager manager) {
-        boolean isIds = input.dimension() == 2;
-        long[] ids = LongStream.range(0, input.size()).map(i -> i % 7).toArray();
-        if (isIds) {
-            return manager.create(ids, input);
+        NDArray ids =
+                manager.create(LongStream.range(0, input.size()).map(i -> i % 7).toArray(), input);
+        if (input.dimension() == 2) {
+            return ids;
         }
-        float[] reals = new float[ids.length];
-        for (int i = 0; i < reals.length; i++) {
-            reals[i] = ids[i] / 8f;
+        try (ids;
+                NDArray floats = ids.toType(DataType.FLOAT32, true)) {
+            return floats.div(8);
         }
-        return manager.create(reals, input);
     }
 
     /** A new block. */
     public Block block() {
         return maker.get();
+    }
+
+    /** A new block, initialized in FLOAT32. */
+    public Block initialized(NDManager manager) {
+        Block block = block();
+        block.initialize(manager, DataType.FLOAT32, input);
+        return block;
+    }
+
+    /** The output of a block for the numbers. All arrays of the forward are closed. */
+    public float[] values(NDManager manager, Block block) {
+        try (NDManager own = manager.newSubManager()) {
+            return Forward.infer(own, block, numbers(own)).toFloatArray();
+        }
     }
 }
