@@ -5,9 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
-import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.core.Linear;
@@ -263,22 +260,6 @@ class FromArgumentsTest {
             rejected(() -> Frequencies.fromArguments(
                             Map.of("kind", "geometric", "count", size, "base", 10_000, "period", 3)))
                     .hasMessageContainingAll("" + size, "0 to 1048576");
-        }
-    }
-
-    @EngineTest
-    void aBlockFromItsMapLoadsTheFileAndGivesTheSame(NDManager manager) throws Exception {
-        for (TestBlocks kind : TestBlocks.values()) {
-            Block block = kind.block();
-            block.initialize(manager, DataType.FLOAT32, kind.input());
-            Block back = (Block) Reflected.fromArguments(block.getClass(), argumentsOf(kind));
-            BlockBytes.load(manager, back, BlockBytes.saved(block));
-            NDArray input = kind.numbers(manager);
-            assertThat(Forward.infer(manager, back, input).toFloatArray())
-                    .as("%s", kind)
-                    .containsExactly(Forward.infer(manager, block, input).toFloatArray());
-            block.clear();
-            back.clear();
         }
     }
 }
