@@ -2,6 +2,7 @@ package io.github.djlpositional;
 
 import static io.github.djlpositional.SmallBlocks.TYPES;
 import static io.github.djlpositional.SmallBlocks.initialized;
+import static io.github.djlpositional.SmallBlocks.learned;
 import static io.github.djlpositional.SmallBlocks.positions;
 import static io.github.djlpositional.SmallBlocks.refused;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -91,17 +92,6 @@ class PositionalEncodingBlockTest {
     }
 
     @EngineTest
-    void encodesRealPositionsExactly(NDManager manager) {
-        double[] positions = {0, 0.5, 8.75};
-        NDArray given = manager.create(new float[] {0, 0.5f, 8.75f});
-        float[] y = Forward.infer(manager, block(4, 10), manager.zeros(new Shape(1, 3, 4)), given)
-                .toFloatArray();
-        for (int i = 0; i < 12; i++) {
-            assertThat(y[i]).isEqualTo((float) ENCODING.value(positions[i / 4], i % 4));
-        }
-    }
-
-    @EngineTest
     void returnsTheEncodingsOfPositions(NDManager manager) {
         NDArray x = manager.zeros(new Shape(2, 3, 4));
         NDArray implied = Forward.infer(manager, withoutInput(), x);
@@ -116,25 +106,28 @@ class PositionalEncodingBlockTest {
         assertRows(each.get("1"), 1, 3);
     }
 
+    private static void assertEncoded(NDArray positions, double... expected) {
+        NDArray encoded = block(4, 10).encode(positions);
+        assertThat(encoded.getShape()).isEqualTo(positions.getShape().add(4));
+        float[] values = encoded.toFloatArray();
+        for (int i = 0; i < values.length; i++) {
+            assertThat(values[i]).isEqualTo((float) ENCODING.value(expected[i / 4], i % 4));
+        }
+    }
+
     @EngineTest
-    void encodesPositionsOfAnyShape(NDManager manager) {
-        PositionalEncodingBlock block = block(4, 10);
-        NDArray scalar = block.encode(manager.create(7));
-        assertThat(scalar.getShape()).isEqualTo(new Shape(4));
-        assertRows(scalar, 7, 1);
-        NDArray cube = block.encode(manager.arange(8).reshape(2, 2, 2));
-        assertThat(cube.getShape()).isEqualTo(new Shape(2, 2, 2, 4));
-        assertRows(cube, 0, 8);
-        NDArray real = block.encode(manager.create(new float[] {1, 2, 3, 4}, new Shape(2, 2)));
-        assertThat(real.getShape()).isEqualTo(new Shape(2, 2, 4));
-        assertRows(real, 1, 4);
-        assertThat(block.encode(manager.create(new Shape(0, 3), DataType.INT64)).getShape())
-                .isEqualTo(new Shape(0, 3, 4));
+    void encodesIntegerAndRealPositionsOfAnyShape(NDManager manager) {
+        assertEncoded(manager.create(7), 7);
+        assertEncoded(manager.arange(8).reshape(2, 2, 2), 0, 1, 2, 3, 4, 5, 6, 7);
+        assertEncoded(manager.create(new float[] {1, 2, 3, 4}, new Shape(2, 2)), 1, 2, 3, 4);
+        assertEncoded(manager.create(new float[] {0, 0.5f, 8.75f}), 0, 0.5, 8.75);
+        assertEncoded(manager.create(new Shape(0, 3), DataType.INT64));
     }
 
     @EngineTest
     void returnsAnEmptyOutputForAnEmptyInput(NDManager manager) {
         Shape empty = new Shape(2, 0, 4);
+        Shape noBatch = new Shape(0, 3, 4);
         for (DataType type : TYPES) {
             NDArray x = manager.create(empty, type);
             NDArray y = Forward.infer(manager, block(4, 10), x);
@@ -142,15 +135,23 @@ class PositionalEncodingBlockTest {
             assertThat(y.getDataType()).isEqualTo(type);
             assertThat(y).isNotSameAs(x);
             assertThat(Forward.infer(manager, withoutInput(), x).getShape()).isEqualTo(new Shape(1, 0, 4));
-            NDArray noPositions = manager.create(new Shape(0), DataType.INT64);
-            assertThat(Forward.infer(manager, block(4, 10), x, noPositions).getShape())
-                    .isEqualTo(empty);
-            assertThat(Forward.inferFrom(manager, 10, block(4, 10), x).getShape())
-                    .isEqualTo(empty);
         }
-        NDArray noBatch = manager.create(new Shape(0, 3, 4));
-        assertThat(Forward.infer(manager, block(4, 10), noBatch).getShape()).isEqualTo(new Shape(0, 3, 4));
-        assertThat(Forward.infer(manager, withoutInput(), noBatch).getShape()).isEqualTo(new Shape(1, 3, 4));
+        Block scaled = positions().optLearnedScale(0.5f).build();
+        for (Block block : List.of(block(4, 10), scaled, learned().build())) {
+            initialized(manager, block, 1, 3, 4);
+            NDArray x = manager.create(empty);
+            NDArray noPositions = manager.create(new Shape(0), DataType.INT64);
+            assertThat(List.of(
+                            Forward.infer(manager, block, x),
+                            Forward.infer(manager, block, x, noPositions),
+                            Forward.inferFrom(manager, 10, block, x)))
+                    .extracting(NDArray::getShape)
+                    .containsOnly(empty);
+            assertThat(Forward.infer(manager, block, manager.create(noBatch)).getShape())
+                    .isEqualTo(noBatch);
+        }
+        assertThat(Forward.infer(manager, withoutInput(), manager.create(noBatch)).getShape())
+                .isEqualTo(new Shape(1, 3, 4));
     }
 
     @EngineTest
@@ -262,19 +263,6 @@ class PositionalEncodingBlockTest {
     }
 
     @EngineTest
-    void keepsShapeAndDataTypeWithALearnedScale(NDManager manager) {
-        for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT64}) {
-            PositionalEncodingBlock block = positions().optLearnedScale(0.5f).build();
-            block.initialize(manager, type, new Shape(1, 3, 4));
-            for (Shape shape : new Shape[] {new Shape(2, 3, 4), new Shape(2, 0, 4), new Shape(0, 3, 4)}) {
-                NDArray y = Forward.infer(manager, block, manager.create(shape, type));
-                assertThat(y.getShape()).isEqualTo(shape);
-                assertThat(y.getDataType()).isEqualTo(type);
-            }
-        }
-    }
-
-    @EngineTest
     void shiftsEncodingsByAMatrix(NDManager manager) {
         PositionalEncodingBlock block = block(16, 100);
         block.initialize(manager, DataType.FLOAT64, new Shape(1, 3, 16));
@@ -299,14 +287,5 @@ class PositionalEncodingBlockTest {
                 .containsExactly(x);
         assertThat(withoutInput().getOutputShapes(new Shape[] {x, new Shape(3)}))
                 .containsExactly(one);
-    }
-
-    @Test
-    void printsItsSettings() {
-        assertThat(block(8, 20))
-                .hasToString("PositionalEncodingBlock(embeddingSize=8, encoding=" + SinusoidalEncoding.vaswani(8)
-                        + ", maxSequenceLength=20, addToInput=true, sequenceAxis=-2, dropoutRate=0.0)");
-        assertThat(extending(8, 20, 40).toString()).contains("autoExtend=40");
-        assertThat(positions().optLearnedScale(0.5f).build().toString()).contains("learnedScale=0.5");
     }
 }
