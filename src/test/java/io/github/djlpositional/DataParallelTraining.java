@@ -51,21 +51,16 @@ final class DataParallelTraining {
         return run(engine, () -> {}, devices);
     }
 
-    static Result run(Engine engine, Device[] devices, Runnable whileTrained) {
-        return run(engine, whileTrained, devices);
-    }
-
-    private static Result run(Engine engine, Runnable whileTrained, Device... devices) {
+    /** Trains; runs an action before the trainer is closed. */
+    static Result run(Engine engine, Runnable whileTrained, Device... devices) {
         try (Model model = engine.newModel("model", devices[0])) {
             Block block = block();
             model.setBlock(block);
             DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                     .optDevices(devices)
                     .optInitializer(weights(), parameter -> true)
-                    // DJL adds up the devices' gradients, each of which is of the mean over its part of the batch. Adam
-                    // and
-                    // momentum would differ: DJL 0.35.1 counts each device's update as a step, and starts the second
-                    // device's momentum from the first one's after its first step
+                    // DJL adds up the devices' gradients, each of which is of the mean over its part of the batch.
+                    // Adam and momentum would differ: DJL 0.35.1 counts each device's update as a step
                     .optOptimizer(Optimizer.sgd()
                             .setLearningRateTracker(Tracker.fixed(0.5f))
                             .setRescaleGrad(1f / devices.length)
@@ -109,7 +104,7 @@ final class DataParallelTraining {
             Block block = kind.block();
             block.setInitializer(weights(), parameter -> true);
             block.initialize(manager, DataType.FLOAT32, kind.input());
-            return Forward.infer(manager, block, kind.numbers(manager)).toFloatArray();
+            return kind.values(manager, block);
         }
     }
 

@@ -5,14 +5,11 @@ import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.training.GradientCollector;
-import ai.djl.training.ParameterStore;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.Frequencies;
@@ -271,11 +268,7 @@ class EncodingPropertiesTest {
             NDArray x = tested.input(manager);
             NDArray upstream = tested.input(manager).mul(3);
             x.setRequiresGradient(true);
-            try (GradientCollector collector = engine.newGradientCollector()) {
-                NDArray y = block.forward(new ParameterStore(manager, false), new NDList(x), true)
-                        .singletonOrThrow();
-                collector.backward(y.mul(upstream).sum());
-            }
+            SmallBlocks.train(manager, block, upstream, x);
             assertThat(doubles(x.getGradient())).as("%s", tested).containsExactly(doubles(upstream));
         });
     }
