@@ -86,8 +86,7 @@ class DevicesTest {
         requireSame(DataParallelTraining.run(engine, ONE), DataParallelTraining.run(engine, TWO), TOLERANCE);
     }
 
-    @EngineTest
-    @Gpus(2)
+    @EngineTest(gpus = 2)
     void trainingOnTwoGpusGivesWhatOneGives(Engine real) {
         requireSame(DataParallelTraining.run(real, ONE), DataParallelTraining.run(real, TWO), TOLERANCE);
     }
@@ -97,8 +96,7 @@ class DevicesTest {
         requireSame(DataParallelTraining.run(real, CPU), DataParallelTraining.run(engine, ONE), TOLERANCE);
     }
 
-    @EngineTest
-    @Gpus(1)
+    @EngineTest(gpus = 1)
     void trainingOnAGpuGivesWhatTheCpuGives(Engine real) {
         requireSame(DataParallelTraining.run(real, CPU), DataParallelTraining.run(real, ONE), 1e-4f);
     }
@@ -214,8 +212,7 @@ class DevicesTest {
                 .containsExactly(DataParallelTraining.forward(engine, Device.cpu(), kind), within(1e-6f));
     }
 
-    @EngineTest
-    @Gpus(1)
+    @EngineTest(gpus = 1)
     void everyBlockGivesOnAGpuWhatItGivesOnTheCpu(Engine real, TestBlocks kind) {
         // No TF32. An attention has the most roundings one after another: 25 in sums of 9, 4, 3 and 3 numbers, a scale,
         // a quotient and an exponential of 2 ulp, and 9 in its last sum, whose 8 weights of up to 0.5 come to 2.6. All
@@ -224,8 +221,7 @@ class DevicesTest {
                 .containsExactly(DataParallelTraining.forward(real, Device.cpu(), kind), within(1e-5f));
     }
 
-    @EngineTest
-    @Gpus(1)
+    @EngineTest(gpus = 1)
     void tablesOnAGpuAreExact(Engine real) {
         int length = 70_000; // copied to the device in several pieces
         for (DataType type : SmallBlocks.TYPES) {
@@ -272,8 +268,7 @@ class DevicesTest {
         assertThat(engine.openArrays(new Shape(1023, 1))).isEmpty();
     }
 
-    @EngineTest
-    @Gpus(1)
+    @EngineTest(gpus = 1)
     void aPredictorMayBeOnAGpuAndItsModelOnTheCpu(Engine real) throws Exception {
         Block block = PositionalEncodingBlock.builder().setEmbeddingSize(8).build();
         requireSameInAPredictor(real, block, Device.gpu());

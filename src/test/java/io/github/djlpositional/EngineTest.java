@@ -17,4 +17,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @Retention(RetentionPolicy.RUNTIME)
 @TestTemplate
 @ExtendWith(EngineTestExtension.class)
-public @interface EngineTest {}
+public @interface EngineTest {
+
+    /** The number of GPUs that are needed. The test is skipped if the engine finds fewer. */
+    int gpus() default 0;
+}

@@ -10,8 +10,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.Extension;
-import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
+import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 import org.junit.jupiter.api.extension.TestTemplateInvocationContext;
@@ -70,8 +70,8 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
                         + System.getProperty("os.name") + " " + System.getProperty("os.arch"));
             }
             int needed = context.getElement()
-                    .map(method -> method.getAnnotation(Gpus.class))
-                    .map(Gpus::value)
+                    .map(method -> method.getAnnotation(EngineTest.class).gpus())
+                    .filter(gpus -> gpus > 0)
                     .orElse(ON_GPU ? 1 : 0);
             int found = needed == 0 ? 0 : Engine.getEngine(engine).getGpuCount();
             return found < needed
