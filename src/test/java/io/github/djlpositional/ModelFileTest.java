@@ -6,7 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import ai.djl.MalformedModelException;
+import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
@@ -20,12 +22,24 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.UnaryOperator;
 import org.assertj.core.api.ThrowableAssertAlternative;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
-/** What the blocks write to a model file, and which files they reject. */
+/**
+ * What the blocks write to a model file, and which files they reject.
+ *
+ * <p>The folder {@code model-files} has a file of each constant of {@link TestBlocks}, so that names, defaults and values
+ * of all settings are protected. The file of a new constant is written with
+ * {@code mvn test -Dtest=ModelFileTest#write -Dmodel-files.write=v1}; existing files are not changed. A new version of
+ * the format gets a new folder, {@code v2}, and a test that it still reads {@code v1}.
+ */
 class ModelFileTest {
 
     private static LearnedPositionalEncodingBlock.Builder learned() {
@@ -304,5 +318,53 @@ class ModelFileTest {
         dense.getTokenTable().getArray().setRequiresGradient(true);
         SmallBlocks.train(manager, dense, manager.ones(new Shape(2, 3, 4)), SmallBlocks.ids(manager));
         assertThat(dense.getTokenTable().getArray().getGradient().isSparse()).isFalse();
+    }
+
+    /** Numbers that FLOAT32 holds exactly. */
+    private static float[] weights(Shape shape) {
+        float[] values = new float[Math.toIntExact(shape.size())];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = (i * 37 % 101 - 50) / 64f;
+        }
+        return values;
+    }
+
+    private static Path file(String version, TestBlocks kind) {
+        return Path.of("src/test/resources/model-files", version, kind + ".params");
+    }
+
+    @EngineTest
+    void storedFilesLoad(NDManager manager, TestBlocks kind) throws Exception {
+        Path file = file("v1", kind);
+        assertThat(file).as("write it with -Dmodel-files.write=v1").exists();
+        Block block = kind.block();
+        BlockBytes.load(manager, block, Files.readAllBytes(file));
+        for (Parameter parameter : block.getParameters().values()) {
+            float[] expected = weights(parameter.getArray().getShape());
+            if (kind == TestBlocks.EMBEDDING_OF_EVERY_SETTING && "embedding".equals(parameter.getName())) {
+                // the row of the padding token, 1
+                Arrays.fill(expected, 4, 8, 0);
+            }
+            assertThat(parameter.getArray().toFloatArray())
+                    .as("%s", parameter.getName())
+                    .containsExactly(expected);
+        }
+        assertThat(block.isInitialized()).isTrue();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    @EnabledIfSystemProperty(named = "model-files.write", matches = "v[0-9]+")
+    void write(TestBlocks kind) throws IOException {
+        Path file = file(System.getProperty("model-files.write"), kind);
+        Files.createDirectories(file.getParent());
+        if (!Files.exists(file)) {
+            try (NDManager manager = Engine.getEngine("PyTorch").newBaseManager()) {
+                Block block = kind.block();
+                block.setInitializer((owner, shape, type) -> owner.create(weights(shape), shape), parameter -> true);
+                block.initialize(manager, DataType.FLOAT32, kind.input());
+                Files.write(file, BlockBytes.saved(block));
+            }
+        }
     }
 }
