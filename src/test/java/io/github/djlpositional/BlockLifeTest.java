@@ -181,23 +181,19 @@ class BlockLifeTest {
 
     /** DJL's SequentialBlock cannot be saved again after loading: it forgets the names of its inputs. */
     @EngineTest
-    void modelFileHasNoTableAndALoadedBlockHasOne(Engine engine, NDManager manager, @TempDir Path folder)
-            throws Exception {
+    void modelFileHasNoTableAndALoadedBlockHasOne(Engine engine, @TempDir Path folder) throws Exception {
         PositionalEncodingBlock.Builder builder = SmallBlocks.positions().setEmbeddingSize(512);
         Shape shape = new Shape(1, 10, 512);
-        try (Model model = model(engine, builder.build())) {
-            model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, shape);
-            model.save(folder, "life");
-        }
-        assertThat(Files.size(folder.resolve("life-0000.params"))).isLessThan(1000);
         PositionalEncodingBlock loaded = builder.build();
-        float[] table = SinusoidalEncoding.vaswani(512).table(0, 10);
-        try (Model model = model(engine, loaded)) {
+        try (Model saved = model(engine, builder.build());
+                Model model = model(engine, loaded)) {
+            saved.getBlock().initialize(saved.getNDManager(), DataType.FLOAT32, shape);
+            saved.save(folder, "life");
+            assertThat(Files.size(folder.resolve("life-0000.params"))).isLessThan(1000);
             model.load(folder, "life");
             assertThat(loaded.isInitialized()).isTrue();
-            assertThat(loaded.getEncodings().toFloatArray()).isEqualTo(table);
-            assertThat(Forward.infer(manager, loaded, manager.zeros(shape)).toFloatArray())
-                    .isEqualTo(table);
+            assertThat(loaded.getEncodings().toFloatArray())
+                    .isEqualTo(SinusoidalEncoding.vaswani(512).table(0, 10));
             assertThat(loaded.getInputShapes()).containsExactly(shape);
             model.save(folder.resolve("again"), "life");
         }
@@ -218,13 +214,11 @@ class BlockLifeTest {
     }
 
     @EngineTest
-    void canBeInitializedAgainInAnotherDataType(Engine engine, NDManager manager) {
+    void canBeInitializedAgainInAnotherDataType(NDManager manager) {
         PositionalEncodingBlock block = initialized(manager, positions(), 1, 10, 4);
-        try (NDManager second = engine.newBaseManager(Device.cpu())) {
-            block.initialize(second, DataType.FLOAT64, X);
-            assertThat(block.getEncodings().getDataType()).isEqualTo(DataType.FLOAT64);
-            assertTable(manager, block);
-        }
+        block.initialize(manager, DataType.FLOAT64, X);
+        assertThat(block.getEncodings().getDataType()).isEqualTo(DataType.FLOAT64);
+        assertTable(manager, block);
     }
 
     /** EveryBlockTest has the test of initialized blocks. */

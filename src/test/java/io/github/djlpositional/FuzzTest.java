@@ -184,16 +184,10 @@ class FuzzTest {
         });
     }
 
-    private static final List<DataType> TYPES = List.of(
-            DataType.FLOAT32,
-            DataType.FLOAT32,
-            DataType.FLOAT64,
-            DataType.FLOAT16,
-            DataType.INT64,
-            DataType.INT32,
-            DataType.UINT8,
-            DataType.INT8,
-            DataType.BOOLEAN);
+    private static final List<DataType> TYPES = Stream.of(
+                    "FLOAT32 FLOAT32 FLOAT64 FLOAT16 INT64 INT32 UINT8 INT8 BOOLEAN".split(" ", -1))
+            .map(DataType::valueOf)
+            .toList();
 
     private static final List<Object> STARTS =
             List.of(0, 1, 2L, -1, Integer.MAX_VALUE, Long.MAX_VALUE, Long.MIN_VALUE, 1.5, "1", true, List.of(1));
