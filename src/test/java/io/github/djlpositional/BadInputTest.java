@@ -345,8 +345,10 @@ class BadInputTest {
 
     @EngineTest
     void aBlockThatExtendsItselfReadsPositionsThatAreNotChecked(NDManager manager) {
-        PositionalEncodingBlock block =
-                SmallBlocks.positions().optAutoExtend(1 << 20).optRangeChecks(false).build();
+        PositionalEncodingBlock block = SmallBlocks.positions()
+                .optAutoExtend(1 << 20)
+                .optRangeChecks(false)
+                .build();
         NDArray y = new Case(initialized(manager, block, 1, 3, 4), X).infer(manager, 0, 25, 1);
         assertThat(y.getFloat(0, 1, 0)).isEqualTo(1 + (float) Math.sin(25));
         assertThat(block.getMaxSequenceLength()).isGreaterThan(25);

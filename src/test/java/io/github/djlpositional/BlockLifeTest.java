@@ -5,6 +5,7 @@ import static io.github.djlpositional.SmallBlocks.ids;
 import static io.github.djlpositional.SmallBlocks.initialized;
 import static io.github.djlpositional.SmallBlocks.learned;
 import static io.github.djlpositional.SmallBlocks.model;
+import static io.github.djlpositional.SmallBlocks.positions;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIOException;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -30,11 +31,16 @@ import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import ai.djl.translate.NoopTranslator;
+import io.github.djlpositional.attention.EncodingType;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -388,5 +394,73 @@ class BlockLifeTest {
         assertThat(block.getEncodings().size() * DataType.FLOAT32.getNumOfBytes())
                 .isEqualTo(bytes);
         block.clear();
+    }
+
+    /** Collects garbage, and overwrites the memory that was freed. */
+    private static List<ByteBuffer> collectAndOverwrite() throws InterruptedException {
+        System.gc();
+        Thread.sleep(100);
+        List<ByteBuffer> others = new ArrayList<>();
+        for (int bytes : new int[] {4, 8, 16, 32}) {
+            for (int i = 0; i < 2000; i++) {
+                ByteBuffer other = ByteBuffer.allocateDirect(bytes);
+                while (other.hasRemaining()) {
+                    other.put((byte) 0x41);
+                }
+                others.add(other);
+            }
+        }
+        return others;
+    }
+
+    /** The gradients, with garbage collected after the forward: Java must not free memory that the engine reads. */
+    private static Map<String, float[]> gradients(Engine engine, Block block, NDArray x, boolean withGarbage)
+            throws InterruptedException {
+        Map<String, float[]> gradients = new LinkedHashMap<>();
+        try (NDManager manager = engine.newBaseManager();
+                GradientCollector collector = engine.newGradientCollector()) {
+            NDList inputs = new NDList(x);
+            NDArray y = block.forward(new ParameterStore(manager, false), inputs, true)
+                    .singletonOrThrow();
+            NDArray loss = y.mul(y).sum();
+            List<ByteBuffer> others = withGarbage ? collectAndOverwrite() : List.of();
+            collector.backward(loss);
+            assertThat(others).hasSize(withGarbage ? 8000 : 0);
+            block.getParameters()
+                    .forEach(pair -> gradients.put(
+                            pair.getKey(),
+                            pair.getValue().getArray().getGradient().toFloatArray()));
+        }
+        block.getParameters().forEach(pair -> {
+            NDArray gradient = pair.getValue().getArray().getGradient();
+            gradient.subi(gradient);
+        });
+        return gradients;
+    }
+
+    private static void requireSame(Engine engine, NDManager manager, Block block, NDArray x)
+            throws InterruptedException {
+        block.setInitializer(DataParallelTraining.weights(), parameter -> true);
+        block.initialize(manager, DataType.FLOAT32, x.getShape());
+        block.getParameters().forEach(pair -> pair.getValue().getArray().setRequiresGradient(true));
+        Map<String, float[]> expected = gradients(engine, block, x, false);
+        Map<String, float[]> found = gradients(engine, block, x, true);
+        expected.forEach((name, values) ->
+                assertThat(found.get(name)).as("%s of %s", name, block).isEqualTo(values));
+    }
+
+    @EngineTest
+    void gradientsOfAttentionsDoNotChange(Engine engine, NDManager manager, EncodingType type)
+            throws InterruptedException {
+        NDArray x = manager.arange(2 * 3 * 8f).reshape(2, 3, 8).sin();
+        requireSame(engine, manager, type.attention(2).build(), x);
+    }
+
+    @EngineTest
+    void gradientsOfEmbeddingsDoNotChange(Engine engine, NDManager manager) throws InterruptedException {
+        Block embedding = embedding().optScaleEmbedding(true).optPaddingIndex(0).build();
+        requireSame(engine, manager, embedding, ids(manager));
+        Block scaled = SmallBlocks.positions().optLearnedScale(0.5f).build();
+        requireSame(engine, manager, scaled, manager.ones(new Shape(2, 3, 4)));
     }
 }

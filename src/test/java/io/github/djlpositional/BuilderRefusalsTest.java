@@ -140,6 +140,11 @@ class BuilderRefusalsTest {
                 .containsEntry("dropoutRate", greatestRate);
         assertThat(positions().optAutoExtend(10).build().getArguments()).containsEntry("autoExtend", 10);
         assertThat(positions().optAutoExtend(1 << 29).build().getArguments()).containsEntry("autoExtend", 1 << 29);
-        assertThat(ShawRelativePositionBlock.builder().setHeadSize(4).optMaxDistance(1 << 29).build().getArguments()).containsEntry("maxDistance", 1 << 29);
+        assertThat(ShawRelativePositionBlock.builder()
+                        .setHeadSize(4)
+                        .optMaxDistance(1 << 29)
+                        .build()
+                        .getArguments())
+                .containsEntry("maxDistance", 1 << 29);
     }
 }

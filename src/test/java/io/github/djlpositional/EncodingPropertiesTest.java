@@ -14,15 +14,15 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
-import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 
 /**
- * Properties of absolute encodings of any size, convention, positions and data type, on each engine. There is
- * no tolerance without a learned scale: an output is one addition, which IEEE 754 defines to the last bit.
+ * Properties of absolute encodings of any size, convention, positions and data type, on each engine. There is no
+ * tolerance without a learned scale: an output is one addition, which IEEE 754 defines to the last bit.
  */
 class EncodingPropertiesTest {
 

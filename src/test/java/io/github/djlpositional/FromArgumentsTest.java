@@ -131,7 +131,8 @@ class FromArgumentsTest {
     void rejectsUnknownMissingAndOtherValuesByKey(TestBlocks kind) {
         String block = kind.block().getClass().getSimpleName();
         rejected(kind, "maxLenght", 12).hasMessageContainingAll(block, "'maxLenght'", "[", "]");
-        rejected(() -> Reflected.fromArguments(kind.block().getClass(), Map.of())).hasMessageContaining("missing");
+        rejected(() -> Reflected.fromArguments(kind.block().getClass(), Map.of()))
+                .hasMessageContaining("missing");
         for (String key : argumentsOf(kind).keySet()) {
             String name = "'" + key + "' of " + block;
             rejected(kind, key, "neither").hasMessageContainingAll(name, "neither", ": expected ");

@@ -100,7 +100,8 @@ class InputEmbeddingBlockTest {
         NDArray last = ids(manager).get(":, 2:3");
         NDArray expected = Forward.infer(manager, block, ids(manager)).get(":, 2:3");
         assertThat(Forward.inferFrom(manager, 2, block, last)).isEqualTo(expected);
-        assertThat(Forward.infer(manager, block, last, manager.create(new int[] {2}))).isEqualTo(expected);
+        assertThat(Forward.infer(manager, block, last, manager.create(new int[] {2})))
+                .isEqualTo(expected);
     }
 
     @EngineTest
@@ -120,8 +121,8 @@ class InputEmbeddingBlockTest {
     void usesAGivenTokenEmbeddingAndNeverWritesToItsOutput(NDManager manager, boolean scale) {
         NDArray held = manager.ones(new Shape(2, 3, 4));
         Block token = LambdaBlock.singleton(ids -> held);
-        InputEmbeddingBlock block = initialized23(
-                manager, embedding().optScaleEmbedding(scale).optTokenEmbedding(token));
+        InputEmbeddingBlock block =
+                initialized23(manager, embedding().optScaleEmbedding(scale).optTokenEmbedding(token));
         assertThat(block.getTokenEmbedding()).isSameAs(token);
         float[] y = infer(manager, block);
         float[] positions = ENCODING.table(0, 3);

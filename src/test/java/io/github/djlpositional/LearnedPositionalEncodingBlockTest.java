@@ -2,7 +2,6 @@ package io.github.djlpositional;
 
 import static io.github.djlpositional.SmallBlocks.initialized;
 import static io.github.djlpositional.SmallBlocks.learned;
-import static io.github.djlpositional.SmallBlocks.zeros;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 

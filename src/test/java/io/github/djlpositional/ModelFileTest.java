@@ -35,10 +35,10 @@ import org.junit.jupiter.params.provider.EnumSource;
 /**
  * What the blocks write to a model file, and which files they reject.
  *
- * <p>The folder {@code model-files} has a file of each constant of {@link TestBlocks}, so that names, defaults and values
- * of all settings are protected. The file of a new constant is written with
- * {@code mvn test -Dtest=ModelFileTest#write -Dmodel-files.write=v1}; existing files are not changed. A new version of
- * the format gets a new folder, {@code v2}, and a test that it still reads {@code v1}.
+ * <p>The folder {@code model-files} has a file of each constant of {@link TestBlocks}, so that names, defaults and
+ * values of all settings are protected. The file of a new constant is written with {@code mvn test
+ * -Dtest=ModelFileTest#write -Dmodel-files.write=v1}; existing files are not changed. A new version of the format gets
+ * a new folder, {@code v2}, and a test that it still reads {@code v1}.
  */
 class ModelFileTest {
 
@@ -179,7 +179,8 @@ class ModelFileTest {
             assertThat(block.isInitialized()).isTrue();
         }
         byte[] tokens = saved(manager, embedding().build());
-        Block longer = embedding().optMaxSequenceLength(20_000).optDropoutRate(0.5f).build();
+        Block longer =
+                embedding().optMaxSequenceLength(20_000).optDropoutRate(0.5f).build();
         BlockBytes.load(manager, longer, tokens);
         Block sinusoidal = learned().optEncoding(SinusoidalEncoding.vaswani(4)).build();
         BlockBytes.load(manager, sinusoidal, saved(manager, learned().build()));
@@ -236,7 +237,9 @@ class ModelFileTest {
 
     @EngineTest
     void anUnknownSettingIsRejected(NDManager manager) throws Exception {
-        byte[] file = withSettings(json -> json.replaceFirst("\\{", "{\"other\":1,"), saved(manager, positions().build()));
+        byte[] file = withSettings(
+                json -> json.replaceFirst("\\{", "{\"other\":1,"),
+                saved(manager, positions().build()));
         rejected(manager, positions().build(), file, "other=1");
     }
 
@@ -244,7 +247,8 @@ class ModelFileTest {
     void settingsThatAreNotStrictJsonAreRejected(NDManager manager) throws Exception {
         byte[] file = saved(manager, positions().build());
         String notStrict = "|{|{}{}|[]|4|null|{embeddingSize:4}|{'embeddingSize':4}|{\"embeddingSize\":4,}"
-                + "|{\"embeddingSize\":NaN}|{\"embeddingSize\":4;}|/**/{\"embeddingSize\":4}|" + "[".repeat(30_000) + "|"
+                + "|{\"embeddingSize\":NaN}|{\"embeddingSize\":4;}|/**/{\"embeddingSize\":4}|" + "[".repeat(30_000)
+                + "|"
                 + "{\"a\":".repeat(10_000);
         for (String json : notStrict.split("\\|", -1)) {
             rejected(manager, positions().build(), withSettings(old -> json, file));
@@ -302,8 +306,7 @@ class ModelFileTest {
     @EngineTest
     void aRejectedFileLeavesAnInitializedBlockAsItWas(NDManager manager) throws Exception {
         byte[] file = saved(manager, embedding().optScaleEmbedding(true).build());
-        InputEmbeddingBlock block =
-                SmallBlocks.initialized(manager, embedding().build(), 2, 3);
+        InputEmbeddingBlock block = SmallBlocks.initialized(manager, embedding().build(), 2, 3);
         float[] before = block.getTokenTable().getArray().toFloatArray();
         assertThatExceptionOfType(MalformedModelException.class)
                 .isThrownBy(() -> BlockBytes.load(manager, block, file));

@@ -1,5 +1,8 @@
 package io.github.djlpositional;
 
+import static io.github.djlpositional.SmallBlocks.embedding;
+import static io.github.djlpositional.SmallBlocks.learned;
+
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
@@ -25,9 +28,7 @@ import java.util.stream.LongStream;
 /** Small examples of every block of the library, with and without settings that differ from the defaults. */
 @SuppressWarnings("ImmutableEnumChecker") // shapes and suppliers do not change
 public enum TestBlocks {
-    POSITIONS(
-            new Shape(2, 3, 4),
-            () -> PositionalEncodingBlock.builder().setEmbeddingSize(4).build()),
+    POSITIONS(new Shape(2, 3, 4), PositionalEncodingBlock.builder().setEmbeddingSize(4)::build),
     POSITIONS_OF_EVERY_SETTING(
             new Shape(3, 2, 5),
             () -> PositionalEncodingBlock.builder()
@@ -49,12 +50,10 @@ public enum TestBlocks {
                     .build()),
     LEARNED(
             new Shape(2, 3, 4),
-            () -> LearnedPositionalEncodingBlock.builder()
-                    .setEmbeddingSize(4)
+            learned()
                     .optMaxSequenceLength(6)
                     .optEncoding(SinusoidalEncoding.tensor2tensor(4, 1, 100))
-                    .optRangeChecks(false)
-                    .build()),
+                    .optRangeChecks(false)::build),
     GRID(
             new Shape(2, 8, 3, 2),
             () -> GridPositionalEncodingBlock.builder()
@@ -63,25 +62,12 @@ public enum TestBlocks {
                     .build()),
     GRID_OF_A_VISION_TRANSFORMER(
             new Shape(2, 3, 2, 8),
-            () -> GridPositionalEncodingBlock.builder()
-                    .setEncoding(GridEncoding.visionTransformer(8))
-                    .build()),
-    EMBEDDING(
-            new Shape(2, 3),
-            () -> InputEmbeddingBlock.builder()
-                    .setVocabularySize(7)
-                    .setEmbeddingSize(4)
-                    .optMaxSequenceLength(10)
-                    .build()),
+            GridPositionalEncodingBlock.builder().setEncoding(GridEncoding.visionTransformer(8))::build),
+    EMBEDDING(new Shape(2, 3), embedding().optMaxSequenceLength(10)::build),
     EMBEDDING_OF_EVERY_SETTING(
             new Shape(2, 3),
-            () -> InputEmbeddingBlock.builder()
-                    .setVocabularySize(7)
-                    .setEmbeddingSize(4)
-                    .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
-                            .setEmbeddingSize(4)
-                            .optMaxSequenceLength(6)
-                            .build())
+            () -> embedding()
+                    .optPositionalEncoding(learned().optMaxSequenceLength(6).build())
                     .optScaleEmbedding(true)
                     .optPaddingIndex(1)
                     .optPositionsFromPadding(2)
@@ -90,14 +76,8 @@ public enum TestBlocks {
                     .build()),
     EMBEDDING_WITHOUT_POSITIONS(
             new Shape(2, 3),
-            () -> InputEmbeddingBlock.builder()
-                    .setVocabularySize(7)
-                    .setEmbeddingSize(4)
-                    .optPositionalEncoding(Blocks.identityBlock())
-                    .build()),
-    ROTARY(
-            new Shape(1, 2, 3, 4),
-            () -> RotaryEmbeddingBlock.builder().setHeadSize(4).build()),
+            () -> embedding().optPositionalEncoding(Blocks.identityBlock()).build()),
+    ROTARY(new Shape(1, 2, 3, 4), RotaryEmbeddingBlock.builder().setHeadSize(4)::build),
     ROTARY_OF_EVERY_SETTING(
             new Shape(1, 2, 3, 8),
             () -> RotaryEmbeddingBlock.builder()
@@ -109,9 +89,7 @@ public enum TestBlocks {
                     .optMaxSequenceLength(12)
                     .optAutoExtend(1 << 20)
                     .build()),
-    ALIBI(
-            new Shape(2, 3, 4),
-            () -> AlibiBiasBlock.builder().setHeadCount(3).optCausal(true).build()),
+    ALIBI(new Shape(2, 3, 4), AlibiBiasBlock.builder().setHeadCount(3).optCausal(true)::build),
     T5(
             new Shape(2, 3, 4),
             () -> RelativePositionBiasBlock.builder()
@@ -137,10 +115,7 @@ public enum TestBlocks {
                     .build()),
     ATTENTION(
             new Shape(2, 3, 8),
-            () -> MultiHeadAttentionBlock.builder()
-                    .setEmbeddingSize(8)
-                    .setHeadCount(2)
-                    .build()),
+            MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2)::build),
     ATTENTION_OF_EVERY_SETTING(
             new Shape(2, 3, 8),
             () -> MultiHeadAttentionBlock.builder()
