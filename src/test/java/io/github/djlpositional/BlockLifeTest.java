@@ -440,7 +440,7 @@ class BlockLifeTest {
 
     private static void requireSame(Engine engine, NDManager manager, Block block, NDArray x)
             throws InterruptedException {
-        block.setInitializer(DataParallelTraining.weights(), parameter -> true);
+        block.setInitializer(DevicesTest.weights(), parameter -> true);
         block.initialize(manager, DataType.FLOAT32, x.getShape());
         block.getParameters().forEach(pair -> pair.getValue().getArray().setRequiresGradient(true));
         Map<String, float[]> expected = gradients(engine, block, x, false);

@@ -36,12 +36,15 @@ class BuilderRefusalsTest {
         return GridPositionalEncodingBlock.builder().setEncoding(GridEncoding.visionTransformer(4));
     }
 
-    private static MultiHeadAttentionBlock.Builder attention() {
-        return MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2);
-    }
-
     private static TransformerXlPositionBlock.Builder transformerXl() {
         return TransformerXlPositionBlock.builder().setHeadCount(3);
+    }
+
+    /** Creates a block from its arguments, with another value of a setting. */
+    private static HasArguments with(TestBlocks kind, String setting, String value) throws Exception {
+        Map<String, Object> arguments = new HashMap<>(((HasArguments) kind.block()).getArguments());
+        arguments.put(setting, value);
+        return SmallBlocks.fromArguments(kind.block().getClass(), arguments);
     }
 
     /** Blocks, one of their settings, and values that are out of its range. */
@@ -59,11 +62,8 @@ class BuilderRefusalsTest {
     })
     void refusesValuesOutOfRange(String blocks, String setting, String values) {
         for (String block : blocks.split(" ", -1)) {
-            HasArguments given = (HasArguments) TestBlocks.valueOf(block).block();
             for (String value : values.split(" ", -1)) {
-                Map<String, Object> arguments = new HashMap<>(given.getArguments());
-                arguments.put(setting, value);
-                refused(() -> Reflected.fromArguments(given.getClass(), arguments), setting + " " + value);
+                refused(() -> with(TestBlocks.valueOf(block), setting, value), setting + " " + value);
             }
         }
     }
@@ -130,21 +130,16 @@ class BuilderRefusalsTest {
     }
 
     /** The least and the greatest values that are accepted. */
-    @Test
-    void acceptsSettingsAtTheEndsOfTheirRanges() {
-        float greatestRate = Math.nextDown(1f);
-        assertThat(learned().optDropoutRate(0).optSequenceAxis(0).build().getArguments())
-                .containsEntry("dropoutRate", 0f)
-                .containsEntry("sequenceAxis", 0);
-        assertThat(learned().optDropoutRate(greatestRate).build().getArguments())
-                .containsEntry("dropoutRate", greatestRate);
-        assertThat(positions().optAutoExtend(10).build().getArguments()).containsEntry("autoExtend", 10);
-        assertThat(positions().optAutoExtend(1 << 29).build().getArguments()).containsEntry("autoExtend", 1 << 29);
-        assertThat(ShawRelativePositionBlock.builder()
-                        .setHeadSize(4)
-                        .optMaxDistance(1 << 29)
-                        .build()
-                        .getArguments())
-                .containsEntry("maxDistance", 1 << 29);
+    @ParameterizedTest
+    @CsvSource({
+        "LEARNED, dropoutRate, 0.0",
+        "LEARNED, dropoutRate, 0.99999994",
+        "LEARNED, sequenceAxis, 0",
+        "POSITIONS, autoExtend, 5000",
+        "POSITIONS, autoExtend, 536870912",
+        "SHAW, maxDistance, 536870912"
+    })
+    void acceptsSettingsAtTheEndsOfTheirRanges(TestBlocks kind, String setting, String value) throws Exception {
+        assertThat(with(kind, setting, value).getArguments().get(setting)).hasToString(value);
     }
 }

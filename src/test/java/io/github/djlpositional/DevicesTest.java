@@ -1,6 +1,5 @@
 package io.github.djlpositional;
 
-import static io.github.djlpositional.DataParallelTraining.TOLERANCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.within;
@@ -15,9 +14,19 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.nn.SequentialBlock;
+import ai.djl.nn.core.Linear;
+import ai.djl.training.DefaultTrainingConfig;
+import ai.djl.training.EasyTrain;
 import ai.djl.training.ParameterStore;
+import ai.djl.training.Trainer;
+import ai.djl.training.dataset.Batch;
+import ai.djl.training.initializer.Initializer;
+import ai.djl.training.loss.Loss;
+import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.Tracker;
+import ai.djl.translate.Batchifier;
 import ai.djl.translate.NoopTranslator;
-import io.github.djlpositional.DataParallelTraining.Result;
 import io.github.djlpositional.attention.EncodingType;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
@@ -34,6 +43,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
@@ -51,6 +62,20 @@ class DevicesTest {
     static boolean hasPyTorch() {
         return Engine.getAllEngines().contains("PyTorch");
     }
+
+    /** The shape of the table of absolute positions; no other array of the model has it. */
+    private static final Shape TABLE = new Shape(37, 8);
+
+    /** The shape of the rotary table: cosines and sines of the four dimensions of a head. */
+    private static final Shape ROTARY_TABLE = new Shape(41, 8);
+
+    /** For five steps of sums in another order, of numbers about 1: some 100 roundings of 2^-24. */
+    private static final float TOLERANCE = 1e-5f;
+
+    private static final int STEPS = 5;
+    private static final int BATCH = 4;
+    private static final int LENGTH = 6;
+    private static final int VOCABULARY = 11;
 
     private static final Device CPU = Device.cpu();
     private static final Device[] ONE = {Device.gpu(0)};
@@ -73,6 +98,102 @@ class DevicesTest {
         }
     }
 
+    /** The parameters by name, before and after. */
+    record Result(Map<String, float[]> start, Map<String, float[]> parameters) {}
+
+    static Result run(Engine engine, Device... devices) {
+        return run(engine, () -> {}, devices);
+    }
+
+    /**
+     * Trains a small model for a few steps by DJL's own data-parallel training; runs an action before the trainer is
+     * closed.
+     */
+    static Result run(Engine engine, Runnable whileTrained, Device... devices) {
+        try (Model model = engine.newModel("model", devices[0])) {
+            Block block = block();
+            model.setBlock(block);
+            DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
+                    .optDevices(devices)
+                    .optInitializer(weights(), parameter -> true)
+                    // DJL adds up the devices' gradients, each of which is of the mean over its part of the batch.
+                    // Adam and momentum would differ: DJL 0.35.1 counts each device's update as a step
+                    .optOptimizer(Optimizer.sgd()
+                            .setLearningRateTracker(Tracker.fixed(0.5f))
+                            .setRescaleGrad(1f / devices.length)
+                            .build());
+            try (Trainer trainer = model.newTrainer(config)) {
+                trainer.initialize(new Shape(BATCH, LENGTH));
+                Map<String, float[]> start = values(block);
+                for (int step = 0; step < STEPS; step++) {
+                    try (Batch batch = batch(trainer.getManager().newSubManager(), step)) {
+                        EasyTrain.trainBatch(trainer, batch);
+                        trainer.step();
+                    }
+                }
+                whileTrained.run();
+                return new Result(start, values(block));
+            }
+        }
+    }
+
+    private static Block block() {
+        return new SequentialBlock()
+                .add(InputEmbeddingBlock.builder()
+                        .setVocabularySize(VOCABULARY)
+                        .setEmbeddingSize(8)
+                        .optMaxSequenceLength((int) TABLE.get(0))
+                        .build())
+                .add(MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(8)
+                        .setHeadCount(2)
+                        .optRelativeEncoding(RotaryEmbeddingBlock.builder()
+                                .setHeadSize(4)
+                                .optMaxSequenceLength((int) ROTARY_TABLE.get(0))
+                                .build())
+                        .build())
+                .add(Linear.builder().setUnits(VOCABULARY).build());
+    }
+
+    /** The output of a block on a device, with the same parameters on every device. */
+    static float[] forward(Engine engine, Device device, TestBlocks kind) {
+        try (NDManager manager = engine.newBaseManager(device)) {
+            Block block = kind.block();
+            block.setInitializer(weights(), parameter -> true);
+            block.initialize(manager, DataType.FLOAT32, kind.input());
+            return kind.values(manager, block);
+        }
+    }
+
+    /** The same values on every engine and device, all different within a parameter. */
+    static Initializer weights() {
+        return (manager, shape, type) -> {
+            float[] values = new float[Math.toIntExact(shape.size())];
+            for (int i = 0; i < values.length; i++) {
+                values[i] = (float) Math.sin(i + 1) / 2;
+            }
+            return manager.create(values, shape);
+        };
+    }
+
+    /** Ids, with the next ids as labels. */
+    private static Batch batch(NDManager manager, int step) {
+        NDArray ids = manager.arange(step, step + BATCH * LENGTH, 1, DataType.INT64)
+                .mod(VOCABULARY)
+                .reshape(BATCH, LENGTH);
+        NDArray next = ids.add(1).mod(VOCABULARY).expandDims(2);
+        return new Batch(
+                manager, new NDList(ids), new NDList(next), BATCH, Batchifier.STACK, Batchifier.STACK, step, STEPS);
+    }
+
+    private static Map<String, float[]> values(Block block) {
+        Map<String, float[]> values = new TreeMap<>();
+        block.getParameters()
+                .forEach(pair ->
+                        values.put(pair.getKey(), pair.getValue().getArray().toFloatArray()));
+        return values;
+    }
+
     private static void requireSame(Result one, Result other, float tolerance) {
         assertThat(other.parameters().keySet()).isEqualTo(one.parameters().keySet());
         one.parameters().forEach((name, values) -> {
@@ -83,28 +204,28 @@ class DevicesTest {
 
     @Test
     void trainingOnTwoDevicesGivesWhatOneGives() {
-        requireSame(DataParallelTraining.run(engine, ONE), DataParallelTraining.run(engine, TWO), TOLERANCE);
+        requireSame(run(engine, ONE), run(engine, TWO), TOLERANCE);
     }
 
     @EngineTest(gpus = 2)
     void trainingOnTwoGpusGivesWhatOneGives(Engine real) {
-        requireSame(DataParallelTraining.run(real, ONE), DataParallelTraining.run(real, TWO), TOLERANCE);
+        requireSame(run(real, ONE), run(real, TWO), TOLERANCE);
     }
 
     @EngineTest
     void trainingOnASimulatedGpuGivesWhatTheEnginesGive(Engine real) {
-        requireSame(DataParallelTraining.run(real, CPU), DataParallelTraining.run(engine, ONE), TOLERANCE);
+        requireSame(run(real, CPU), run(engine, ONE), TOLERANCE);
     }
 
     @EngineTest(gpus = 1)
     void trainingOnAGpuGivesWhatTheCpuGives(Engine real) {
-        requireSame(DataParallelTraining.run(real, CPU), DataParallelTraining.run(real, ONE), 1e-4f);
+        requireSame(run(real, CPU), run(real, ONE), 1e-4f);
     }
 
     @Test
     void tablesAreCreatedOncePerDevice() {
-        List<Shape> tables = List.of(DataParallelTraining.TABLE, DataParallelTraining.ROTARY_TABLE);
-        DataParallelTraining.run(
+        List<Shape> tables = List.of(TABLE, ROTARY_TABLE);
+        run(
                 engine,
                 () -> tables.forEach(
                         table -> assertThat(engine.openArrays(table).map(NDArray::getDevice))
@@ -208,8 +329,8 @@ class DevicesTest {
     @ParameterizedTest
     @EnumSource
     void everyBlockGivesOnASimulatedGpuWhatItGivesOnTheCpu(TestBlocks kind) {
-        assertThat(DataParallelTraining.forward(engine, Device.gpu(0), kind))
-                .containsExactly(DataParallelTraining.forward(engine, Device.cpu(), kind), within(1e-6f));
+        assertThat(forward(engine, Device.gpu(0), kind))
+                .containsExactly(forward(engine, Device.cpu(), kind), within(1e-6f));
     }
 
     @EngineTest(gpus = 1)
@@ -217,8 +338,7 @@ class DevicesTest {
         // No TF32. An attention has the most roundings one after another: 25 in sums of 9, 4, 3 and 3 numbers, a scale,
         // a quotient and an exponential of 2 ulp, and 9 in its last sum, whose 8 weights of up to 0.5 come to 2.6. All
         // numbers are below 2, each rounding at most 2^-24: (25 * 2.6 + 9) * 2^-24 = 4.4e-6 on either device
-        assertThat(DataParallelTraining.forward(real, Device.gpu(), kind))
-                .containsExactly(DataParallelTraining.forward(real, Device.cpu(), kind), within(1e-5f));
+        assertThat(forward(real, Device.gpu(), kind)).containsExactly(forward(real, Device.cpu(), kind), within(1e-5f));
     }
 
     @EngineTest(gpus = 1)

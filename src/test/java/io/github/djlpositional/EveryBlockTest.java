@@ -182,7 +182,7 @@ class EveryBlockTest {
             throws Exception {
         Block block = kind.initialized(manager);
         byte[] file = BlockBytes.saved(block);
-        Block back = (Block) Reflected.fromArguments(block.getClass(), ((HasArguments) block).getArguments());
+        Block back = (Block) SmallBlocks.fromArguments(block.getClass(), ((HasArguments) block).getArguments());
         BlockBytes.load(manager, back, file);
         assertThat(kind.values(manager, back)).isEqualTo(kind.values(manager, block));
         assertThat(BlockBytes.saved(back)).isEqualTo(file);

@@ -46,7 +46,7 @@ class FromArgumentsTest {
     }
 
     private static AbstractThrowableAssert<?, ?> rejected(TestBlocks kind, String key, Object value) {
-        return rejected(() -> Reflected.fromArguments(kind.block().getClass(), with(kind, key, value)));
+        return rejected(() -> SmallBlocks.fromArguments(kind.block().getClass(), with(kind, key, value)));
     }
 
     private static AbstractThrowableAssert<?, ?> rejected(ThrowingCallable call) {
@@ -82,7 +82,7 @@ class FromArgumentsTest {
         // as DJL reads JSON, with all numbers alike
         Map<?, ?> json = JsonUtils.GSON.fromJson(JsonUtils.GSON.toJson(arguments), Map.class);
         for (Map<?, ?> map : List.of(arguments, json)) {
-            HasArguments back = Reflected.fromArguments(type, map);
+            HasArguments back = SmallBlocks.fromArguments(type, map);
             assertThat(back).hasToString(configured.toString());
             assertThat(back.getArguments()).isEqualTo(arguments);
             assertThat(back.getSettings()).isEqualTo(configured.getSettings());
@@ -101,7 +101,7 @@ class FromArgumentsTest {
     void encodingsComeBackTheSame(HasArguments encoding) throws Exception {
         Class<?> type = encoding instanceof RotaryScaling ? RotaryScaling.class : encoding.getClass();
         assertComesBack(type, encoding);
-        assertThat(Reflected.fromArguments(type, encoding.getArguments())).isEqualTo(encoding);
+        assertThat(SmallBlocks.fromArguments(type, encoding.getArguments())).isEqualTo(encoding);
     }
 
     @ParameterizedTest
@@ -121,7 +121,7 @@ class FromArgumentsTest {
     /** The keys that the error for an unknown one lists. */
     private static Set<String> expectedBy(TestBlocks kind) {
         Throwable error =
-                catchThrowable(() -> Reflected.fromArguments(kind.block().getClass(), with(kind, "unknown", 1)));
+                catchThrowable(() -> SmallBlocks.fromArguments(kind.block().getClass(), with(kind, "unknown", 1)));
         return Set.of(
                 error.getMessage().replaceFirst(".*expected \\[(.*)].*", "$1").split(", ", -1));
     }
@@ -131,7 +131,7 @@ class FromArgumentsTest {
     void rejectsUnknownMissingAndOtherValuesByKey(TestBlocks kind) {
         String block = kind.block().getClass().getSimpleName();
         rejected(kind, "maxLenght", 12).hasMessageContainingAll(block, "'maxLenght'", "[", "]");
-        rejected(() -> Reflected.fromArguments(kind.block().getClass(), Map.of()))
+        rejected(() -> SmallBlocks.fromArguments(kind.block().getClass(), Map.of()))
                 .hasMessageContaining("missing");
         for (String key : argumentsOf(kind).keySet()) {
             String name = "'" + key + "' of " + block;

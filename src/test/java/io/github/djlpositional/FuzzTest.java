@@ -103,9 +103,9 @@ class FuzzTest {
         List<Method> setters = settersOf(builder.getClass());
         for (int count = random.nextInt(2, 3 + setters.size()); count > 0; count--) {
             Method setter = RandomCases.one(random, setters);
-            Reflected.call(setter, builder, RandomCases.one(random, SETTINGS.get(setter.getParameterTypes()[0])));
+            SmallBlocks.call(setter, builder, RandomCases.one(random, SETTINGS.get(setter.getParameterTypes()[0])));
         }
-        return Reflected.call(builder.getClass().getMethod("build"), builder);
+        return SmallBlocks.call(builder.getClass().getMethod("build"), builder);
     }
 
     private static TestBlocks anyKind(SplittableRandom random) {
@@ -114,7 +114,7 @@ class FuzzTest {
 
     /** Expects what was created to return arguments that create it again. */
     private static void requireComesBack(Class<?> type, HasArguments block) throws Exception {
-        assertThat(Reflected.fromArguments(type, block.getArguments())).hasToString(block.toString());
+        assertThat(SmallBlocks.fromArguments(type, block.getArguments())).hasToString(block.toString());
     }
 
     @Test
@@ -179,7 +179,7 @@ class FuzzTest {
             Map<?, ?> given = arguments;
             Class<?> type = block.getClass();
             Exception refusal =
-                    GUARD.refusal(0, FREQUENCIES, () -> requireComesBack(type, Reflected.fromArguments(type, given)));
+                    GUARD.refusal(0, FREQUENCIES, () -> requireComesBack(type, SmallBlocks.fromArguments(type, given)));
             ResourceGuard.requireOurs(given, refusal);
         });
     }

@@ -14,8 +14,12 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
+import io.github.djlpositional.arguments.HasArguments;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.Map;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.assertj.core.api.ThrowableAssertAlternative;
 
@@ -112,5 +116,21 @@ final class SmallBlocks {
     /** Expects a forward of one input to fail in this way. */
     static void refused(NDManager manager, Block block, NDArray input, Object... parts) {
         refused(manager, block, List.of(input), parts);
+    }
+
+    /** Calls a method by reflection; throws its exception. */
+    static Object call(Method method, Object on, Object... arguments) throws Exception {
+        try {
+            return method.invoke(on, arguments);
+        } catch (InvocationTargetException e) {
+            if (e.getCause() instanceof Error error) {
+                throw error;
+            }
+            throw e.getCause() instanceof Exception cause ? cause : e;
+        }
+    }
+
+    static HasArguments fromArguments(Class<?> type, Map<?, ?> arguments) throws Exception {
+        return (HasArguments) call(type.getMethod("fromArguments", Map.class), null, arguments);
     }
 }

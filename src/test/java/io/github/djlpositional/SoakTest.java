@@ -56,6 +56,8 @@ class SoakTest {
     /** How often a soak in which memory rises is repeated. */
     private static final int REPETITIONS = 2;
 
+    private static final List<TestBlocks> KINDS = List.of(TestBlocks.values());
+
     private static final int THREADS = 16;
     private static final int SIZE = 16;
     private static final int LONGEST_INPUT = 8;
@@ -210,7 +212,7 @@ class SoakTest {
     }
 
     private static TestBlocks kind(long number) {
-        return TestBlocks.values()[(int) (number % TestBlocks.values().length)];
+        return KINDS.get((int) (number % KINDS.size()));
     }
 
     /** A model is saved and loaded into a new one, which has the same output. */
