@@ -208,7 +208,7 @@ class FromArgumentsTest {
 
     @Test
     void namesTheMapWithinAMapThatIsNotValid() {
-        rejected(TestBlocks.EMBEDDING, "positionalEncoding", Map.of("type", "none", "x", 1))
+        rejected(TestBlocks.EMBEDDING, "positionalEncoding", Map.of("type", "NoPositions", "x", 1))
                 .hasMessageContaining("[x]");
         Map<String, ?> rotary = Map.of("type", "RotaryEmbeddingBlock", "headSize", 4, "x", 1);
         rejected(TestBlocks.ATTENTION, "relativeEncoding", rotary)

@@ -11,7 +11,6 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.nn.Blocks;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.math.Frequencies;
@@ -157,7 +156,7 @@ class ModelFileTest {
 
     @EngineTest
     void anotherPositionalEncodingIsRejected(NDManager manager) throws Exception {
-        InputEmbeddingBlock.Builder none = embedding().optPositionalEncoding(Blocks.identityBlock());
+        InputEmbeddingBlock.Builder none = embedding().optNoPositions();
         byte[] sinusoidal = saved(manager, embedding().build());
         rejected(manager, none.build(), sinusoidal, "=PositionalEncodingBlock", "positionalEncoding=LambdaBlock");
         rejected(manager, embedding().build(), saved(manager, none.build()), "positionalEncoding=LambdaBlock");

@@ -8,7 +8,6 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.nn.Blocks;
 import io.github.djlpositional.attention.AlibiBiasBlock;
 import io.github.djlpositional.attention.KerpleBiasBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
@@ -75,8 +74,7 @@ public enum TestBlocks {
                     .optDropoutRate(0.5f)
                     .build()),
     EMBEDDING_WITHOUT_POSITIONS(
-            new Shape(2, 3),
-            () -> embedding().optPositionalEncoding(Blocks.identityBlock()).build()),
+            new Shape(2, 3), () -> embedding().optNoPositions().build()),
     ROTARY(new Shape(1, 2, 3, 4), RotaryEmbeddingBlock.builder().setHeadSize(4)::build),
     ROTARY_OF_EVERY_SETTING(
             new Shape(1, 2, 3, 8),

@@ -36,12 +36,6 @@ import java.util.stream.Stream;
  */
 public abstract class ConfiguredBlock extends AbstractBlock implements HasArguments {
 
-    /** The name of DJL's identity block. */
-    private static final String IDENTITY = "identity";
-
-    /** The type of an identity block in a map of arguments. */
-    public static final String NONE = "none";
-
     private final Record settings;
     private final Map<String, Block> configuredChildren = new LinkedHashMap<>();
     private final List<Block> parts = new ArrayList<>();
@@ -129,8 +123,6 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         if (child instanceof ConfiguredBlock configured) {
             arguments.put(Records.TYPE, child.getClass().getSimpleName());
             arguments.putAll(configured.getArguments());
-        } else if (child instanceof LambdaBlock lambda && IDENTITY.equals(lambda.getName())) {
-            arguments.put(Records.TYPE, NONE);
         } else {
             throw new UnsupportedOperationException(
                     "the block " + child.getClass().getName() + " within "
@@ -273,8 +265,8 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
      * @param manager the manager that parameters and tables are created with; the tables live with it from now on
      * @param dataType FLOAT16, FLOAT32 or FLOAT64
      * @param inputShapes the shapes of the inputs; -1 stands for an unknown size
-     * @throws IllegalArgumentException if the data type is another, the block cannot have inputs of these shapes, or
-     *     the machine has no memory for a table
+     * @throws IllegalArgumentException if the data type is another, or another than that of the present parameters, the
+     *     block cannot have inputs of these shapes, or the machine has no memory for a table
      * @throws UnsupportedOperationException if the engine cannot create a parameter in the data type: MXNet in FLOAT16
      */
     @Override
@@ -288,6 +280,11 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
             }
         }
         for (Parameter parameter : ownParameters()) {
+            Check.that(
+                    !parameter.isInitialized() || parameter.getArray().getDataType() == dataType,
+                    () -> "the parameter " + parameter.getName() + " of " + this + " is initialized in "
+                            + parameter.getArray().getDataType() + ": expected the same data type, not " + dataType
+                            + "; call clear() first to create it again");
             if (!parameter.isInitialized()) {
                 MachineMemory.requireRoomFor(parameter.getShape(), dataType, manager.getDevice());
             }

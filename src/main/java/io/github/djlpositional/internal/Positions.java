@@ -69,7 +69,7 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
      * Reads the positions of a forward. The input is (…, T, W), or (T, B, W) with the axis 0; explicit positions are
      * (T), or (B, T) and (T, B), and null for consecutive ones. The limit is one more than the greatest position; range
      * checks are those of {@link Indices#areChecked}. Throws {@link IllegalArgumentException} for positions that are
-     * not valid, or that are given together with a start position.
+     * not valid, or that are given together with a start position, unless that is where a cache stands.
      */
     public static Positions of(
             NDArray input,
@@ -82,9 +82,10 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
         if (explicit == null) {
             return consecutive(input, axis, start(params, length, limit), limit);
         }
+        DataTypes.requireSameEngine(explicit, input, "embeddings");
         Object start = startOf(params);
         Check.that(
-                start == null,
+                start == null || params.contains(CACHE),
                 () -> "both positions and " + START + "=" + start
                         + " were given: expected one of them; give the positions of all steps, or the start");
         Shape shape = explicit.getShape();
