@@ -93,6 +93,7 @@ class FuzzTest {
         return Arrays.stream(builder.getDeclaredMethods())
                 .filter(method ->
                         method.getName().startsWith("set") || method.getName().startsWith("opt"))
+                .filter(method -> method.getParameterCount() == 1)
                 .filter(method -> SETTINGS.containsKey(method.getParameterTypes()[0]))
                 .sorted(Comparator.comparing(Method::getName))
                 .toList();
