@@ -1,0 +1,4 @@
+import ai.djl.ndarray.*
+import io.github.djlpositional.*
+// without toDebugString(true), DJL hides the values in JShell
+System.out.println(PositionalEncodingBlock.builder().setEmbeddingSize(4).build().encode(NDManager.newBaseManager().arange(3)).toDebugString(true))
