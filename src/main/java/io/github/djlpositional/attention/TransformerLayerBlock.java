@@ -7,6 +7,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
 import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.nn.norm.LayerNorm;
@@ -16,6 +17,7 @@ import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConfiguredBlock;
+import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ModelFile.Compared;
 import io.github.djlpositional.internal.Temporaries;
 import java.util.Map;
@@ -52,9 +54,9 @@ import java.util.function.UnaryOperator;
  *       mask]}: memory is (B, S, D), and memoryMask is (B, S) or any other mask for T queries and S keys.
  * </ul>
  *
- * The output is (B, T, D), a new array on the device and the manager of x; the caller's to close. Forward parameters,
- * such as a {@link KeyValueCache}, are handed to the attentions. A forward throws {@link IllegalArgumentException} for
- * another number of inputs, and for what the attentions refuse.
+ * The output is (B, T, D), a new array on the device and the manager of x; the caller's to close. The attentions get the
+ * forward parameters, such as a {@link KeyValueCache}. A forward throws {@link IllegalArgumentException} for inputs of
+ * another number, shape or data type, and for what the attentions reject.
  *
  * <p>With {@link Builder#optPreNorm} the sum of the residual connections is not normalized: a model normalizes the
  * output of its last layer.
@@ -68,8 +70,8 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
         /** x · Φ(x), exact, as in BERT. */
         GELU,
         /**
-         * swish(W x) ⊙ V x, with a third matrix, as in Llama; Shazeer, <em>GLU Variants Improve Transformer</em>
-         * (2020).
+         * swish(G x) ⊙ W x, with a third matrix, the gate G, as in Llama; Shazeer, <em>GLU Variants Improve
+         * Transformer</em> (2020).
          */
         SWIGLU
     }
@@ -115,7 +117,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
     private final Block crossAttentionNorm;
     private final Linear hiddenProjection;
 
-    /** V of SwiGLU; null for the other functions. */
+    /** Null unless the function is SwiGLU. */
     private final Linear gateProjection;
 
     private final Linear outputProjection;
@@ -212,24 +214,55 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
         return crossAttention;
     }
 
+    /** {@return the feed-forward network's first projection, from D to the hidden size; it belongs to this block} */
+    public Linear getHiddenProjection() {
+        return hiddenProjection;
+    }
+
+    /** {@return SwiGLU's gate, a projection from D to the hidden size; it belongs to this block; null if there is none} */
+    public Linear getGateProjection() {
+        return gateProjection;
+    }
+
+    /** {@return the feed-forward network's last projection, from the hidden size to D; it belongs to this block} */
+    public Linear getOutputProjection() {
+        return outputProjection;
+    }
+
+    /** {@return the normalization of the attention, with parameters of (D); it belongs to this block} */
+    public Block getAttentionNorm() {
+        return attentionNorm;
+    }
+
+    /** {@return the normalization of the cross-attention, with parameters of (D); it belongs to this block; null if there is none} */
+    public Block getCrossAttentionNorm() {
+        return crossAttentionNorm;
+    }
+
+    /** {@return the normalization of the feed-forward network, with parameters of (D); it belongs to this block} */
+    public Block getFeedForwardNorm() {
+        return feedForwardNorm;
+    }
+
     @Override
     protected NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        requireInputCount(inputs.size());
-        Forward forward = new Forward(parameterStore, training, params);
-        try (Temporaries own = forward.own) {
-            boolean isCross = crossAttention != null;
-            NDArray x = inputs.head();
-            int maskAt = isCross ? 3 : 1;
-            NDArray mask = inputs.size() > maskAt ? inputs.get(maskAt) : null;
-            x = forward.residual(x, attentionNorm, given -> forward.attend(attention, mask, given));
-            if (isCross) {
+        requireShapes(inputs.getShapes());
+        NDArray x = inputs.head();
+        Parameter weight = hiddenProjection.getDirectParameters().get("weight");
+        DataTypes.requireSame(x, parameterStore.getValue(weight, x.getDevice(), training), "projections");
+        if (x.getShape().size() == 0) {
+            return new NDList(x.duplicate());
+        }
+        try (Temporaries own = new Temporaries()) {
+            Forward forward = new Forward(parameterStore, training, params, own);
+            boolean isDecoder = crossAttention != null;
+            x = forward.residual(
+                    x, attentionNorm, given -> forward.attend(attention, inputs, isDecoder ? 3 : 1, given));
+            if (isDecoder) {
                 NDArray memory = inputs.get(1);
-                NDArray memoryMask = inputs.size() > 2 ? inputs.get(2) : null;
                 x = forward.residual(
-                        x,
-                        crossAttentionNorm,
-                        given -> forward.attend(crossAttention, memoryMask, memory, given, memory));
+                        x, crossAttentionNorm, given -> forward.attend(crossAttention, inputs, 2, memory, given, memory));
             }
             return new NDList(own.keep(forward.residual(x, feedForwardNorm, forward::feed)));
         }
@@ -241,28 +274,29 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
         private final ParameterStore store;
         private final boolean training;
         private final PairList<String, Object> params;
-        private final Temporaries own = new Temporaries();
+        private final Temporaries own;
 
-        Forward(ParameterStore store, boolean training, PairList<String, Object> params) {
+        Forward(ParameterStore store, boolean training, PairList<String, Object> params, Temporaries own) {
             this.store = store;
             this.training = training;
             this.params = params;
+            this.own = own;
         }
 
         /** x plus a part of the layer, normalized before or after. */
         NDArray residual(NDArray x, Block norm, UnaryOperator<NDArray> part) {
-            if (settings.preNorm) {
-                return own.add(x.add(dropOut(part.apply(apply(norm, x)))));
-            }
-            return apply(norm, own.add(x.add(dropOut(part.apply(x)))));
+            NDArray given = settings.preNorm ? apply(norm, x) : x;
+            NDArray sum = own.add(x.add(dropOut(part.apply(given))));
+            return settings.preNorm ? sum : apply(norm, sum);
         }
 
-        NDArray attend(MultiHeadAttentionBlock block, NDArray mask, NDArray... inputs) {
-            NDList given = new NDList(inputs);
-            if (mask != null) {
-                given.add(mask);
+        /** An attention over some arrays, with the mask among the layer's inputs if there is one. */
+        NDArray attend(MultiHeadAttentionBlock block, NDList inputs, int maskIndex, NDArray... given) {
+            NDList all = new NDList(given);
+            if (inputs.size() > maskIndex) {
+                all.add(inputs.get(maskIndex));
             }
-            return own.add(block.forward(store, given, training, params).singletonOrThrow());
+            return own.add(block.forward(store, all, training, params).singletonOrThrow());
         }
 
         NDArray feed(NDArray x) {
@@ -271,8 +305,9 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
                 case RELU -> own.add(Activation.relu(hidden));
                 case GELU -> own.add(Activation.gelu(hidden));
                 case SWIGLU -> {
-                    NDArray swish = own.add(hidden.mul(own.add(Activation.sigmoid(hidden))));
-                    yield own.add(swish.mul(apply(gateProjection, x)));
+                    NDArray gate = apply(gateProjection, x);
+                    NDArray swish = own.add(gate.mul(own.add(Activation.sigmoid(gate))));
+                    yield own.add(swish.mul(hidden));
                 }
             };
             return apply(outputProjection, dropOut(activated));
@@ -289,16 +324,6 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
         }
     }
 
-    private void requireInputCount(int count) {
-        Check.that(
-                crossAttention == null ? count == 1 || count == 2 : count >= 2 && count <= 4,
-                () -> count + " inputs were given: expected "
-                        + (crossAttention == null
-                                ? "[x] or [x, mask]"
-                                : "[x, memory], [x, memory, memoryMask] or [x, memory, memoryMask, mask]")
-                        + "; pass one of these");
-    }
-
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
         requireShapes(inputShapes);
@@ -307,7 +332,14 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
 
     @Override
     protected void requireShapes(Shape... inputShapes) {
-        requireInputCount(inputShapes.length);
+        int count = inputShapes.length;
+        Check.that(
+                crossAttention == null ? count == 1 || count == 2 : count >= 2 && count <= 4,
+                () -> count + " inputs were given: expected "
+                        + (crossAttention == null
+                                ? "[x] or [x, mask]"
+                                : "[x, memory], [x, memory, memoryMask] or [x, memory, memoryMask, mask]")
+                        + "; pass one of these");
         AttentionInputs.requireShapes(new Shape[] {inputShapes[0]}, embeddingSize);
         if (crossAttention != null) {
             AttentionInputs.requireShapes(crossShapes(inputShapes), embeddingSize);
@@ -326,12 +358,11 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
             crossAttention.initialize(manager, dataType, crossShapes(inputShapes));
         }
         Shape hidden = Shape.update(x, 2, settings.hiddenSize);
-        getChildren().forEach(entry -> {
-            Block child = entry.getValue();
-            if (!(child instanceof MultiHeadAttentionBlock)) {
-                child.initialize(manager, dataType, child == outputProjection ? hidden : x);
+        for (Block part : getChildren().values()) {
+            if (part != attention && part != crossAttention) {
+                part.initialize(manager, dataType, part == outputProjection ? hidden : x);
             }
-        });
+        }
     }
 
     /** Builds a {@link TransformerLayerBlock}. */
