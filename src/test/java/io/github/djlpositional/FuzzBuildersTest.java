@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.nn.Block;
 import io.github.djlpositional.arguments.HasArguments;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.GridEncoding;
-import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.lang.reflect.Method;
@@ -41,8 +41,8 @@ class FuzzBuildersTest {
             FLAGS,
             Boolean.class,
             FLAGS,
-            PairLayout.class,
-            List.of(PairLayout.values()),
+            MultiHeadAttentionBlock.class,
+            List.of(TestBlocks.ATTENTION.block(), TestBlocks.ATTENTION_OF_EVERY_SETTING.block()),
             SinusoidalEncoding.class,
             List.of(SinusoidalEncoding.vaswani(4), SinusoidalEncoding.fairseq(5), SinusoidalEncoding.vaswani(8)),
             GridEncoding.class,
@@ -53,12 +53,17 @@ class FuzzBuildersTest {
                     RotaryScaling.dynamicNtk(2, 16),
                     RotaryScaling.longRope(new double[] {1}, new double[] {2}, 4, 8)));
 
+    private static List<?> valuesOf(Method setter) {
+        Class<?> type = setter.getParameterTypes()[0];
+        return type.isEnum() ? List.of(type.getEnumConstants()) : VALUES.get(type);
+    }
+
     /** Sorted, so that a seed gives the same cases on every JVM. */
     private static List<Method> settersOf(Class<?> builder) {
         return Arrays.stream(builder.getDeclaredMethods())
                 .filter(method ->
                         method.getName().startsWith("set") || method.getName().startsWith("opt"))
-                .filter(method -> VALUES.containsKey(method.getParameterTypes()[0]))
+                .filter(method -> valuesOf(method) != null)
                 .sorted(Comparator.comparing(Method::getName))
                 .toList();
     }
@@ -68,7 +73,7 @@ class FuzzBuildersTest {
         List<Method> setters = settersOf(builder.getClass());
         for (int count = random.nextInt(2, 3 + setters.size()); count > 0; count--) {
             Method setter = RandomCases.one(random, setters);
-            Reflected.call(setter, builder, RandomCases.one(random, VALUES.get(setter.getParameterTypes()[0])));
+            Reflected.call(setter, builder, RandomCases.one(random, valuesOf(setter)));
         }
         return Reflected.call(builder.getClass().getMethod("build"), builder);
     }

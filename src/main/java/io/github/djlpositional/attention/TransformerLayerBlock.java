@@ -3,6 +3,7 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
@@ -16,6 +17,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ModelFile.Compared;
@@ -54,9 +56,9 @@ import java.util.function.UnaryOperator;
  *       mask]}: memory is (B, S, D), and memoryMask is (B, S) or any other mask for T queries and S keys.
  * </ul>
  *
- * The output is (B, T, D), a new array on the device and the manager of x; the caller's to close. The attentions get the
- * forward parameters, such as a {@link KeyValueCache}. A forward throws {@link IllegalArgumentException} for inputs of
- * another number, shape or data type, and for what the attentions reject.
+ * The output is (B, T, D), a new array on the device and the manager of x; the caller's to close. The attentions get
+ * the forward parameters, such as a {@link KeyValueCache}. A forward throws {@link IllegalArgumentException} for inputs
+ * of another number, shape or data type, and for what the attentions reject.
  *
  * <p>With {@link Builder#optPreNorm} the sum of the residual connections is not normalized: a model normalizes the
  * output of its last layer.
@@ -135,6 +137,9 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
             crossAttentionNorm = null;
         } else {
             Check.that(
+                    crossAttention != attention,
+                    "the attention and the cross-attention are the same block: expected two; build another one");
+            Check.that(
                     crossAttention.getEmbeddingSize() == embeddingSize,
                     () -> "the cross-attention has embeddingSize " + crossAttention.getEmbeddingSize()
                             + ": expected that of the attention, " + embeddingSize + "; give both the same size");
@@ -172,6 +177,23 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
             super(LayerNorm.builder().axis(2).optEpsilon((float) epsilon));
             normalizedShape = new Shape(size);
             prepare(new Shape[0]);
+        }
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+            NDArray x = inputs.head();
+            NDArray scale = parameterStore.getValue(gamma, x.getDevice(), training);
+            NDArray offset = parameterStore.getValue(beta, x.getDevice(), training);
+            NDList y;
+            // on MXNet the operation leaves its intermediate arrays open, some of them with the manager of the weights
+            try (NDScope scope = new NDScope()) {
+                scope.suppressNotUsedWarning();
+                y = layerNorm(x, normalizedShape, scale, offset, epsilon);
+                NDScope.unregister(y);
+            }
+            y.forEach(NDScope::register);
+            return y;
         }
     }
 
@@ -219,7 +241,9 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
         return hiddenProjection;
     }
 
-    /** {@return SwiGLU's gate, a projection from D to the hidden size; it belongs to this block; null if there is none} */
+    /**
+     * {@return SwiGLU's gate, a projection from D to the hidden size; it belongs to this block; null if there is none}
+     */
     public Linear getGateProjection() {
         return gateProjection;
     }
@@ -234,7 +258,10 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
         return attentionNorm;
     }
 
-    /** {@return the normalization of the cross-attention, with parameters of (D); it belongs to this block; null if there is none} */
+    /**
+     * {@return the normalization of the cross-attention, with parameters of (D); it belongs to this block; null if
+     * there is none}
+     */
     public Block getCrossAttentionNorm() {
         return crossAttentionNorm;
     }
@@ -262,7 +289,9 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
             if (isDecoder) {
                 NDArray memory = inputs.get(1);
                 x = forward.residual(
-                        x, crossAttentionNorm, given -> forward.attend(crossAttention, inputs, 2, memory, given, memory));
+                        x,
+                        crossAttentionNorm,
+                        given -> forward.attend(crossAttention, inputs, 2, memory, given, memory));
             }
             return new NDList(own.keep(forward.residual(x, feedForwardNorm, forward::feed)));
         }
@@ -303,7 +332,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
             NDArray hidden = apply(hiddenProjection, x);
             NDArray activated = switch (settings.nonlinearity) {
                 case RELU -> own.add(Activation.relu(hidden));
-                case GELU -> own.add(Activation.gelu(hidden));
+                case GELU -> gelu(hidden);
                 case SWIGLU -> {
                     NDArray gate = apply(gateProjection, x);
                     NDArray swish = own.add(gate.mul(own.add(Activation.sigmoid(gate))));
@@ -311,6 +340,17 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
                 }
             };
             return apply(outputProjection, dropOut(activated));
+        }
+
+        private NDArray gelu(NDArray x) {
+            if (x.getDataType() != DataType.FLOAT64) {
+                return own.add(Activation.gelu(x));
+            }
+            // MXNet computes its GELU in FLOAT32
+            NDArray erf =
+                    own.add(own.add(Arithmetic.multiply(x, Math.sqrt(0.5))).erf());
+            NDArray half = own.add(Arithmetic.multiply(x, 0.5));
+            return own.add(half.add(own.add(half.mul(erf))));
         }
 
         private NDArray apply(Block block, NDArray x) {
