@@ -113,7 +113,7 @@ class TransformerLayerBlockTest {
     }
 
     @EngineTest
-    void gradientsAreThoseOfTorch(NDManager manager) throws Exception {
+    void gradientsAreThoseOfTorch(Engine engine, NDManager manager) throws Exception {
         for (String name : new String[] {"decoder_post_norm", "decoder_pre_norm", "llama"}) {
             boolean isDecoder = !name.equals("llama");
             StoredLayer stored = new StoredLayer(manager, name);
@@ -129,8 +129,10 @@ class TransformerLayerBlockTest {
                         .singletonOrThrow();
                 collector.backward(y.mul(stored.get("gradient_weight")).sum());
             }
-            // MXNet's gradient of erf, in GELU, has a factor of float precision
-            double tolerance = name.equals("decoder_pre_norm") ? 1e-8 : 1e-10;
+            // the gradient of erf, for GELU, has a factor of float precision on MXNet
+            boolean isRounded =
+                    name.equals("decoder_pre_norm") && engine.getEngineName().equals("MXNet");
+            double tolerance = isRounded ? 1e-7 : 1e-10;
             for (NDArray input : inputs) {
                 double[] expected = stored.get("gradient." + input.getName()).toDoubleArray();
                 requireClose(input.getGradient(), expected, tolerance);
