@@ -1,5 +1,6 @@
 package io.github.djlpositional;
 
+import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -13,14 +14,15 @@ import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.MachineMemory;
 import io.github.djlpositional.internal.ModelFile.Compared;
+import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridEncoding;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.locks.ReadWriteLock;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
  * Adds a fixed sinusoidal encoding of their place to the cells of a grid: images, feature maps, volumes. The convention
@@ -38,8 +40,10 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  * {@code optAddToInput(false)} it is the encodings without the input: (1, H, W, C) and so on. The input is never
  * written to. An empty grid gives an empty output.
  *
- * <p>The block keeps a table for each of the last {@value #TABLES} grid sizes, on each device and in each data type
- * that it is used with. The tables are not parameters. They live as the table of {@link PositionalEncodingBlock} does.
+ * <p>The block keeps a table for each of the first {@value #TABLES} grid sizes, on each device and in each data type
+ * that it is used with; the encodings of further sizes are computed by each forward. The table of a known size is
+ * created when the block is initialized. The tables are not parameters. They live as the table of
+ * {@link PositionalEncodingBlock} does.
  *
  * <p>A forward throws {@link IllegalArgumentException} for more than one input, an input of too low a rank, of another
  * number of channels or of another data type, a grid of more than 2³¹ - 1 values, and a table that the machine has no
@@ -66,11 +70,8 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
 
     private final Settings settings;
 
-    /** Forwards hold the lock for reading while they use a table; removing a table needs it for writing. */
-    private final ReadWriteLock lock = new ReentrantReadWriteLock();
-
-    /** By the shape of the grid; the least recently used comes first. */
-    private final Map<Shape, ConstantTable> tables = new LinkedHashMap<>(TABLES, 0.75f, true);
+    /** By the shape of the grid. */
+    private final Map<Shape, ConstantTable> tables = new HashMap<>();
 
     private GridPositionalEncodingBlock(Settings settings) {
         super(settings);
@@ -101,7 +102,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     @Override
     protected NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        requireInputCount(inputs.size());
+        requireInputCount(inputs.size(), 1, "[x], whose shape gives the places");
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
         return dropOut(encoded(x, requireGrid(x.getShape())), settings.dropoutRate, training);
@@ -114,72 +115,39 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         if (grid.size() == 0) {
             return x.getManager().create(new Shape(1).addAll(grid), x.getDataType(), x.getDevice());
         }
-        lock.readLock().lock();
-        try {
-            ConstantTable table = find(grid);
-            if (table != null) {
-                return encoded(x, table);
+        try (Temporaries temporaries = new Temporaries()) {
+            ConstantTable table = table(grid, x.getDataType(), x.getDevice());
+            NDArray cells = table != null
+                    ? table.table(0, x, x.getDataType())
+                    : temporaries.add(
+                            HostData.computed(x.getManager(), x.getDevice(), grid, x.getDataType(), rows(grid)));
+            if (settings.addToInput) {
+                return x.add(cells);
             }
-        } finally {
-            lock.readLock().unlock();
-        }
-        lock.writeLock().lock();
-        try {
-            return encoded(x, findOrAdd(grid));
-        } finally {
-            lock.writeLock().unlock();
-        }
-    }
-
-    private NDArray encoded(NDArray x, ConstantTable table) {
-        NDArray cells = table.table(0, x, x.getDataType());
-        if (settings.addToInput) {
-            return x.add(cells);
-        }
-        try (NDArray batched = cells.expandDims(0)) {
-            NDArray copy = batched.duplicate();
+            NDArray copy = temporaries.add(cells.expandDims(0)).duplicate();
             copy.attach(x.getManager());
             return copy;
         }
     }
 
-    private ConstantTable find(Shape grid) {
-        synchronized (tables) {
-            return tables.get(grid);
+    /** The table of a grid; null if enough other tables are kept. */
+    private synchronized ConstantTable table(Shape grid, DataType type, Device device) {
+        if (!tables.containsKey(grid) && tables.size() < TABLES) {
+            MachineMemory.requireRoomFor(grid, type, device);
+            int height = Math.toIntExact(grid.get(0));
+            tables.put(grid, addTable(ConstantTable.ofPositions(grid.slice(1), height, height, rows(grid))));
         }
+        return tables.get(grid);
     }
 
-    /** Needs the lock for writing. */
-    private ConstantTable findOrAdd(Shape grid) {
-        ConstantTable found = find(grid);
-        if (found != null) {
-            return found;
-        }
+    private HostData.Rows rows(Shape grid) {
         int[] sizes = Arrays.stream(grid.getShape())
                 .skip(settings.channelsFirst ? 1 : 0)
                 .limit(settings.encoding.getAxes())
                 .mapToInt(Math::toIntExact)
                 .toArray();
-        int height = Math.toIntExact(grid.get(0));
-        ConstantTable table = ConstantTable.ofPositions(
-                grid.slice(1),
-                height,
-                height,
-                (first, count, format, out) ->
-                        settings.encoding.write(sizes, settings.channelsFirst, first, count, format, out));
-        synchronized (tables) {
-            if (tables.size() == TABLES) {
-                removeTable(tables.remove(tables.keySet().iterator().next()));
-            }
-            tables.put(grid, addTable(table));
-        }
-        return table;
-    }
-
-    private static void requireInputCount(int count) {
-        Check.that(
-                count == 1,
-                () -> count + " inputs were given: expected [x]; the places in a grid follow from its shape");
+        return (first, count, format, out) ->
+                settings.encoding.write(sizes, settings.channelsFirst, first, count, format, out);
     }
 
     /** The part of an input's shape that the encoding has: (H, W, C), (D, H, W, C), or with the channels first. */
@@ -220,33 +188,19 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
 
     @Override
     protected void requireShapes(Shape... inputShapes) {
-        requireInputCount(inputShapes.length);
+        requireInputCount(inputShapes.length, 1, "[x], whose shape gives the places");
         requireGrid(inputShapes[0]);
     }
 
-    /**
-     * {@inheritDoc} Creates the table if the size of the grid is known.
-     *
-     * @param manager the manager that the tables live with from now on
-     * @param dataType FLOAT16, FLOAT32 or FLOAT64
-     * @param inputShapes the shape of the input; a size may be -1 for unknown
-     * @throws IllegalArgumentException if the data type is another, the shape cannot be encoded, or the machine has no
-     *     memory for the table; the block is then as it was
-     */
     @Override
-    public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
-        DataTypes.requireEmbedding(dataType, this);
-        requireShapes(inputShapes);
+    protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
         Shape grid = requireGrid(inputShapes[0]);
         if (Arrays.stream(grid.getShape()).allMatch(size -> size > 0)) {
-            lock.writeLock().lock();
-            try {
-                findOrAdd(grid);
-            } finally {
-                lock.writeLock().unlock();
+            ConstantTable table = table(grid, dataType, manager.getDevice());
+            if (table != null) {
+                table.moveTo(manager, dataType);
             }
         }
-        super.initialize(manager, dataType, inputShapes);
     }
 
     /** Builds a {@link GridPositionalEncodingBlock}. */

@@ -6,7 +6,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.nn.Blocks;
+import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
@@ -55,15 +55,15 @@ import java.util.function.Function;
  * the positional encoding. An empty sequence gives an empty output.
  *
  * <p>A forward throws {@link IllegalArgumentException} for more than two inputs; for ids of another rank, of a data
- * type that is not an integer, or out of range; for positions or a start position together with
+ * type that is not an integer, or out of range; for a start position without positions in a block with
  * {@link Builder#optPositionsFromPadding}; for a given block whose output has another shape; for sparse gradients on
  * MXNet; and for whatever the positional encoding refuses. It throws {@link ai.djl.nn.UninitializedParameterException}
  * in inference if the block was neither initialized nor loaded. Ids are checked on a CPU only, unless
  * {@link Builder#optRangeChecks} says otherwise: the check reads them, which would wait for a GPU.
  *
- * <p>The token table is initialized as DJL's weights are, with N(0, 2 / D), unless {@link #setInitializer} says
- * otherwise. DJL cannot save a table of 2 GiB or more (V · D times the bytes of a number): use a smaller one, or train
- * in FLOAT16.
+ * <p>The token table is initialized with N(0, 1), or N(0, 1 / D) with {@link Builder#optScaleEmbedding}, unless
+ * {@link #setInitializer} says otherwise. A token's vector is then about as long as a position's. DJL cannot save a
+ * table of 2 GiB or more (V · D times the bytes of a number): use a smaller one, or train in FLOAT16.
  *
  * <h2>Padding</h2>
  *
@@ -83,14 +83,17 @@ import java.util.function.Function;
  */
 public final class InputEmbeddingBlock extends ConfiguredBlock {
 
+    /** The name of DJL's identity block. */
+    private static final String IDENTITY = "identity";
+
     /** The positional encodings that a map of arguments may have. */
     private static final Map<String, Function<Map<?, ?>, ? extends Block>> ENCODINGS = Map.of(
             "PositionalEncodingBlock",
             PositionalEncodingBlock::fromArguments,
             "LearnedPositionalEncodingBlock",
             LearnedPositionalEncodingBlock::fromArguments,
-            NONE,
-            InputEmbeddingBlock::identity);
+            "NoPositions",
+            NoPositions::fromArguments);
 
     record Settings(
             int vocabularySize,
@@ -134,7 +137,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                                 settings.vocabularySize,
                                 settings.embeddingSize,
                                 settings.paddingIndex,
-                                settings.sparseGradients))
+                                settings.sparseGradients,
+                                settings.scaleEmbedding))
                 : addConfiguredChild("tokenEmbedding", givenTokenEmbedding);
     }
 
@@ -148,7 +152,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values. The value of
      *     {@code positionalEncoding} is a map with the block's simple class name as its {@code type}, and the block's
-     *     arguments; the type {@code none} is {@link Blocks#identityBlock()}.
+     *     arguments; the type {@code NoPositions} is that of {@link Builder#optNoPositions}.
      * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
@@ -159,14 +163,6 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         Map<?, ?> given = Records.value(type, arguments, "positionalEncoding", Map.class);
         Block positions = given == null ? null : Records.ofType("positionalEncoding", given, ENCODINGS);
         return new InputEmbeddingBlock(settings, positions(settings, length, positions), null);
-    }
-
-    private static Block identity(Map<?, ?> arguments) {
-        Check.that(
-                arguments.isEmpty(),
-                () -> "positionalEncoding of type none has the arguments " + arguments.keySet()
-                        + ": expected none; remove them");
-        return Blocks.identityBlock();
     }
 
     private static Block positions(Settings settings, Integer maxSequenceLength, Block given) {
@@ -182,11 +178,14 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                 () -> "both a positional encoding and maxSequenceLength " + maxSequenceLength
                         + " were given: expected one of them; the length belongs to the default positional encoding, set"
                         + " it in the given block");
+        if (given instanceof LambdaBlock lambda && IDENTITY.equals(lambda.getName())) {
+            return new NoPositions();
+        }
         Check.that(
                 !(given instanceof GridPositionalEncodingBlock),
                 "the positional encoding is a GridPositionalEncodingBlock, which would use the batch as an axis: expected an"
                         + " encoding of sequences; use a PositionalEncodingBlock");
-        if (given instanceof SequenceEncodingBlock own) {
+        if (given instanceof SequenceEncodingBlock<?> own) {
             Check.that(
                     own.getEmbeddingSize() == settings.embeddingSize,
                     () -> "the positional encoding has size " + own.getEmbeddingSize() + ": expected embeddingSize "
@@ -239,9 +238,20 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     @Override
     protected NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        requireInputCount(inputs.size());
+        requireInputCount(inputs.size(), 2, "[ids] or [ids, positions]");
         NDArray ids = inputs.get(0);
-        requireIds(ids);
+        requireIdsShape(ids.getShape());
+        Check.that(
+                ids.getDataType().isInteger(),
+                () -> "token ids " + ids.getShape() + " have data type " + ids.getDataType()
+                        + ": expected an integer type; convert them with toType(DataType.INT64, false)");
+        if (Indices.areChecked(settings.rangeChecks, ids)) {
+            Indices.requireBelow(
+                    ids,
+                    settings.vocabularySize,
+                    "token id",
+                    "give ids below the vocabulary size, or build the block with a greater setVocabularySize(int)");
+        }
         try (Temporaries temporaries = new Temporaries()) {
             NDArray indices = temporaries.addUnless(ids, Indices.forLookUp(ids));
             NDArray mask = settings.paddingIndex == null ? null : temporaries.add(indices.neq(settings.paddingIndex));
@@ -252,8 +262,13 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             }
             NDList toEncode = new NDList(inputs);
             toEncode.set(0, tokens);
-            if (countsTokens) {
-                requireNoPositions(inputs, params);
+            if (countsTokens && inputs.size() == 1) {
+                Check.that(
+                        Positions.start(params, 0, Positions.UNLIMITED) == 0,
+                        () -> "ids " + ids.getShape() + " at " + Positions.START + " " + params.get(Positions.START)
+                                + " were given to a block with positionsFromPadding, which cannot see the padding before"
+                                + " them: expected [ids, positions]; give the positions of the tokens, which do not count"
+                                + " padding");
                 toEncode.add(positionsOfTokens(temporaries, mask));
             }
             NDArray encoded = encode(temporaries, parameterStore, toEncode, training, params);
@@ -297,7 +312,10 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             boolean training,
             PairList<String, Object> params) {
         NDArray tokens = inputs.head();
-        if (positionalEncoding instanceof SequenceEncodingBlock own && isOwn(tokens)) {
+        if (positionalEncoding instanceof NoPositions && inputs.size() == 1) {
+            return tokens;
+        }
+        if (positionalEncoding instanceof SequenceEncodingBlock<?> own && isOwn(tokens)) {
             return temporaries.addUnless(tokens, own.forwardInPlace(parameterStore, inputs, training, params));
         }
         NDList output = positionalEncoding.forward(parameterStore, inputs, training, params);
@@ -334,38 +352,12 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         if (isToken.getShape().size() == 0) {
             return isToken;
         }
-        NDArray counts = temporaries.add(isToken.cumSum(timeAxis()));
+        boolean isTimeMajor = positionalEncoding instanceof SequenceEncodingBlock<?> own
+                && (own.getSequenceAxis() == 0 || own.getSequenceAxis() == -3);
+        NDArray counts = temporaries.add(isToken.cumSum(isTimeMajor ? 0 : 1));
         // the first token, which is counted as 1, has the first position
         NDArray positions = temporaries.add(counts.add(settings.positionsFromPadding - 1L));
         return temporaries.add(positions.mul(isToken));
-    }
-
-    /** The axis of the sequence in the ids: 0 if the positional encoding is time-major, otherwise 1. */
-    private int timeAxis() {
-        if (positionalEncoding instanceof SequenceEncodingBlock own) {
-            int axis = own.getSequenceAxis();
-            return axis == 0 || axis == -3 ? 0 : 1;
-        }
-        return 1;
-    }
-
-    private static void requireNoPositions(NDList inputs, PairList<String, Object> params) {
-        Check.that(
-                inputs.size() == 1 && (params == null || !params.contains(Positions.START)),
-                "positions or a start position were given to a block with positionsFromPadding: expected ids only; remove the"
-                        + " positions, or build the block without optPositionsFromPadding(int)");
-    }
-
-    private void requireIds(NDArray ids) {
-        Indices.requireInteger(ids);
-        requireIdsShape(ids.getShape());
-        if (Indices.areChecked(settings.rangeChecks, ids)) {
-            Indices.requireBelow(
-                    ids,
-                    settings.vocabularySize,
-                    "token id",
-                    "give ids below the vocabulary size, or build the block with a greater setVocabularySize(int)");
-        }
     }
 
     private static void requireIdsShape(Shape shape) {
@@ -373,12 +365,6 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                 shape.dimension() == 2,
                 () -> "token ids of shape " + shape + " have rank " + shape.dimension()
                         + ": expected (B, T); add the batch of a single sequence with expandDims(0)");
-    }
-
-    private static void requireInputCount(int count) {
-        Check.that(
-                count == 1 || count == 2,
-                () -> count + " inputs were given: expected [ids] or [ids, positions]; pass one or two arrays");
     }
 
     /**
@@ -396,7 +382,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
 
     @Override
     protected void requireShapes(Shape... inputShapes) {
-        requireInputCount(inputShapes.length);
+        requireInputCount(inputShapes.length, 2, "[ids] or [ids, positions]");
         requireIdsShape(inputShapes[0]);
     }
 
@@ -453,8 +439,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
 
         /**
          * Sets the positional encoding: any block that maps (B, T, D) to the same shape (default: a
-         * {@link PositionalEncodingBlock}). For none, use {@link Blocks#identityBlock()}. It may be shared with other
-         * blocks.
+         * {@link PositionalEncodingBlock}). It may be shared with other blocks.
          *
          * @param positionalEncoding the block, which becomes a child of this one
          * @return this builder
@@ -463,6 +448,16 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         public Builder optPositionalEncoding(Block positionalEncoding) {
             this.positionalEncoding = Objects.requireNonNull(positionalEncoding, "positionalEncoding");
             return this;
+        }
+
+        /**
+         * Adds no positions, for a model whose attention encodes them, for example with rotary embeddings or ALiBi.
+         * With the default, the positions would be encoded twice.
+         *
+         * @return this builder
+         */
+        public Builder optNoPositions() {
+            return optPositionalEncoding(new NoPositions());
         }
 
         /**
@@ -505,6 +500,9 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * zero, its position included. By default every step is counted, and positions are added to padding too. This
          * needs {@link #optPaddingIndex} and a positional encoding with explicit positions; a time-major one must be a
          * block of this library.
+         *
+         * <p>A step of a decoder cannot see the padding of earlier steps: give it {@code [ids, positions]}. Explicit
+         * positions are used as they are.
          *
          * @param firstPosition the first token's position, at least 0; fairseq uses the padding index + 1
          * @return this builder

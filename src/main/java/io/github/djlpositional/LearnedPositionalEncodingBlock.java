@@ -40,7 +40,8 @@ import java.util.Objects;
  *
  * <p>B batch, T sequence length, D embedding size.
  */
-public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock {
+public final class LearnedPositionalEncodingBlock
+        extends SequenceEncodingBlock<LearnedPositionalEncodingBlock.Settings> {
 
     /** BERT's standard deviation, its {@code initializer_range}; GPT-2's code has 0.01 for positions. */
     private static final float STANDARD_DEVIATION = 0.02f;
@@ -69,12 +70,17 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
         }
     }
 
-    private final Settings settings;
     private final Parameter table;
 
-    private LearnedPositionalEncodingBlock(Settings settings, Initializer initializer) {
+    /** Initial encodings that were given have one row for each position; null if none were. */
+    private LearnedPositionalEncodingBlock(Settings settings, double[][] given) {
         super(settings);
-        this.settings = settings;
+        HostData.Rows rows = given != null
+                ? resized(given, settings.maxSequenceLength)
+                : settings.encoding != null ? settings.encoding::write : null;
+        Initializer initializer = rows == null
+                ? new NormalInitializer(STANDARD_DEVIATION)
+                : (manager, shape, type) -> HostData.computed(manager, manager.getDevice(), shape, type, rows);
         table = addParameter("encodings", new Shape(settings.maxSequenceLength, settings.embeddingSize), initializer);
     }
 
@@ -92,15 +98,22 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static LearnedPositionalEncodingBlock fromArguments(Map<?, ?> arguments) {
-        Settings settings = Records.read(Settings.class, arguments);
-        return new LearnedPositionalEncodingBlock(settings, initializer(settings));
+        return new LearnedPositionalEncodingBlock(Records.read(Settings.class, arguments), null);
     }
 
-    private static Initializer initializer(Settings settings) {
-        return settings.encoding == null
-                ? new NormalInitializer(STANDARD_DEVIATION)
-                : (manager, shape, type) ->
-                        HostData.computed(manager, manager.getDevice(), shape, type, settings.encoding::write);
+    private static HostData.Rows resized(double[][] given, int height) {
+        int width = given[0].length;
+        return (first, count, format, out) -> {
+            for (int row = 0; row < count; row++) {
+                double at = height == 1 ? 0 : (double) (first + row) * (given.length - 1) / (height - 1);
+                int below = (int) at;
+                int above = Math.min(below + 1, given.length - 1);
+                for (int column = 0; column < width; column++) {
+                    double low = given[below][column];
+                    format.put(out, row * width + column, low + (at - below) * (given[above][column] - low));
+                }
+            }
+        };
     }
 
     @Override
@@ -154,33 +167,10 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
     /** Builds a {@link LearnedPositionalEncodingBlock}. */
     public static final class Builder extends BaseBuilder<Settings, Builder> {
 
-        /** One row for each position; null if none were given. */
         private double[][] initialEncodings;
 
         private Builder() {
             super(Settings.class);
-        }
-
-        /**
-         * Sets the maximum sequence length, which is one more than the greatest position (default: the number of
-         * initial encodings, or 512).
-         *
-         * @param maxSequenceLength at least 1
-         * @return this builder
-         */
-        public Builder optMaxSequenceLength(int maxSequenceLength) {
-            return options.set("maxSequenceLength", maxSequenceLength);
-        }
-
-        /**
-         * Initializes the table with a sinusoidal one (default: with N(0, 0.02²)).
-         *
-         * @param encoding an encoding of the same embedding size
-         * @return this builder
-         * @throws NullPointerException if it is null
-         */
-        public Builder optEncoding(SinusoidalEncoding encoding) {
-            return options.set("encoding", encoding);
         }
 
         /**
@@ -219,39 +209,14 @@ public final class LearnedPositionalEncodingBlock extends SequenceEncodingBlock 
          *     are given twice
          */
         public LearnedPositionalEncodingBlock build() {
-            if (initialEncodings == null) {
-                Settings settings = options.build();
-                return new LearnedPositionalEncodingBlock(settings, initializer(settings));
-            }
-            Settings settings = options.build(Map.of("maxSequenceLength", initialEncodings.length));
+            double[][] given = initialEncodings;
+            Settings settings = options.build(given == null ? Map.of() : Map.of("maxSequenceLength", given.length));
             Check.that(
-                    settings.encoding == null,
-                    () -> "both " + settings.encoding
-                            + " and initial encodings were given: expected one of them; remove the other");
-            Check.that(
-                    initialEncodings[0].length == settings.embeddingSize,
-                    () -> "initial encodings of size " + initialEncodings[0].length
-                            + ": expected the block's embeddingSize " + settings.embeddingSize
-                            + "; give both the same size");
-            return new LearnedPositionalEncodingBlock(settings, resized(initialEncodings));
-        }
-
-        private static Initializer resized(double[][] given) {
-            return (manager, shape, type) -> {
-                int height = Math.toIntExact(shape.get(0));
-                int width = given[0].length;
-                return HostData.computed(manager, manager.getDevice(), shape, type, (first, count, format, out) -> {
-                    for (int row = 0; row < count; row++) {
-                        double at = height == 1 ? 0 : (double) (first + row) * (given.length - 1) / (height - 1);
-                        int below = (int) at;
-                        int above = Math.min(below + 1, given.length - 1);
-                        for (int column = 0; column < width; column++) {
-                            double low = given[below][column];
-                            format.put(out, row * width + column, low + (at - below) * (given[above][column] - low));
-                        }
-                    }
-                });
-            };
+                    given == null || (settings.encoding == null && given[0].length == settings.embeddingSize),
+                    () -> "initial encodings of size " + given[0].length + " were given with embeddingSize "
+                            + settings.embeddingSize + " and encoding " + settings.encoding
+                            + ": expected the same size and no encoding; give both the same size, and one of both");
+            return new LearnedPositionalEncodingBlock(settings, given);
         }
     }
 }

@@ -2,7 +2,6 @@ package io.github.djlpositional;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
@@ -68,13 +67,13 @@ import java.util.Objects;
  *
  * <h2>Lifetime</h2>
  *
- * The table is created when the block is initialized, and for further devices and data types at the first forward. It
- * lives with the manager that the block was initialized or loaded with, usually the model's, and is freed with it or by
- * {@link #clear}. If there is no such manager, or it is closed, the table lives until {@link #clear}, or until the
- * block is garbage collected. Forwards may run in several threads at once; initializing, loading and clearing must not
- * run beside them.
+ * The table is created when the block is initialized, on the manager's device, and for further devices and data types
+ * at the first forward. It lives with the manager that the block was initialized or loaded with last, usually the
+ * model's, and is freed with it or by {@link #clear}. If there is no such manager, or it is closed, the table lives
+ * until {@link #clear}, or until the block is garbage collected. Forwards may run in several threads at once;
+ * initializing, loading and clearing must not run beside them.
  */
-public final class PositionalEncodingBlock extends SequenceEncodingBlock {
+public final class PositionalEncodingBlock extends SequenceEncodingBlock<PositionalEncodingBlock.Settings> {
 
     /**
      * The key of the forward parameter that gives the position of the first step, an Integer or a Long of 0 or more.
@@ -113,19 +112,13 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
         }
     }
 
-    private final Settings settings;
-
     /** The scale of the encodings, (1); null if they have none. */
     private final Parameter scale;
 
     private final Positions.Table table;
 
-    /** The data type of {@link #getEncodings} and {@link #encode}. */
-    private volatile DataType dataType = DataType.FLOAT32;
-
     private PositionalEncodingBlock(Settings settings) {
         super(settings);
-        this.settings = settings;
         scale = settings.learnedScale == null
                 ? null
                 : addParameter("scale", new Shape(1), new ConstantInitializer(settings.learnedScale));
@@ -175,7 +168,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
      * @throws IllegalStateException if the block is neither initialized nor loaded, or its manager is closed
      */
     public NDArray getEncodings() {
-        NDArray encodings = table.table().batched(dataType);
+        NDArray encodings = table.table().batched(dataType());
         if (encodings == null) {
             throw new IllegalStateException(
                     "the block has no open manager to create its table with: expected an initialized"
@@ -199,7 +192,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
         double[][] shift = settings.encoding.shift(offset);
         int size = getEmbeddingSize();
         return HostData.computed(
-                manager, manager.getDevice(), new Shape(size, size), dataType, (first, count, format, out) -> {
+                manager, manager.getDevice(), new Shape(size, size), dataType(), (first, count, format, out) -> {
                     for (int i = 0; i < count * size; i++) {
                         format.put(out, i, shift[first + i / size][i % size]);
                     }
@@ -220,7 +213,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
      *     table or the result
      */
     public NDArray encode(NDArray positions) {
-        return Positions.lookUp(positions, limit(), rangeChecks(), table, dataType);
+        return Positions.lookUp(positions, limit(), rangeChecks(), table, dataType());
     }
 
     @Override
@@ -245,36 +238,11 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
         return temporaries.add(rows.mul(factor));
     }
 
-    /**
-     * {@inheritDoc} Creates the table on the manager's device. Initializing again with another manager moves it there.
-     *
-     * @param manager the manager that the table lives with from now on
-     * @param dataType FLOAT16, FLOAT32 or FLOAT64
-     * @param inputShapes (…, T, D), and (T) or (B, T) if positions are given; a size may be -1 for unknown
-     * @throws IllegalArgumentException if the data type is another, the first shape has a rank below 2 or another width
-     *     or is longer than the table, or the machine has no memory for the table; the block is then as it was
-     */
-    @Override
-    public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
-        super.initialize(manager, dataType, inputShapes);
-        this.dataType = dataType;
-    }
-
     /** Builds a {@link PositionalEncodingBlock}. */
     public static final class Builder extends BaseBuilder<Settings, Builder> {
 
         private Builder() {
             super(Settings.class);
-        }
-
-        /**
-         * Sets the maximum sequence length, which is one more than the greatest position (default: 5000).
-         *
-         * @param maxSequenceLength at least 1
-         * @return this builder
-         */
-        public Builder optMaxSequenceLength(int maxSequenceLength) {
-            return options.set("maxSequenceLength", maxSequenceLength);
         }
 
         /**
@@ -299,17 +267,6 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock {
          */
         public Builder optLearnedScale(float initialScale) {
             return options.set("learnedScale", initialScale);
-        }
-
-        /**
-         * Sets the function from position to vector (default: {@link SinusoidalEncoding#vaswani(int)}).
-         *
-         * @param encoding an encoding of the same embedding size
-         * @return this builder
-         * @throws NullPointerException if it is null
-         */
-        public Builder optEncoding(SinusoidalEncoding encoding) {
-            return options.set("encoding", encoding);
         }
 
         /**

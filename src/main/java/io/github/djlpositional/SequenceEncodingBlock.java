@@ -14,8 +14,12 @@ import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.SinusoidalEncoding;
 
-/** The encoding of a sequence's positions: one forward for fixed and for learned tables. */
-abstract class SequenceEncodingBlock extends ConfiguredBlock {
+/**
+ * The encoding of a sequence's positions: one forward for fixed and for learned tables.
+ *
+ * @param <R> the record of settings
+ */
+abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Common> extends ConfiguredBlock {
 
     /** The default axis of the sequence: before the last, D. */
     static final int DEFAULT_AXIS = -2;
@@ -40,11 +44,11 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
         Float dropoutRate();
     }
 
-    private final Common common;
+    final R settings;
 
-    SequenceEncodingBlock(Record settings) {
+    SequenceEncodingBlock(R settings) {
         super(settings);
-        common = (Common) settings;
+        this.settings = settings;
     }
 
     /** Checks the settings that all encodings of sequences have. */
@@ -73,12 +77,12 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
 
     /** Whether positions have to be checked before they are looked up. */
     Boolean rangeChecks() {
-        return common.rangeChecks();
+        return settings.rangeChecks();
     }
 
     /** {@return the number of dimensions of an encoded position, D} */
     public int getEmbeddingSize() {
-        return common.embeddingSize();
+        return settings.embeddingSize();
     }
 
     /**
@@ -89,7 +93,7 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
 
     /** {@return whether a forward adds the encodings to its input, rather than returning them} */
     public boolean isAddedToInput() {
-        return common.addToInput();
+        return settings.addToInput();
     }
 
     /**
@@ -97,7 +101,7 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
      * end}
      */
     public int getSequenceAxis() {
-        return common.sequenceAxis();
+        return settings.sequenceAxis();
     }
 
     @Override
@@ -119,7 +123,7 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
             boolean training,
             PairList<String, Object> params,
             Mode mode) {
-        requireInputCount(inputs.size());
+        requireInputCount(inputs.size(), 2, "[x] or [x, positions]");
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
         NDArray explicit = inputs.size() == 2 ? inputs.get(1) : null;
@@ -136,24 +140,16 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
             NDArray encoded = switch (mode) {
                 case ADD -> x.add(rows);
                 case ADD_IN_PLACE -> x.addi(rows);
-                case RETURN -> copied(temporaries, rows, shape, x);
+                case RETURN -> {
+                    // the rows may be a view of a table
+                    NDArray reshaped = rows.getShape().equals(shape) ? rows : temporaries.add(rows.reshape(shape));
+                    NDArray copy = reshaped.duplicate();
+                    copy.attach(x.getManager());
+                    yield copy;
+                }
             };
-            return dropOut(encoded, common.dropoutRate(), training);
+            return dropOut(encoded, settings.dropoutRate(), training);
         }
-    }
-
-    /** The rows may be a view of a table. */
-    private static NDArray copied(Temporaries temporaries, NDArray rows, Shape shape, NDArray x) {
-        NDArray reshaped = rows.getShape().equals(shape) ? rows : temporaries.add(rows.reshape(shape));
-        NDArray copy = reshaped.duplicate();
-        copy.attach(x.getManager());
-        return copy;
-    }
-
-    private static void requireInputCount(int count) {
-        Check.that(
-                count == 1 || count == 2,
-                () -> count + " inputs were given: expected [x] or [x, positions]; pass one or two arrays");
     }
 
     /** The axis of T in an input, from 0. Sizes may be unknown (-1). */
@@ -163,7 +159,7 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
             throw new IllegalArgumentException("input of shape " + shape + " has rank " + rank
                     + ": expected (…, T, D), rank 2 or more; add the missing dimensions with expandDims");
         }
-        int sequenceAxis = common.sequenceAxis();
+        int sequenceAxis = settings.sequenceAxis();
         int axis = sequenceAxis < 0 ? rank + sequenceAxis : sequenceAxis;
         if (axis < 0 || axis >= rank - 1) {
             throw new IllegalArgumentException("input of shape " + shape + " has no sequence axis " + sequenceAxis
@@ -171,9 +167,9 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
                     + "; give an input of higher rank, or build the block with another optSequenceAxis(int)");
         }
         long width = shape.get(rank - 1);
-        if (width != -1 && width != common.embeddingSize()) {
+        if (width != -1 && width != settings.embeddingSize()) {
             throw new IllegalArgumentException("input of shape " + shape + " has width " + width + ": expected "
-                    + common.embeddingSize() + "; give (…, T, " + common.embeddingSize()
+                    + settings.embeddingSize() + "; give (…, T, " + settings.embeddingSize()
                     + "), or build the block with setEmbeddingSize(" + width + ")");
         }
         return axis;
@@ -184,12 +180,12 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
         Shape input = inputs[0];
         int axis = axisOf(input);
         if (inputs.length == 2 && inputs[1].dimension() == 2) {
-            return inputs[1].add(common.embeddingSize());
+            return inputs[1].add(settings.embeddingSize());
         }
         long length = input.get(axis);
         return axis == input.dimension() - 2
-                ? new Shape(1, length, common.embeddingSize())
-                : new Shape(length, 1, common.embeddingSize());
+                ? new Shape(1, length, settings.embeddingSize())
+                : new Shape(length, 1, settings.embeddingSize());
     }
 
     /**
@@ -206,7 +202,7 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
 
     @Override
     protected final void requireShapes(Shape... inputShapes) {
-        requireInputCount(inputShapes.length);
+        requireInputCount(inputShapes.length, 2, "[x] or [x, positions]");
         Positions.requireLength(Math.max(0, inputShapes[0].get(axisOf(inputShapes[0]))), 0, limit());
     }
 
@@ -233,6 +229,29 @@ abstract class SequenceEncodingBlock extends ConfiguredBlock {
          */
         public T setEmbeddingSize(int embeddingSize) {
             return options.set("embeddingSize", embeddingSize);
+        }
+
+        /**
+         * Sets the maximum sequence length, which is one more than the greatest position. The default is 5000; that of
+         * a learned table is the number of its initial encodings, or 512.
+         *
+         * @param maxSequenceLength at least 1
+         * @return this builder
+         */
+        public T optMaxSequenceLength(int maxSequenceLength) {
+            return options.set("maxSequenceLength", maxSequenceLength);
+        }
+
+        /**
+         * Sets the function from position to vector. The default is {@link SinusoidalEncoding#vaswani(int)}; a learned
+         * table is initialized with N(0, 0.02²) by default.
+         *
+         * @param encoding an encoding of the same embedding size
+         * @return this builder
+         * @throws NullPointerException if it is null
+         */
+        public T optEncoding(SinusoidalEncoding encoding) {
+            return options.set("encoding", encoding);
         }
 
         /**

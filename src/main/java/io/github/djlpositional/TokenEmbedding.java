@@ -12,7 +12,9 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Embedding;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
+import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.util.PairList;
+import io.github.djlpositional.internal.DataTypes;
 
 /** A table of token vectors, in which the row of the padding token is initialized with zeros. */
 final class TokenEmbedding extends AbstractBlock {
@@ -23,13 +25,15 @@ final class TokenEmbedding extends AbstractBlock {
     /** Null for none. */
     private final Integer paddingIndex;
 
-    TokenEmbedding(int vocabularySize, int embeddingSize, Integer paddingIndex, boolean sparseGradients) {
+    TokenEmbedding(
+            int vocabularySize, int embeddingSize, Integer paddingIndex, boolean sparseGradients, boolean isScaled) {
         this.paddingIndex = paddingIndex;
         gradients = sparseGradients ? SparseFormat.COO : SparseFormat.DENSE;
         table = addParameter(Parameter.builder()
                 .setName("embedding")
                 .setType(Parameter.Type.WEIGHT)
                 .optShape(new Shape(vocabularySize, embeddingSize))
+                .optInitializer(new NormalInitializer(isScaled ? (float) (1 / Math.sqrt(embeddingSize)) : 1))
                 .build());
     }
 
@@ -42,6 +46,7 @@ final class TokenEmbedding extends AbstractBlock {
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         NDArray ids = inputs.head();
         NDArray values = parameterStore.getValue(table, ids.getDevice(), training);
+        DataTypes.requireSameEngine(ids, values, "token table");
         try {
             return Embedding.embedding(ids, values, gradients);
         } catch (IllegalArgumentException e) {

@@ -6,8 +6,11 @@ import static io.github.djlpositional.SmallBlocks.initialized;
 import static io.github.djlpositional.SmallBlocks.learned;
 import static io.github.djlpositional.SmallBlocks.refused;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import ai.djl.engine.Engine;
+import ai.djl.engine.EngineException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
@@ -15,6 +18,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.core.Linear;
+import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.ByteArrayOutputStream;
@@ -24,6 +28,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Forwards and initializations with inputs that are not valid. The message says what was given and what is expected.
+ * Values are not checked with {@code optRangeChecks(false)}.
  */
 class BadInputTest {
 
@@ -45,22 +50,17 @@ class BadInputTest {
     void refusesInputsWithoutTheSequenceAxis(NDManager manager) {
         for (int axis : new int[] {2, 3, -4}) {
             Block block = SmallBlocks.positions().optSequenceAxis(axis).build();
-            refused(manager, block, List.of(manager.zeros(new Shape(2, 3, 4))), "axis " + axis, "0 to 1", "-2 to -3");
+            refused(manager, block, manager.zeros(new Shape(2, 3, 4)), "axis " + axis, "0 to 1", "-2 to -3");
         }
     }
 
     @EngineTest
     void refusesInputsOfAnotherRankOrWidth(NDManager manager) {
-        refused(manager, positions(), List.of(manager.zeros(new Shape(4))), "rank 1", "rank 2", "expandDims");
+        refused(manager, positions(), manager.zeros(new Shape(4)), "rank 1", "rank 2", "expandDims");
         refused(manager, positions(), List.of(manager.create(1f)), "rank 0");
-        refused(
-                manager,
-                positions(),
-                List.of(manager.zeros(new Shape(2, 3, 6))),
-                "width 6",
-                "expected 4",
-                "setEmbeddingSize(6)");
-        refused(manager, learnedBlock(manager), List.of(manager.zeros(new Shape(1, 3, 5))), "width 5");
+        NDArray wide = manager.zeros(new Shape(2, 3, 6));
+        refused(manager, positions(), wide, "width 6", "expected 4", "setEmbeddingSize(6)");
+        refused(manager, learnedBlock(manager), manager.zeros(new Shape(1, 3, 5)), "width 5");
     }
 
     @EngineTest
@@ -79,7 +79,7 @@ class BadInputTest {
     void refusesInputsThatAreNotRealNumbers(NDManager manager) {
         for (DataType type : new DataType[] {DataType.INT32, DataType.INT64, DataType.UINT8, DataType.BOOLEAN}) {
             NDArray x = manager.zeros(X, DataType.INT64).toType(type, false);
-            refused(manager, positions(), List.of(x), "data type " + type, "float16, float32 or float64");
+            refused(manager, positions(), x, "data type " + type, "float16, float32 or float64");
         }
     }
 
@@ -87,8 +87,8 @@ class BadInputTest {
     void refusesInputsOfAnotherDataTypeThanTheParameters(NDManager manager) {
         NDArray x = manager.zeros(X, DataType.FLOAT64);
         Block scaled = SmallBlocks.positions().optLearnedScale(1).build();
-        refused(manager, initialized(manager, scaled, 1, 3, 4), List.of(x), "float64", "float32", "learned scale");
-        refused(manager, learnedBlock(manager), List.of(x), "float64", "float32", "learned table");
+        refused(manager, initialized(manager, scaled, 1, 3, 4), x, "float64", "float32", "learned scale");
+        refused(manager, learnedBlock(manager), x, "float64", "float32", "learned table");
     }
 
     private static LearnedPositionalEncodingBlock learnedBlock(NDManager manager) {
@@ -99,11 +99,11 @@ class BadInputTest {
     void refusesSequencesLongerThanTheTable(NDManager manager) {
         String both = "exceeds the maximum 10";
         for (Block block : List.of(positions(), learnedBlock(manager))) {
-            refused(manager, block, List.of(manager.zeros(new Shape(1, 11, 4))), "11", "position 0", both);
+            refused(manager, block, manager.zeros(new Shape(1, 11, 4)), "11", "position 0", both);
             refusedFrom(manager, 8, block, X, "sequence length 3", "position 8", both, "optMaxSequenceLength(11)");
         }
         NDArray tooMany = manager.zeros(new Shape(1, 11), DataType.INT64);
-        refused(manager, initializedEmbedding(manager), List.of(tooMany), "sequence length 11", both);
+        refused(manager, initializedEmbedding(manager), tooMany, "sequence length 11", both);
     }
 
     @EngineTest
@@ -151,15 +151,8 @@ class BadInputTest {
     @EngineTest
     void refusesPositionsOfAnotherShape(NDManager manager) {
         NDArray x = manager.zeros(new Shape(2, 3, 4));
-        for (Shape shape : new Shape[] {
-            new Shape(),
-            new Shape(2),
-            new Shape(4),
-            new Shape(3, 3),
-            new Shape(1, 3),
-            new Shape(3, 2),
-            new Shape(2, 3, 1)
-        }) {
+        for (long[] sizes : new long[][] {{}, {2}, {4}, {3, 3}, {1, 3}, {3, 2}, {2, 3, 1}}) {
+            Shape shape = new Shape(sizes);
             NDArray positions = manager.zeros(shape, DataType.INT64);
             refused(manager, positions(), List.of(x, positions), "of shape " + shape, "expected (3) or (2, 3)");
         }
@@ -234,7 +227,7 @@ class BadInputTest {
                 NDArray ids = manager.create(new long[] {0, 6, bad, 1}, new Shape(2, 2))
                         .toType(type, false);
                 String given = "token id " + bad + " at index 2 of (2, 2)";
-                refused(manager, block, List.of(ids), given, "0 to 6", "setVocabularySize(int)");
+                refused(manager, block, ids, given, "0 to 6", "setVocabularySize(int)");
             }
         }
     }
@@ -244,10 +237,10 @@ class BadInputTest {
         Block block = initializedEmbedding(manager);
         for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT64, DataType.BOOLEAN}) {
             NDArray ids = manager.zeros(new Shape(1, 3)).toType(type, false);
-            refused(manager, block, List.of(ids), "data type " + type, "toType(DataType.INT64, false)");
+            refused(manager, block, ids, "data type " + type, "toType(DataType.INT64, false)");
         }
         for (Shape shape : new Shape[] {new Shape(3), new Shape(), new Shape(1, 3, 1)}) {
-            refused(manager, block, List.of(manager.zeros(shape, DataType.INT64)), "expected (B, T)");
+            refused(manager, block, manager.zeros(shape, DataType.INT64), "expected (B, T)");
         }
     }
 
@@ -256,12 +249,12 @@ class BadInputTest {
         Block narrow = embedding()
                 .optTokenEmbedding(LambdaBlock.singleton(x -> x.getManager().ones(new Shape(2, 3, 5))))
                 .build();
-        refused(manager, narrow, List.of(ids(manager)), "(2, 3, 5)", "ids (2, 3)", "expected (2, 3, 4)");
+        refused(manager, narrow, ids(manager), "(2, 3, 5)", "ids (2, 3)", "expected (2, 3, 4)");
         Block wide = embedding()
                 .optPositionalEncoding(Linear.builder().setUnits(5).build())
                 .build();
         initialized(manager, wide, 2, 3);
-        refused(manager, wide, List.of(ids(manager)), "Linear", "(2, 3, 5)", "(2, 3, 4)");
+        refused(manager, wide, ids(manager), "Linear", "(2, 3, 5)", "(2, 3, 4)");
     }
 
     @EngineTest
@@ -294,9 +287,70 @@ class BadInputTest {
     @EngineTest
     void aRefusedForwardLeavesTheBlockUsable(NDManager manager) {
         PositionalEncodingBlock block = positions();
-        refused(manager, block, List.of(manager.zeros(new Shape(1, 11, 4))));
+        refused(manager, block, manager.zeros(new Shape(1, 11, 4)));
         assertThat(Forward.infer(manager, block, manager.zeros(new Shape(1, 10, 4)))
                         .toFloatArray())
                 .isEqualTo(SinusoidalEncoding.vaswani(4).table(0, 10));
+    }
+
+    /** A block, and the shape of an input; of ids if it has rank 2. Indices are from 0 to 9. */
+    private record Case(Block block, Shape input) {
+
+        /** The indices as token ids, or with an input as its positions. */
+        NDArray infer(NDManager manager, long... indices) {
+            NDArray given = manager.create(indices);
+            return input.dimension() == 2
+                    ? Forward.infer(manager, block, given.expandDims(0))
+                    : Forward.infer(manager, block, manager.ones(input), given);
+        }
+    }
+
+    private static List<Case> uncheckedCases(NDManager manager) {
+        Block rotary = RotaryEmbeddingBlock.builder()
+                .setHeadSize(4)
+                .optMaxSequenceLength(10)
+                .optRangeChecks(false)
+                .build();
+        Block tokens = embedding().setVocabularySize(10).optRangeChecks(false).build();
+        List<Case> cases = List.of(
+                new Case(SmallBlocks.positions().optRangeChecks(false).build(), X),
+                new Case(learned().optRangeChecks(false).build(), X),
+                new Case(rotary, new Shape(1, 2, 3, 4)),
+                new Case(tokens, new Shape(1, 3)));
+        cases.forEach(tested -> tested.block.initialize(manager, DataType.FLOAT32, tested.input));
+        return cases;
+    }
+
+    @EngineTest
+    void uncheckedIndicesInRangeHaveTheSameOutput(NDManager manager) {
+        for (Case tested : uncheckedCases(manager)) {
+            assertThat(tested.infer(manager, 9, 0, 5).get("...,2,:").toFloatArray())
+                    .containsExactly(
+                            tested.infer(manager, 5, 5, 5).get("...,2,:").toFloatArray());
+        }
+    }
+
+    @EngineTest
+    void uncheckedIndicesOutOfRangeReachTheEngine(Engine engine, NDManager manager) {
+        for (Case tested : uncheckedCases(manager)) {
+            if ("PyTorch".equals(engine.getEngineName())) {
+                assertThatExceptionOfType(EngineException.class)
+                        .isThrownBy(() -> tested.infer(manager, 0, 10, 1))
+                        .withMessageContaining("index out of range");
+            } else {
+                assertThat(tested.infer(manager, 0, 10, 1).toFloatArray()).isNotEmpty();
+            }
+        }
+    }
+
+    @EngineTest
+    void aBlockThatExtendsItselfReadsPositionsThatAreNotChecked(NDManager manager) {
+        PositionalEncodingBlock block = SmallBlocks.positions()
+                .optAutoExtend(1 << 20)
+                .optRangeChecks(false)
+                .build();
+        NDArray y = new Case(initialized(manager, block, 1, 3, 4), X).infer(manager, 0, 25, 1);
+        assertThat(y.getFloat(0, 1, 0)).isEqualTo(1 + (float) Math.sin(25));
+        assertThat(block.getMaxSequenceLength()).isGreaterThan(25);
     }
 }

@@ -11,6 +11,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.LambdaBlock;
+import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.attention.AlibiBiasBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativePositionBiasBlock;
@@ -19,9 +20,11 @@ import io.github.djlpositional.attention.ShawRelativePositionBlock;
 import io.github.djlpositional.attention.TransformerXlPositionBlock;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import java.util.HashMap;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Builders reject settings that are out of range, missing, or contradict each other. The message names setting and
@@ -33,67 +36,36 @@ class BuilderRefusalsTest {
         return GridPositionalEncodingBlock.builder().setEncoding(GridEncoding.visionTransformer(4));
     }
 
-    private static MultiHeadAttentionBlock.Builder attention() {
-        return MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2);
-    }
-
-    private static RotaryEmbeddingBlock.Builder rotary() {
-        return RotaryEmbeddingBlock.builder().setHeadSize(4);
-    }
-
-    private static ShawRelativePositionBlock.Builder shaw() {
-        return ShawRelativePositionBlock.builder().setHeadSize(4);
-    }
-
     private static TransformerXlPositionBlock.Builder transformerXl() {
         return TransformerXlPositionBlock.builder().setHeadCount(3);
     }
 
-    @ParameterizedTest
-    @ValueSource(ints = {0, -1, Integer.MIN_VALUE})
-    void refusesSizesThatAreNotPositive(int size) {
-        refused(positions().setEmbeddingSize(size)::build, "embeddingSize " + size);
-        refused(positions().optMaxSequenceLength(size)::build, "maxSequenceLength " + size);
-        refused(learned().setEmbeddingSize(size)::build, "embeddingSize " + size);
-        refused(learned().optMaxSequenceLength(size)::build, "maxSequenceLength " + size);
-        refused(embedding().setEmbeddingSize(size)::build, "embeddingSize " + size);
-        refused(embedding().setVocabularySize(size)::build, "vocabularySize " + size);
-        refused(rotary().optMaxSequenceLength(size)::build, "maxSequenceLength " + size);
-        refused(shaw().optMaxDistance(size)::build, "maxDistance " + size);
+    /** Creates a block from its arguments, with another value of a setting. */
+    private static HasArguments with(TestBlocks kind, String setting, String value) throws Exception {
+        Map<String, Object> arguments = new HashMap<>(((HasArguments) kind.block()).getArguments());
+        arguments.put(setting, value);
+        return SmallBlocks.fromArguments(kind.block().getClass(), arguments);
     }
 
+    /** Blocks, one of their settings, and values that are out of its range. */
     @ParameterizedTest
-    @ValueSource(floats = {-0.1f, 1, 2, Float.NaN, Float.NEGATIVE_INFINITY})
-    void refusesDropoutRatesOutsideZeroToOne(float rate) {
-        refused(positions().optDropoutRate(rate)::build, "dropoutRate " + rate);
-        refused(learned().optDropoutRate(rate)::build, "dropoutRate " + rate);
-        refused(embedding().optDropoutRate(rate)::build, "dropoutRate " + rate);
-        refused(grid().optDropoutRate(rate)::build, "dropoutRate " + rate);
-        refused(attention().optDropoutRate(rate)::build, "dropoutRate " + rate);
-    }
-
-    @ParameterizedTest
-    @ValueSource(floats = {Float.NaN, Float.POSITIVE_INFINITY})
-    void refusesLearnedScalesThatAreNotFinite(float scale) {
-        refused(positions().optLearnedScale(scale)::build, "learnedScale " + scale);
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {9, (1 << 29) + 1})
-    void refusesLimitsBelowTheMaximumLengthOrAboveTheGreatest(int limit) {
-        refused(positions().optAutoExtend(limit)::build, "autoExtend " + limit, 10, 1 << 29);
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {-1, 7})
-    void refusesPaddingIndicesOutsideTheVocabulary(int index) {
-        refused(embedding().optPaddingIndex(index)::build, "paddingIndex " + index, "0 to 6");
-    }
-
-    @Test
-    void refusesTheAxisOfTheEmbeddingAsSequenceAxis() {
-        refused(positions().optSequenceAxis(-1)::build, "sequenceAxis -1");
-        refused(learned().optSequenceAxis(-1)::build, "sequenceAxis -1");
+    @CsvSource({
+        "POSITIONS LEARNED EMBEDDING, embeddingSize, 0 -1 -2147483648",
+        "POSITIONS LEARNED ROTARY, maxSequenceLength, 0 -1 -2147483648",
+        "EMBEDDING, vocabularySize, 0 -1 -2147483648",
+        "SHAW, maxDistance, 0 -1 -2147483648",
+        "POSITIONS LEARNED EMBEDDING GRID ATTENTION, dropoutRate, -0.1 1.0 2.0 NaN -Infinity",
+        "POSITIONS, learnedScale, NaN Infinity",
+        "POSITIONS, autoExtend, 4999 536870913",
+        "EMBEDDING, paddingIndex, -1 7",
+        "POSITIONS LEARNED, sequenceAxis, -1"
+    })
+    void refusesValuesOutOfRange(String blocks, String setting, String values) {
+        for (String block : blocks.split(" ", -1)) {
+            for (String value : values.split(" ", -1)) {
+                refused(() -> with(TestBlocks.valueOf(block), setting, value), setting + " " + value);
+            }
+        }
     }
 
     @Test
@@ -158,16 +130,16 @@ class BuilderRefusalsTest {
     }
 
     /** The least and the greatest values that are accepted. */
-    @Test
-    void acceptsSettingsAtTheEndsOfTheirRanges() {
-        float greatestRate = Math.nextDown(1f);
-        assertThat(learned().optDropoutRate(0).optSequenceAxis(0).build().getArguments())
-                .containsEntry("dropoutRate", 0f)
-                .containsEntry("sequenceAxis", 0);
-        assertThat(learned().optDropoutRate(greatestRate).build().getArguments())
-                .containsEntry("dropoutRate", greatestRate);
-        assertThat(positions().optAutoExtend(10).build().getArguments()).containsEntry("autoExtend", 10);
-        assertThat(positions().optAutoExtend(1 << 29).build().getArguments()).containsEntry("autoExtend", 1 << 29);
-        assertThat(shaw().optMaxDistance(1 << 29).build().getArguments()).containsEntry("maxDistance", 1 << 29);
+    @ParameterizedTest
+    @CsvSource({
+        "LEARNED, dropoutRate, 0.0",
+        "LEARNED, dropoutRate, 0.99999994",
+        "LEARNED, sequenceAxis, 0",
+        "POSITIONS, autoExtend, 5000",
+        "POSITIONS, autoExtend, 536870912",
+        "SHAW, maxDistance, 536870912"
+    })
+    void acceptsSettingsAtTheEndsOfTheirRanges(TestBlocks kind, String setting, String value) throws Exception {
+        assertThat(with(kind, setting, value).getArguments().get(setting)).hasToString(value);
     }
 }

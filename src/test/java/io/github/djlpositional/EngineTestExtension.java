@@ -3,6 +3,7 @@ package io.github.djlpositional;
 import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDManager;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
@@ -31,7 +32,16 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
 
     @Override
     public Stream<TestTemplateInvocationContext> provideTestTemplateInvocationContexts(ExtensionContext context) {
-        return ENGINES.stream().map(OnEngine::new);
+        List<?> values = Arrays.stream(context.getRequiredTestMethod().getParameterTypes())
+                .filter(EngineTestExtension::hasValues)
+                .<List<?>>map(type -> type.isEnum() ? List.of(type.getEnumConstants()) : List.of(true, false))
+                .findFirst()
+                .orElse(List.of(""));
+        return ENGINES.stream().flatMap(engine -> values.stream().map(value -> new OnEngine(engine, value)));
+    }
+
+    private static boolean hasValues(Class<?> type) {
+        return type.isEnum() || type == boolean.class;
     }
 
     /** The description that each engine's native library carries with it. */
@@ -40,12 +50,12 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
                 != null;
     }
 
-    private record OnEngine(String engine)
+    private record OnEngine(String engine, Object value)
             implements TestTemplateInvocationContext, ExecutionCondition, ParameterResolver {
 
         @Override
         public String getDisplayName(int invocationIndex) {
-            return engine;
+            return engine + " " + value;
         }
 
         @Override
@@ -60,8 +70,8 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
                         + System.getProperty("os.name") + " " + System.getProperty("os.arch"));
             }
             int needed = context.getElement()
-                    .map(method -> method.getAnnotation(Gpus.class))
-                    .map(Gpus::value)
+                    .map(method -> method.getAnnotation(EngineTest.class).gpus())
+                    .filter(gpus -> gpus > 0)
                     .orElse(ON_GPU ? 1 : 0);
             int found = needed == 0 ? 0 : Engine.getEngine(engine).getGpuCount();
             return found < needed
@@ -73,11 +83,14 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
         @Override
         public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
             Class<?> type = parameter.getParameter().getType();
-            return type == Engine.class || type == NDManager.class;
+            return type == Engine.class || type == NDManager.class || hasValues(type);
         }
 
         @Override
         public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
+            if (hasValues(parameter.getParameter().getType())) {
+                return value;
+            }
             Engine found = Engine.getEngine(engine);
             if (parameter.getParameter().getType() == Engine.class) {
                 return found;

@@ -1,25 +1,44 @@
 package io.github.djlpositional;
 
+import static io.github.djlpositional.SmallBlocks.model;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import ai.djl.Model;
 import ai.djl.engine.Engine;
+import ai.djl.inference.Predictor;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.translate.NoopTranslator;
 import com.tngtech.archunit.core.domain.JavaModifier;
+import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.internal.ConfiguredBlock;
-import java.util.ArrayDeque;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
 import java.util.Arrays;
-import java.util.Deque;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
-/** Properties of every block, including those that are added later. */
+/** Properties of every block, including those that are added later: arrays, files, lifetime and faults. */
 class EveryBlockTest {
+
+    @AfterEach
+    void clearTheInterrupt() {
+        Thread.interrupted();
+    }
 
     @Test
     void isATestBlock() {
@@ -42,47 +61,218 @@ class EveryBlockTest {
                 .isEmpty();
     }
 
+    @ParameterizedTest
+    @EnumSource
+    void printsItsSettings(TestBlocks kind) {
+        Block block = kind.block();
+        assertThat(block.toString())
+                .startsWith(block.getClass().getSimpleName() + "(")
+                .contains(((HasArguments) block)
+                        .getArguments().entrySet().stream()
+                                .filter(entry -> entry.getValue() instanceof Number)
+                                .map(entry -> entry.getKey() + "=" + entry.getValue())
+                                .toArray(String[]::new));
+    }
+
     /** Counts from the root manager, to include managers that a block creates. */
     private static int openArrays(NDManager manager) {
-        Deque<NDManager> above = new ArrayDeque<>(Set.of(manager));
-        while (above.peek().getParentManager() != null) {
-            above.push(above.peek().getParentManager());
+        NDManager root = manager;
+        while (root.getParentManager() != null) {
+            root = root.getParentManager();
         }
-        return above.peek().getManagedArrays().size();
+        return root.getManagedArrays().size();
     }
 
     @EngineTest
-    void freesItsArraysWithItsManagerAndWhenCleared(Engine engine, NDManager manager) {
-        for (TestBlocks kind : TestBlocks.values()) {
-            Block block = kind.block();
-            NDArray x = kind.numbers(manager);
-            int before = openArrays(manager);
-            for (boolean byClear : new boolean[] {true, false}) {
-                try (NDManager own = engine.newBaseManager()) {
-                    block.initialize(own, DataType.FLOAT32, kind.input());
-                    Forward.infer(manager, block, x).close();
-                    if (byClear) {
-                        block.clear();
-                        assertThat(own.getManagedArrays()).as("%s", kind).isEmpty();
-                    }
-                }
-                // fewer if a block of another test was garbage collected meanwhile
-                assertThat(openArrays(manager)).as("%s", kind).isLessThanOrEqualTo(before);
-            }
-        }
-    }
-
-    @EngineTest
-    void attachesItsOutputToTheManagerOfItsInput(Engine engine, NDManager manager) {
-        for (TestBlocks kind : TestBlocks.values()) {
+    void freesItsArraysWithItsManagerAndWhenCleared(Engine engine, NDManager manager, TestBlocks kind) {
+        Block block = kind.block();
+        int before = openArrays(manager);
+        for (boolean byClear : new boolean[] {true, false}) {
             try (NDManager own = engine.newBaseManager()) {
-                Block block = kind.block();
                 block.initialize(own, DataType.FLOAT32, kind.input());
-                NDArray x = kind.numbers(manager);
-                assertThat(Forward.infer(manager, block, x).getManager())
-                        .as("%s", kind)
-                        .isSameAs(x.getManager());
+                kind.values(manager, block);
+                if (byClear) {
+                    block.clear();
+                    assertThat(own.getManagedArrays()).isEmpty();
+                }
+            }
+            // fewer if a block of another test was garbage collected meanwhile
+            assertThat(openArrays(manager)).isLessThanOrEqualTo(before);
+        }
+    }
+
+    @EngineTest
+    void aForwardLeavesOnlyItsOutputWhichBelongsToTheCaller(Engine engine, NDManager manager, TestBlocks kind) {
+        try (NDManager own = engine.newBaseManager()) {
+            Block block = kind.initialized(own);
+            NDArray x = kind.numbers(manager);
+            NDArray y = Forward.infer(manager, block, x);
+            assertThat(y.getManager()).isSameAs(x.getManager());
+            float[] values = y.toFloatArray();
+            int before = manager.getManagedArrays().size();
+            int ownBefore = own.getManagedArrays().size();
+            Forward.infer(manager, block, x).close();
+            assertThat(manager.getManagedArrays()).hasSize(before);
+            assertThat(own.getManagedArrays()).hasSize(ownBefore);
+            y.addi(1).close();
+            assertThat(x).isEqualTo(kind.numbers(manager));
+            assertThat(kind.values(manager, block)).isEqualTo(values);
+        }
+    }
+
+    @EngineTest
+    void isUsedByOnePredictorAfterAnother(Engine engine, TestBlocks kind) throws Exception {
+        try (Model model = model(engine, kind.block())) {
+            NDManager manager = model.getNDManager();
+            model.getBlock().initialize(manager, DataType.FLOAT32, kind.input());
+            NDList input = new NDList(kind.numbers(manager));
+            float[] expected = kind.values(manager, model.getBlock());
+            int before = manager.getManagedArrays().size();
+            for (int i = 0; i < 2; i++) {
+                try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator());
+                        NDManager own = engine.newBaseManager()) {
+                    NDList output = predictor.predict(input);
+                    output.attach(own);
+                    assertThat(output.singletonOrThrow().toFloatArray()).isEqualTo(expected);
+                }
+            }
+            assertThat(manager.getManagedArrays()).hasSize(before);
+        }
+    }
+
+    @EngineTest
+    void hasTheDataTypeOfItsModelOrNamesTheTypeThatTheEngineCannotCreate(
+            Engine engine, NDManager manager, TestBlocks kind) {
+        for (DataType type : SmallBlocks.TYPES) {
+            Block block = kind.block();
+            if (type == DataType.FLOAT16 && engine.getEngineName().equals("MXNet")) {
+                if (!block.getParameters().isEmpty()) {
+                    assertThatExceptionOfType(UnsupportedOperationException.class)
+                            .isThrownBy(() -> block.initialize(manager, type, kind.input()))
+                            .withMessageContainingAll("MXNet", "float16", "float32");
+                }
+                continue;
+            }
+            block.initialize(manager, type, kind.input());
+            assertThat(block.getParameters().values())
+                    .allMatch(parameter -> parameter.getArray().getDataType() == type);
+            NDArray x = kind.numbers(manager);
+            NDArray input = kind.input().dimension() == 2 ? x : x.toType(type, false);
+            assertThat(Forward.infer(manager, block, input).getDataType()).isEqualTo(type);
+        }
+    }
+
+    @EngineTest
+    void survivesAScopeThatItIsCreatedOrLoadedIn(NDManager manager, TestBlocks kind) throws Exception {
+        Block loaded = kind.block();
+        Block created;
+        float[] expected;
+        try (NDScope scope = new NDScope()) {
+            scope.suppressNotUsedWarning();
+            created = kind.initialized(manager);
+            BlockBytes.load(manager, loaded, BlockBytes.saved(created));
+            expected = kind.values(manager, created);
+        }
+        assertThat(kind.values(manager, created)).isEqualTo(expected);
+        assertThat(kind.values(manager, loaded)).isEqualTo(expected);
+    }
+
+    @EngineTest
+    void aBlockFromItsArgumentsLoadsTheFileAndGivesAndSavesTheSame(NDManager manager, TestBlocks kind)
+            throws Exception {
+        Block block = kind.initialized(manager);
+        byte[] file = BlockBytes.saved(block);
+        Block back = (Block) SmallBlocks.fromArguments(block.getClass(), ((HasArguments) block).getArguments());
+        BlockBytes.load(manager, back, file);
+        assertThat(kind.values(manager, back)).isEqualTo(kind.values(manager, block));
+        assertThat(BlockBytes.saved(back)).isEqualTo(file);
+    }
+
+    @EngineTest
+    void worksOnAnInterruptedThreadAndKeepsTheInterrupt(NDManager manager, TestBlocks kind) {
+        Thread.currentThread().interrupt();
+        Block block = kind.initialized(manager);
+        float[] interrupted = kind.values(manager, block);
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(interrupted).isEqualTo(kind.values(manager, block));
+    }
+
+    /** Initializes and uses a block with a manager that is then closed; returns its model file. */
+    private static byte[] orphan(Engine engine, TestBlocks kind, Block block) throws IOException {
+        try (NDManager own = engine.newBaseManager()) {
+            block.initialize(own, DataType.FLOAT32, kind.input());
+            kind.values(own, block);
+            return BlockBytes.saved(block);
+        }
+    }
+
+    private static float[] valuesOfFile(NDManager manager, TestBlocks kind, Block block, byte... file)
+            throws Exception {
+        BlockBytes.load(manager, block, file);
+        return kind.values(manager, block);
+    }
+
+    @EngineTest
+    void worksOrSaysThatItsParametersAreFreedAfterItsManagerIsClosed(Engine engine, NDManager manager, TestBlocks kind)
+            throws Exception {
+        Block block = kind.block();
+        byte[] file = orphan(engine, kind, block);
+        if (block.getParameters().isEmpty()) {
+            assertThat(kind.values(manager, block)).isEqualTo(valuesOfFile(manager, kind, kind.block(), file));
+            return;
+        }
+        NDArray input = kind.numbers(manager);
+        int before = manager.getManagedArrays().size();
+        assertThatIllegalStateException()
+                .isThrownBy(() -> Forward.infer(manager, block, input))
+                .withMessageContaining("has been released already");
+        assertThat(manager.getManagedArrays()).hasSize(before);
+    }
+
+    @EngineTest
+    void isLoadedOrInitializedAgainAfterItsManagerIsClosed(Engine engine, NDManager manager, TestBlocks kind)
+            throws Exception {
+        Block block = kind.block();
+        byte[] file = orphan(engine, kind, block);
+        assertThat(valuesOfFile(manager, kind, block, file)).isEqualTo(valuesOfFile(manager, kind, kind.block(), file));
+        orphan(engine, kind, block);
+        block.initialize(manager, DataType.FLOAT32, kind.input());
+        assertThat(block.getParameters().values())
+                .extracting(Parameter::getArray)
+                .noneMatch(NDArray::isReleased);
+        assertThat(kind.values(manager, block)).isNotEmpty();
+    }
+
+    /** A disk with room for a number of bytes. */
+    private static final class SmallDisk extends OutputStream {
+        private int room;
+
+        SmallDisk(int room) {
+            this.room = room;
+        }
+
+        @Override
+        public void write(int value) throws IOException {
+            if (room-- == 0) {
+                throw new IOException("full");
             }
         }
+    }
+
+    @EngineTest
+    void aFullDiskLeavesItAsItWas(NDManager manager, TestBlocks kind) throws IOException {
+        Block block = kind.initialized(manager);
+        float[] expected = kind.values(manager, block);
+        byte[] whole = BlockBytes.saved(block);
+        int before = manager.getManagedArrays().size();
+        for (int room = 0; room < whole.length; room++) {
+            DataOutputStream disk = new DataOutputStream(new SmallDisk(room));
+            assertThatExceptionOfType(IOException.class)
+                    .isThrownBy(() -> block.saveParameters(disk))
+                    .withMessage("full");
+        }
+        assertThat(manager.getManagedArrays()).hasSize(before);
+        assertThat(BlockBytes.saved(block)).isEqualTo(whole);
+        assertThat(kind.values(manager, block)).isEqualTo(expected);
     }
 }

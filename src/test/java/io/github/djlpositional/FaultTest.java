@@ -1,202 +1,209 @@
 package io.github.djlpositional;
 
+import static io.github.djlpositional.SmallBlocks.embedding;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
+import static org.assertj.core.api.Assertions.assertThatNoException;
 
-import ai.djl.Device;
-import ai.djl.Model;
-import ai.djl.engine.Engine;
+import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
-import java.io.DataOutputStream;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.attention.AttentionCall;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
+import java.io.DataInputStream;
 import java.io.IOException;
-import java.io.OutputStream;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.io.TempDir;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
-/** Every block with an interrupted thread, with a manager that was closed, and with a full disk. */
+/**
+ * A user's block fails within a block of the library: nothing leaks, and the outer block works once the user's does.
+ */
 class FaultTest {
 
-    private static final String FULL = "No space left on device";
+    private static final int SIZE = 4;
+    private static final Shape INPUT = new Shape(2, 3);
 
-    @AfterEach
-    void clearTheInterrupt() {
-        Thread.interrupted();
+    private enum Stage {
+        INITIALIZE,
+        LOAD,
+        FORWARD
     }
 
-    private static float[] values(NDManager manager, TestBlocks kind, Block block) {
-        return Forward.infer(manager, block, kind.numbers(manager)).toFloatArray();
+    private static final class Fault extends RuntimeException {
+        private static final long serialVersionUID = 1;
     }
 
-    private static Model model(Engine engine, TestBlocks kind) {
-        Model model = Model.newInstance("fault", Device.cpu(), engine.getEngineName());
-        model.setBlock(kind.block());
-        return model;
-    }
+    /** A user's block or relative encoding with a parameter, which fails at a chosen stage. */
+    private static final class FaultBlock extends AbstractBlock implements RelativeEncoding {
 
-    private static Model initialized(Engine engine, TestBlocks kind) {
-        Model model = model(engine, kind);
-        model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, kind.input());
-        return model;
-    }
+        private Stage faulty;
+        private int calls;
 
-    @EngineTest
-    void aBlockWorksOnAnInterruptedThreadAndKeepsTheInterrupt(NDManager manager) {
-        for (TestBlocks kind : TestBlocks.values()) {
-            Block block = kind.block();
-            Thread.currentThread().interrupt();
-            block.initialize(manager, DataType.FLOAT32, kind.input());
-            float[] interrupted = values(manager, kind, block);
-            assertThat(Thread.interrupted()).as("%s", kind).isTrue();
-            assertThat(interrupted).as("%s", kind).isEqualTo(values(manager, kind, block));
+        FaultBlock() {
+            addParameter(Parameter.builder()
+                    .setName("own")
+                    .setType(Parameter.Type.WEIGHT)
+                    .optShape(new Shape(1, SIZE))
+                    .build());
         }
-    }
 
-    @EngineTest
-    void aModelIsSavedAndLoadedOnAnInterruptedThread(Engine engine, @TempDir Path folder) throws Exception {
-        TestBlocks kind = TestBlocks.ATTENTION;
-        try (Model model = initialized(engine, kind);
-                Model loaded = model(engine, kind)) {
-            Thread.currentThread().interrupt();
-            model.save(folder, "fault");
-            loaded.load(folder, "fault");
-            assertThat(Thread.interrupted()).isTrue();
-            assertThat(values(model.getNDManager(), kind, loaded.getBlock()))
-                    .isEqualTo(values(model.getNDManager(), kind, model.getBlock()));
+        /** Sets the stage at which it fails after some calls; null for none. */
+        void failIn(Stage stage, int after) {
+            faulty = stage;
+            calls = after;
         }
-    }
 
-    /** Initializes and uses a block with a manager that is closed then; returns its model file. */
-    private static byte[] orphan(Engine engine, TestBlocks kind, Block block) throws Exception {
-        try (NDManager own = engine.newBaseManager(Device.cpu())) {
-            block.initialize(own, DataType.FLOAT32, kind.input());
-            values(own, kind, block);
-            return BlockBytes.saved(block);
-        }
-    }
-
-    private static float[] valuesOfFile(NDManager manager, TestBlocks kind, byte... file) throws Exception {
-        Block block = kind.block();
-        BlockBytes.load(manager, block, file);
-        return values(manager, kind, block);
-    }
-
-    @EngineTest
-    void aBlockWithoutParametersWorksAfterItsManagerIsClosed(Engine engine, NDManager manager) throws Exception {
-        for (TestBlocks kind : TestBlocks.values()) {
-            Block block = kind.block();
-            byte[] file = orphan(engine, kind, block);
-            if (block.getParameters().isEmpty()) {
-                assertThat(values(manager, kind, block)).as("%s", kind).isEqualTo(valuesOfFile(manager, kind, file));
+        private void reach(Stage stage) {
+            if (faulty == stage && calls-- == 0) {
+                throw new Fault();
             }
-        }
-    }
-
-    @EngineTest
-    void aBlockSaysThatItsParametersAreFreed(Engine engine, NDManager root) throws Exception {
-        for (TestBlocks kind : TestBlocks.values()) {
-            // closed each time, or the garbage collector would free the tables of the blocks before at any time
-            try (NDManager manager = root.newSubManager()) {
-                Block block = kind.block();
-                orphan(engine, kind, block);
-                if (!block.getParameters().isEmpty()) {
-                    NDArray input = kind.numbers(manager);
-                    int before = manager.getManagedArrays().size();
-                    assertThatIllegalStateException()
-                            .as("%s", kind)
-                            .isThrownBy(() -> Forward.infer(manager, block, input))
-                            .withMessageContaining("has been released already");
-                    assertThat(manager.getManagedArrays()).as("%s", kind).hasSize(before);
-                }
-            }
-        }
-    }
-
-    @EngineTest
-    void aBlockIsLoadedOrInitializedAgainAfterItsManagerIsClosed(Engine engine, NDManager manager) throws Exception {
-        for (TestBlocks kind : TestBlocks.values()) {
-            Block loaded = kind.block();
-            byte[] file = orphan(engine, kind, loaded);
-            BlockBytes.load(manager, loaded, file);
-            assertThat(values(manager, kind, loaded)).as("%s", kind).isEqualTo(valuesOfFile(manager, kind, file));
-
-            Block initialized = kind.block();
-            orphan(engine, kind, initialized);
-            initialized.initialize(manager, DataType.FLOAT32, kind.input());
-            assertThat(initialized.getParameters().values())
-                    .as("%s", kind)
-                    .extracting(Parameter::getArray)
-                    .noneMatch(NDArray::isReleased);
-            assertThat(values(manager, kind, initialized)).as("%s", kind).isNotEmpty();
-        }
-    }
-
-    /** A disk with room for a number of bytes. */
-    private static final class SmallDisk extends OutputStream {
-        private int room;
-
-        SmallDisk(int room) {
-            this.room = room;
         }
 
         @Override
-        public void write(int value) throws IOException {
-            if (room-- == 0) {
-                throw new IOException(FULL);
-            }
+        public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
+            super.initialize(manager, dataType, inputShapes);
+            // after its parameter was created
+            reach(Stage.INITIALIZE);
+        }
+
+        @Override
+        public void loadParameters(NDManager manager, DataInputStream is) throws IOException, MalformedModelException {
+            super.loadParameters(manager, is);
+            reach(Stage.LOAD);
+        }
+
+        /** Adds 1 to embeddings, or expands ids to embeddings. */
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+            reach(Stage.FORWARD);
+            NDArray x = inputs.head();
+            return new NDList(
+                    x.getShape().dimension() == 2
+                            ? x.toType(DataType.FLOAT32, true).expandDims(2).repeat(2, SIZE)
+                            : x.add(1));
+        }
+
+        @Override
+        public void requireFits(int headCount, int headSize) {
+            assertThat(headCount * headSize).isPositive();
+        }
+
+        @Override
+        public NDArray encodeQueries(AttentionCall call, NDArray queries) {
+            reach(Stage.FORWARD);
+            return queries.mul(2);
+        }
+
+        @Override
+        public NDArray encodeKeys(AttentionCall call, NDArray keys, int firstKey) {
+            reach(Stage.FORWARD);
+            return keys.mul(2);
+        }
+
+        @Override
+        public NDArray scoreTerm(AttentionCall call, NDArray queries) {
+            reach(Stage.FORWARD);
+            return queries.getManager().ones(new Shape(1, 1, call.queryLength(), call.keyLength()));
+        }
+
+        @Override
+        public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
+            reach(Stage.FORWARD);
+            return null;
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return inputShapes;
+        }
+    }
+
+    private static Block outer(FaultBlock own, boolean isTokenEmbedding) {
+        InputEmbeddingBlock.Builder builder =
+                embedding().optScaleEmbedding(true).optPaddingIndex(0);
+        return isTokenEmbedding
+                ? builder.optTokenEmbedding(own).build()
+                : builder.optPositionalEncoding(own).build();
+    }
+
+    private static void forward(NDManager manager, Block block, NDArray ids) {
+        try (NDArray answer = Forward.infer(manager, block, ids)) {
+            assertThat(answer.getShape()).isEqualTo(INPUT.add(SIZE));
         }
     }
 
     @EngineTest
-    void aFullDiskLeavesABlockAsItWas(NDManager root) throws Exception {
-        for (TestBlocks kind : TestBlocks.values()) {
+    void aFailureLeavesNothingAndTheBlockWorksAfterwards(NDManager root, Stage stage) throws Exception {
+        for (boolean isTokenEmbedding : new boolean[] {false, true}) {
+            // closed each time, or the garbage collector would free the tables of the blocks before at any time
             try (NDManager manager = root.newSubManager()) {
-                Block block = kind.block();
-                block.initialize(manager, DataType.FLOAT32, kind.input());
-                NDArray input = kind.numbers(manager);
-                float[] expected = Forward.infer(manager, block, input).toFloatArray();
-                byte[] whole = BlockBytes.saved(block);
-                int before = manager.getManagedArrays().size();
-                for (int room = 0; room < whole.length; room++) {
-                    DataOutputStream disk = new DataOutputStream(new SmallDisk(room));
-                    assertThatExceptionOfType(IOException.class)
-                            .isThrownBy(() -> block.saveParameters(disk))
-                            .withMessage(FULL);
-                }
-                assertThat(manager.getManagedArrays()).as("%s", kind).hasSize(before);
-                assertThat(BlockBytes.saved(block)).as("%s", kind).isEqualTo(whole);
-                assertThat(Forward.infer(manager, block, input).toFloatArray())
-                        .as("%s", kind)
-                        .isEqualTo(expected);
+                assertLeavesNothing(manager, stage, isTokenEmbedding);
             }
         }
     }
 
-    @EngineTest
-    void aModelIsSavedElsewhereWhenADiskIsFull(Engine engine, @TempDir Path folder) throws Exception {
-        // Linux has a device that is always full
-        Path full = Path.of("/dev/full");
-        assumeTrue(Files.isWritable(full), "there is no /dev/full");
-        Files.createSymbolicLink(folder.resolve("fault-0000.params"), full);
-        TestBlocks kind = TestBlocks.EMBEDDING;
-        try (Model model = initialized(engine, kind);
-                Model loaded = model(engine, kind)) {
-            // or DJL would take the next number
-            model.setProperty("Epoch", "0");
-            assertThatExceptionOfType(IOException.class)
-                    .isThrownBy(() -> model.save(folder, "fault"))
-                    .withMessageContaining(FULL);
-            model.save(folder.resolve("other"), "fault");
-            loaded.load(folder.resolve("other"), "fault");
-            assertThat(values(loaded.getNDManager(), kind, loaded.getBlock()))
-                    .isEqualTo(values(model.getNDManager(), kind, model.getBlock()));
+    private static void assertLeavesNothing(NDManager manager, Stage stage, boolean isTokenEmbedding)
+            throws IOException {
+        byte[] file;
+        try (NDManager own = manager.newSubManager()) {
+            Block saved = outer(new FaultBlock(), isTokenEmbedding);
+            saved.initialize(own, DataType.FLOAT32, INPUT);
+            file = BlockBytes.saved(saved);
         }
+        NDArray ids = manager.ones(INPUT, DataType.INT64);
+        FaultBlock inner = new FaultBlock();
+        Block block = outer(inner, isTokenEmbedding);
+        if (stage == Stage.FORWARD) {
+            block.initialize(manager, DataType.FLOAT32, INPUT);
+            forward(manager, block, ids);
+        }
+        ThrowingCallable action = () -> {
+            switch (stage) {
+                case INITIALIZE -> block.initialize(manager, DataType.FLOAT32, INPUT);
+                case LOAD -> BlockBytes.load(manager, block, file);
+                default -> forward(manager, block, ids);
+            }
+        };
+        int before = manager.getManagedArrays().size();
+        inner.failIn(stage, 0);
+        assertThatExceptionOfType(Fault.class).isThrownBy(action);
+        assertThat(manager.getManagedArrays()).hasSize(before);
+        assertThat(block.isInitialized()).isEqualTo(stage == Stage.FORWARD);
+        inner.failIn(null, 0);
+        assertThatNoException().isThrownBy(action);
+        forward(manager, block, ids);
+    }
+
+    @EngineTest
+    void anEncodingThatFailsInAnAttentionLeavesNothing(NDManager manager) {
+        FaultBlock own = new FaultBlock();
+        Block block = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(8)
+                .setHeadCount(2)
+                .optRelativeEncoding(own)
+                .build();
+        NDArray x = manager.ones(new Shape(1, 3, 8));
+        block.initialize(manager, DataType.FLOAT32, x.getShape());
+        float[] expected = Forward.infer(manager, block, x).toFloatArray();
+        int before = manager.getManagedArrays().size();
+        // keys, queries, scores and values
+        for (int calls = 0; calls < 4; calls++) {
+            own.failIn(Stage.FORWARD, calls);
+            assertThatExceptionOfType(Fault.class).isThrownBy(() -> Forward.infer(manager, block, x));
+            assertThat(manager.getManagedArrays())
+                    .as("failed after %s calls", calls)
+                    .hasSize(before);
+        }
+        own.failIn(null, 0);
+        assertThat(Forward.infer(manager, block, x).toFloatArray()).isEqualTo(expected);
     }
 }

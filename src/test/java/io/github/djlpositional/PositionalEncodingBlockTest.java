@@ -2,6 +2,7 @@ package io.github.djlpositional;
 
 import static io.github.djlpositional.SmallBlocks.TYPES;
 import static io.github.djlpositional.SmallBlocks.initialized;
+import static io.github.djlpositional.SmallBlocks.learned;
 import static io.github.djlpositional.SmallBlocks.positions;
 import static io.github.djlpositional.SmallBlocks.refused;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -13,7 +14,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.math.BigDecimal;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -43,20 +43,6 @@ class PositionalEncodingBlockTest {
     /** Expects the rows of consecutive positions, for D = 4. */
     private static void assertRows(NDArray rows, int first, int count) {
         assertThat(rows.toFloatArray()).isEqualTo(ENCODING.table(first, count));
-    }
-
-    @EngineTest
-    void tableHoldsTheReferenceValues(NDManager manager) {
-        // reference: goldens/sinusoidal_vaswani.csv
-        NDArray encodings = initialized(manager, block(512, 5000), 1, 10, 512).getEncodings();
-        assertThat(encodings.getShape()).isEqualTo(new Shape(1, 5000, 512));
-        float[] values = encodings.toFloatArray();
-        for (String[] row : Goldens.rows("sinusoidal_vaswani.csv")) {
-            if (row[0].equals("512") && row[1].equals("10000")) {
-                float value = values[Integer.parseInt(row[2]) * 512 + Integer.parseInt(row[3])];
-                assertThat(Goldens.floatUlps(value, new BigDecimal(row[4]))).isLessThanOrEqualTo(0.501);
-            }
-        }
     }
 
     @EngineTest
@@ -90,51 +76,42 @@ class PositionalEncodingBlockTest {
         }
     }
 
-    @EngineTest
-    void encodesRealPositionsExactly(NDManager manager) {
-        double[] positions = {0, 0.5, 8.75};
-        NDArray given = manager.create(new float[] {0, 0.5f, 8.75f});
-        float[] y = Forward.infer(manager, block(4, 10), manager.zeros(new Shape(1, 3, 4)), given)
-                .toFloatArray();
-        for (int i = 0; i < 12; i++) {
-            assertThat(y[i]).isEqualTo((float) ENCODING.value(positions[i / 4], i % 4));
-        }
+    private static void assertReturned(NDManager manager, long[] shape, int last, NDArray... inputs) {
+        NDArray rows = Forward.infer(manager, withoutInput(), inputs);
+        assertThat(rows.getShape()).isEqualTo(new Shape(shape));
+        assertRows(rows.get(shape[0] - 1), last, 3);
     }
 
     @EngineTest
     void returnsTheEncodingsOfPositions(NDManager manager) {
         NDArray x = manager.zeros(new Shape(2, 3, 4));
-        NDArray implied = Forward.infer(manager, withoutInput(), x);
-        assertThat(implied.getShape()).isEqualTo(new Shape(1, 3, 4));
-        assertRows(implied, 0, 3);
-        NDArray shared = Forward.infer(manager, withoutInput(), x, manager.create(new int[] {4, 5, 6}));
-        assertThat(shared.getShape()).isEqualTo(new Shape(1, 3, 4));
-        assertRows(shared, 4, 3);
-        NDArray positions = manager.create(new int[] {4, 5, 6, 1, 2, 3}, new Shape(2, 3));
-        NDArray each = Forward.infer(manager, withoutInput(), x, positions);
-        assertThat(each.getShape()).isEqualTo(new Shape(2, 3, 4));
-        assertRows(each.get("1"), 1, 3);
+        assertReturned(manager, new long[] {1, 3, 4}, 0, x);
+        assertReturned(manager, new long[] {1, 3, 4}, 4, x, manager.create(new int[] {4, 5, 6}));
+        assertReturned(manager, new long[] {2, 3, 4}, 1, x, manager.create(new int[][] {{4, 5, 6}, {1, 2, 3}}));
+    }
+
+    private static void assertEncoded(NDArray positions, double... expected) {
+        NDArray encoded = block(4, 10).encode(positions);
+        assertThat(encoded.getShape()).isEqualTo(positions.getShape().add(4));
+        float[] values = encoded.toFloatArray();
+        for (int i = 0; i < values.length; i++) {
+            assertThat(values[i]).isEqualTo((float) ENCODING.value(expected[i / 4], i % 4));
+        }
     }
 
     @EngineTest
-    void encodesPositionsOfAnyShape(NDManager manager) {
-        PositionalEncodingBlock block = block(4, 10);
-        NDArray scalar = block.encode(manager.create(7));
-        assertThat(scalar.getShape()).isEqualTo(new Shape(4));
-        assertRows(scalar, 7, 1);
-        NDArray cube = block.encode(manager.arange(8).reshape(2, 2, 2));
-        assertThat(cube.getShape()).isEqualTo(new Shape(2, 2, 2, 4));
-        assertRows(cube, 0, 8);
-        NDArray real = block.encode(manager.create(new float[] {1, 2, 3, 4}, new Shape(2, 2)));
-        assertThat(real.getShape()).isEqualTo(new Shape(2, 2, 4));
-        assertRows(real, 1, 4);
-        assertThat(block.encode(manager.create(new Shape(0, 3), DataType.INT64)).getShape())
-                .isEqualTo(new Shape(0, 3, 4));
+    void encodesIntegerAndRealPositionsOfAnyShape(NDManager manager) {
+        assertEncoded(manager.create(7), 7);
+        assertEncoded(manager.arange(8).reshape(2, 2, 2), 0, 1, 2, 3, 4, 5, 6, 7);
+        assertEncoded(manager.create(new float[] {1, 2, 3, 4}, new Shape(2, 2)), 1, 2, 3, 4);
+        assertEncoded(manager.create(new float[] {0, 0.5f, 8.75f}), 0, 0.5, 8.75);
+        assertEncoded(manager.create(new Shape(0, 3), DataType.INT64));
     }
 
     @EngineTest
     void returnsAnEmptyOutputForAnEmptyInput(NDManager manager) {
         Shape empty = new Shape(2, 0, 4);
+        Shape noBatch = new Shape(0, 3, 4);
         for (DataType type : TYPES) {
             NDArray x = manager.create(empty, type);
             NDArray y = Forward.infer(manager, block(4, 10), x);
@@ -142,28 +119,36 @@ class PositionalEncodingBlockTest {
             assertThat(y.getDataType()).isEqualTo(type);
             assertThat(y).isNotSameAs(x);
             assertThat(Forward.infer(manager, withoutInput(), x).getShape()).isEqualTo(new Shape(1, 0, 4));
-            NDArray noPositions = manager.create(new Shape(0), DataType.INT64);
-            assertThat(Forward.infer(manager, block(4, 10), x, noPositions).getShape())
-                    .isEqualTo(empty);
-            assertThat(Forward.inferFrom(manager, 10, block(4, 10), x).getShape())
-                    .isEqualTo(empty);
         }
-        NDArray noBatch = manager.create(new Shape(0, 3, 4));
-        assertThat(Forward.infer(manager, block(4, 10), noBatch).getShape()).isEqualTo(new Shape(0, 3, 4));
-        assertThat(Forward.infer(manager, withoutInput(), noBatch).getShape()).isEqualTo(new Shape(1, 3, 4));
+        Block scaled = positions().optLearnedScale(0.5f).build();
+        for (Block block : List.of(block(4, 10), scaled, learned().build())) {
+            initialized(manager, block, 1, 3, 4);
+            NDArray x = manager.create(empty);
+            NDArray noPositions = manager.create(new Shape(0), DataType.INT64);
+            assertThat(List.of(
+                            Forward.infer(manager, block, x),
+                            Forward.infer(manager, block, x, noPositions),
+                            Forward.inferFrom(manager, 10, block, x)))
+                    .extracting(NDArray::getShape)
+                    .containsOnly(empty);
+            assertThat(Forward.infer(manager, block, manager.create(noBatch)).getShape())
+                    .isEqualTo(noBatch);
+        }
+        assertThat(Forward.infer(manager, withoutInput(), manager.create(noBatch))
+                        .getShape())
+                .isEqualTo(new Shape(1, 3, 4));
     }
 
     @EngineTest
     void keepsTheBatchOfEmptyPositions(NDManager manager) {
         NDArray positions = manager.create(new Shape(3, 0), DataType.INT64);
         NDArray x = manager.create(new Shape(3, 0, 4));
-        for (PositionalEncodingBlock.Builder builder :
-                List.of(positions(), positions().optLearnedScale(2))) {
-            PositionalEncodingBlock block = builder.optAddToInput(false).build();
+        Block scaled = positions().optLearnedScale(2).optAddToInput(false).build();
+        for (Block block : List.of(withoutInput(), scaled)) {
             block.initialize(manager, DataType.FLOAT32, x.getShape(), positions.getShape());
-            assertThat(Forward.infer(manager, block, x, positions).getShape())
-                    .isEqualTo(block.getOutputShapes(new Shape[] {x.getShape(), positions.getShape()})[0])
-                    .isEqualTo(new Shape(3, 0, 4));
+            assertThat(block.getOutputShapes(new Shape[] {x.getShape(), positions.getShape()}))
+                    .containsExactly(x.getShape());
+            assertThat(Forward.infer(manager, block, x, positions).getShape()).isEqualTo(x.getShape());
         }
     }
 
@@ -223,19 +208,19 @@ class PositionalEncodingBlockTest {
         assertRows(implied.get(":, 1"), 0, 3);
         NDArray shared = Forward.infer(manager, block, x, manager.create(new int[] {5, 6, 7}));
         assertRows(shared.get(":, 1"), 5, 3);
-        NDArray positions = manager.create(new int[] {5, 1, 6, 2, 7, 3}, new Shape(3, 2));
+        NDArray positions = manager.create(new int[][] {{5, 1}, {6, 2}, {7, 3}});
         NDArray each = Forward.infer(manager, block, x, positions);
         assertRows(each.get(":, 0"), 5, 3);
         assertRows(each.get(":, 1"), 1, 3);
         NDArray deep = Forward.infer(manager, block, manager.zeros(new Shape(3, 2, 5, 4)));
         assertRows(deep.get(":, 1, 4"), 0, 3);
-        PositionalEncodingBlock withoutInput =
-                positions().optSequenceAxis(0).optAddToInput(false).build();
-        assertThat(Forward.infer(manager, withoutInput, x).getShape()).isEqualTo(new Shape(3, 1, 4));
-        assertThat(withoutInput.getOutputShapes(new Shape[] {x.getShape()})).containsExactly(new Shape(3, 1, 4));
-        assertThat(Forward.infer(manager, withoutInput, manager.create(new Shape(0, 2, 4)))
-                        .getShape())
-                .isEqualTo(new Shape(0, 1, 4));
+        Block withoutInput = positions().optSequenceAxis(0).optAddToInput(false).build();
+        for (int length : new int[] {3, 0}) {
+            NDArray given = manager.create(new Shape(length, 2, 4));
+            assertThat(Forward.infer(manager, withoutInput, given).getShape()).isEqualTo(new Shape(length, 1, 4));
+            assertThat(withoutInput.getOutputShapes(new Shape[] {given.getShape()}))
+                    .containsExactly(new Shape(length, 1, 4));
+        }
     }
 
     @EngineTest
@@ -259,19 +244,6 @@ class PositionalEncodingBlockTest {
         NDArray scale = block.getParameters().get("scale").getArray();
         // 12 floats of at most 1 and their sum: 24 roundings of at most 2^-23
         assertThat((double) scale.getGradient().getFloat(0)).isCloseTo(sum, within(24 * 0x1p-22));
-    }
-
-    @EngineTest
-    void keepsShapeAndDataTypeWithALearnedScale(NDManager manager) {
-        for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT64}) {
-            PositionalEncodingBlock block = positions().optLearnedScale(0.5f).build();
-            block.initialize(manager, type, new Shape(1, 3, 4));
-            for (Shape shape : new Shape[] {new Shape(2, 3, 4), new Shape(2, 0, 4), new Shape(0, 3, 4)}) {
-                NDArray y = Forward.infer(manager, block, manager.create(shape, type));
-                assertThat(y.getShape()).isEqualTo(shape);
-                assertThat(y.getDataType()).isEqualTo(type);
-            }
-        }
     }
 
     @EngineTest
@@ -299,14 +271,5 @@ class PositionalEncodingBlockTest {
                 .containsExactly(x);
         assertThat(withoutInput().getOutputShapes(new Shape[] {x, new Shape(3)}))
                 .containsExactly(one);
-    }
-
-    @Test
-    void printsItsSettings() {
-        assertThat(block(8, 20))
-                .hasToString("PositionalEncodingBlock(embeddingSize=8, encoding=" + SinusoidalEncoding.vaswani(8)
-                        + ", maxSequenceLength=20, addToInput=true, sequenceAxis=-2, dropoutRate=0.0)");
-        assertThat(extending(8, 20, 40).toString()).contains("autoExtend=40");
-        assertThat(positions().optLearnedScale(0.5f).build().toString()).contains("learnedScale=0.5");
     }
 }

@@ -3,6 +3,9 @@ package io.github.djlpositional;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import ai.djl.Device;
+import ai.djl.Model;
+import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -11,8 +14,12 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
+import io.github.djlpositional.arguments.HasArguments;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.Map;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.assertj.core.api.ThrowableAssertAlternative;
 
@@ -42,6 +49,13 @@ final class SmallBlocks {
     /** Token ids (2, 3): 0 and 3 occur twice, 1 and 6 once. */
     static NDArray ids(NDManager manager) {
         return manager.create(new long[] {1, 0, 6, 3, 3, 0}, new Shape(2, 3));
+    }
+
+    /** A model on the CPU with a block. */
+    static Model model(Engine engine, Block block) {
+        Model model = Model.newInstance("small", Device.cpu(), engine.getEngineName());
+        model.setBlock(block);
+        return model;
     }
 
     static <B extends Block> B initialized(NDManager manager, B block, long... shape) {
@@ -97,5 +111,26 @@ final class SmallBlocks {
     /** Expects a forward to fail in this way. */
     static void refused(NDManager manager, Block block, List<NDArray> inputs, Object... parts) {
         refused(() -> Forward.infer(manager, block, inputs.toArray(new NDArray[0])), parts);
+    }
+
+    /** Expects a forward of one input to fail in this way. */
+    static void refused(NDManager manager, Block block, NDArray input, Object... parts) {
+        refused(manager, block, List.of(input), parts);
+    }
+
+    /** Calls a method by reflection; throws its exception. */
+    static Object call(Method method, Object on, Object... arguments) throws Exception {
+        try {
+            return method.invoke(on, arguments);
+        } catch (InvocationTargetException e) {
+            if (e.getCause() instanceof Error error) {
+                throw error;
+            }
+            throw e.getCause() instanceof Exception cause ? cause : e;
+        }
+    }
+
+    static HasArguments fromArguments(Class<?> type, Map<?, ?> arguments) throws Exception {
+        return (HasArguments) call(type.getMethod("fromArguments", Map.class), null, arguments);
     }
 }

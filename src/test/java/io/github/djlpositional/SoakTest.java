@@ -1,17 +1,34 @@
 package io.github.djlpositional;
 
+import static io.github.djlpositional.SmallBlocks.model;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ai.djl.Device;
+import ai.djl.Model;
 import ai.djl.engine.Engine;
+import ai.djl.inference.Predictor;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.translate.NoopTranslator;
+import io.github.djlpositional.math.SinusoidalEncoding;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.stream.Collectors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -25,7 +42,6 @@ class SoakTest {
 
     private static final String DEFAULT_DURATION = "10s";
 
-    /** The slope is computed from all pairs of samples. */
     private static final int SAMPLES = 400;
 
     private static final int LEAST_MILLIS = 250;
@@ -40,112 +56,226 @@ class SoakTest {
     /** How often a soak in which memory rises is repeated. */
     private static final int REPETITIONS = 2;
 
-    /** Work that a program repeats in one or more threads. Every answer is checked. */
-    interface Activity extends AutoCloseable {
+    private static final List<TestBlocks> KINDS = List.of(TestBlocks.values());
 
-        /** The number of threads that do the work at the same time. */
-        int threads();
+    private static final int THREADS = 16;
+    private static final int SIZE = 16;
+    private static final int LONGEST_INPUT = 8;
+    private static final int POSITIONS = 512;
 
-        /**
-         * Does a part of the work. Each thread calls it until it returns false.
-         *
-         * @param thread the number of the thread, from 0
-         * @param isTimeUp whether the soak ends
-         * @return whether to continue; the same for all threads
-         */
-        boolean step(int thread, boolean isTimeUp) throws Exception;
+    /** The number of forwards of each thread with each shared block. */
+    private static final int FORWARDS = 64;
 
-        /** What was done until now. */
-        String done();
+    private static final float[] TABLE = SinusoidalEncoding.vaswani(SIZE).table(0, POSITIONS + LONGEST_INPUT);
 
-        /** The number of arrays that are open now. */
-        int openArrays();
+    /** Work that is repeated in a thread and checks its results. */
+    private interface Work {
 
-        @Override
-        void close();
+        /** Does a part of the work; returns whether to continue. */
+        boolean step(long number) throws Exception;
     }
 
-    private volatile boolean isTimeUp;
+    private final Map<TestBlocks, Model> models = new EnumMap<>(TestBlocks.class);
+    private final Map<TestBlocks, float[]> outputs = new EnumMap<>(TestBlocks.class);
+    private final CyclicBarrier round = new CyclicBarrier(THREADS, this::beginRound);
+    private final AtomicLong forwards = new AtomicLong();
+    private final AtomicLong saves = new AtomicLong();
+    private final AtomicLong predictors = new AtomicLong();
+
+    private Engine engine;
+    private NDManager owner;
+    private PositionalEncodingBlock shared;
+    private long end;
+    private boolean isLastRound;
 
     private static Duration duration() {
         return Duration.parse("PT" + System.getProperty("soak.duration", DEFAULT_DURATION));
     }
 
     @EngineTest
-    void memoryDoesNotGrowNoArrayStaysOpenAndNoValueIsWrong(Engine engine, @TempDir Path folder) throws Exception {
-        try (Activity sharing = new SoakSharing(engine);
-                Activity saving = SoakEachModel.saving(engine, folder);
-                Activity predicting = SoakEachModel.predicting(engine)) {
-            List<Activity> activities = List.of(sharing, saving, predicting);
-            int before = openArrays(activities);
-            SoakMemory memory = soak(engine, activities);
-            // memory of a JVM that still compiles, or of a busy machine, settles; a leak continues
-            for (int more = 0; more < REPETITIONS && memory.rise() >= maxRise(memory); more++) {
-                memory = soak(engine, activities);
-            }
-            assertThat(openArrays(activities)).isEqualTo(before);
-            assertThat(memory.rise()).isLessThan(maxRise(memory));
+    void memoryDoesNotGrowNoArrayStaysOpenAndNoValueIsWrong(Engine tested, NDManager manager, @TempDir Path folder)
+            throws Exception {
+        engine = tested;
+        owner = manager;
+        beginRound();
+        for (TestBlocks kind : TestBlocks.values()) {
+            Model model = model(engine, kind.block());
+            model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, kind.input());
+            // or each save would write a new file
+            model.setProperty("Epoch", "0");
+            models.put(kind, model);
+            outputs.put(kind, kind.values(manager, model.getBlock()));
         }
+        int before = openArrays();
+        List<Double> memory = soak(folder);
+        // memory of a JVM that still compiles, or of a busy machine, settles; a leak continues
+        for (int more = 0; more < REPETITIONS && rise(memory) >= maxRise(memory); more++) {
+            memory = soak(folder);
+        }
+        assertThat(openArrays()).isEqualTo(before);
+        assertThat(rise(memory)).isLessThan(maxRise(memory));
+        models.values().forEach(Model::close);
     }
 
-    private static double maxRise(SoakMemory memory) {
-        return Math.max(MAX_RISE, memory.scatter());
+    private int openArrays() {
+        shared.clear();
+        return owner.getManagedArrays().size()
+                + models.values().stream()
+                        .mapToInt(
+                                model -> model.getNDManager().getManagedArrays().size())
+                        .sum();
     }
 
-    private SoakMemory soak(Engine engine, List<Activity> activities) throws Exception {
-        int before = openArrays(activities);
-        SoakMemory memory = soak(activities);
-        System.out.printf(
-                Locale.ROOT,
-                "%s, %s: %s; open arrays: %d before, %d after; resident: %.0f MB, %+.2f MB per minute (%+.2f MB"
-                        + " over the second half, scatter %.2f MB)%n",
-                engine.getEngineName(),
-                duration().toString().substring(2).toLowerCase(Locale.ROOT),
-                activities.stream().map(Activity::done).collect(Collectors.joining(", ")),
-                before,
-                openArrays(activities),
-                memory.latest(),
-                memory.slope(),
-                memory.rise(),
-                memory.scatter());
-        return memory;
-    }
-
-    private static int openArrays(List<Activity> activities) {
-        return activities.stream().mapToInt(Activity::openArrays).sum();
-    }
-
-    private SoakMemory soak(List<Activity> activities) throws Exception {
+    /** Works in all threads for the duration; returns samples of the memory in MB. */
+    private List<Double> soak(Path folder) throws Exception {
+        isLastRound = false;
+        end = System.nanoTime() + duration().toNanos();
+        List<Work> works = new ArrayList<>(List.of(number -> save(number, folder), this::predict));
+        for (int thread = 0; thread < THREADS; thread++) {
+            Random random = new Random(thread);
+            works.add(number -> forwardShared(random));
+        }
         ExecutorService executor = Executors.newCachedThreadPool();
-        SoakMemory memory = new SoakMemory();
-        isTimeUp = false;
-        List<Future<?>> threads = new ArrayList<>();
+        List<Double> memory = new ArrayList<>();
         try {
-            for (Activity activity : activities) {
-                for (int thread = 0; thread < activity.threads(); thread++) {
-                    int number = thread;
-                    threads.add(executor.submit(() -> {
-                        while (activity.step(number, isTimeUp)) {
-                            // the step checks its answers
-                        }
-                        return null;
-                    }));
-                }
+            List<Future<?>> threads = new ArrayList<>();
+            for (Work work : works) {
+                threads.add(executor.submit(() -> {
+                    long number = 0;
+                    while (work.step(number)) {
+                        number++;
+                    }
+                    return null;
+                }));
             }
-            long end = System.nanoTime() + duration().toNanos();
             long pause = Math.max(LEAST_MILLIS, duration().toMillis() / SAMPLES);
             // a thread that is done before its time has failed
             while (System.nanoTime() < end && threads.stream().noneMatch(Future::isDone)) {
                 Thread.sleep(pause);
-                memory.sample();
+                memory.add(ResidentMemory.bytes() / (double) (1 << 20));
             }
-            isTimeUp = true;
             for (Future<?> thread : threads) {
                 thread.get();
             }
         } finally {
             executor.shutdownNow();
         }
+        System.out.printf(
+                Locale.ROOT,
+                "%s, %s: %,d forwards of %d threads over growing tables, %,d save/load cycles, %,d predictors; "
+                        + "resident: %.0f MB, %+.2f MB over the second half, scatter %.2f MB%n",
+                engine.getEngineName(),
+                duration(),
+                forwards.get(),
+                THREADS,
+                saves.get(),
+                predictors.get(),
+                memory.get(memory.size() - 1),
+                rise(memory),
+                scatter(memory));
         return memory;
+    }
+
+    /** Replaces the shared block, whose table has its full length. */
+    private void beginRound() {
+        if (shared != null) {
+            shared.clear();
+        }
+        shared = PositionalEncodingBlock.builder()
+                .setEmbeddingSize(SIZE)
+                .optMaxSequenceLength(1)
+                .optAutoExtend(1 << 20)
+                .build();
+        shared.initialize(owner, DataType.FLOAT32, new Shape(1, 1, SIZE));
+        isLastRound = System.nanoTime() >= end;
+    }
+
+    /** Threads share a block whose table grows during their forwards. */
+    private boolean forwardShared(Random random) throws Exception {
+        // much more than a round takes, so that a thread that failed does not block the others forever
+        round.await(60, TimeUnit.SECONDS);
+        if (isLastRound) {
+            return false;
+        }
+        try (NDManager own = engine.newBaseManager(Device.cpu())) {
+            for (int i = 0; i < FORWARDS; i++) {
+                int length = 1 + random.nextInt(LONGEST_INPUT);
+                // from the first position to the last; threads are at different positions
+                int start = Math.min(POSITIONS - 1, i * POSITIONS / FORWARDS + random.nextInt(POSITIONS / FORWARDS));
+                float[] y = Forward.inferFrom(own, start, shared, own.zeros(new Shape(1, length, SIZE)))
+                        .toFloatArray();
+                assertThat(y).isEqualTo(Arrays.copyOfRange(TABLE, start * SIZE, (start + length) * SIZE));
+                forwards.incrementAndGet();
+            }
+        }
+        return true;
+    }
+
+    private static TestBlocks kind(long number) {
+        return KINDS.get((int) (number % KINDS.size()));
+    }
+
+    /** A model is saved and loaded into a new one, which has the same output. */
+    private boolean save(long number, Path folder) throws Exception {
+        TestBlocks kind = kind(number);
+        models.get(kind).save(folder.resolve(kind.name()), "soak");
+        try (Model loaded = model(engine, kind.block())) {
+            loaded.load(folder.resolve(kind.name()), "soak");
+            assertThat(kind.values(loaded.getNDManager(), loaded.getBlock()))
+                    .as("%s", kind)
+                    .isEqualTo(outputs.get(kind));
+        }
+        saves.incrementAndGet();
+        return System.nanoTime() < end;
+    }
+
+    /** A predictor is opened, used, and closed. */
+    private boolean predict(long number) throws Exception {
+        TestBlocks kind = kind(number);
+        try (Predictor<NDList, NDList> predictor = models.get(kind).newPredictor(new NoopTranslator());
+                NDManager own = engine.newBaseManager(Device.cpu())) {
+            NDList output = predictor.predict(new NDList(kind.numbers(own)));
+            output.attach(own);
+            assertThat(output.singletonOrThrow().toFloatArray()).as("%s", kind).isEqualTo(outputs.get(kind));
+        }
+        predictors.incrementAndGet();
+        return System.nanoTime() < end;
+    }
+
+    private static double maxRise(List<Double> memory) {
+        return Math.max(MAX_RISE, scatter(memory));
+    }
+
+    /** One of the quarters of the samples, sorted. */
+    private static List<Double> quarter(int number, List<Double> memory) {
+        int size = memory.size();
+        return memory.subList(number * size / 4, (number + 1) * size / 4).stream()
+                .sorted()
+                .toList();
+    }
+
+    /** The rise over the second half: twice the difference of the medians of its quarters. */
+    private static double rise(List<Double> memory) {
+        List<Double> third = quarter(2, memory);
+        List<Double> fourth = quarter(3, memory);
+        return 2 * (fourth.get(fourth.size() / 2) - third.get(third.size() / 2));
+    }
+
+    /** The difference of the extremes of the last quarter, over which a leak rises by half as much. */
+    private static double scatter(List<Double> memory) {
+        List<Double> last = quarter(3, memory);
+        return last.get(last.size() - 1) - last.get(0);
+    }
+
+    @Test
+    void riseIsThatOfTheSecondHalfWithoutOutliers() {
+        // 2 MB per sample after a quick start; every seventh sample is an outlier
+        List<Double> memory = new ArrayList<>();
+        for (int i = 0; i < 40; i++) {
+            memory.add((i < 20 ? 50.0 * i : 1000) + 2 * i + (i % 7 == 4 ? 30 : 0));
+        }
+        // the medians of the quarters are 1052 and 1072; the last goes from 1060 to the outlier 1078 + 30
+        assertThat(rise(memory)).isEqualTo(40);
+        assertThat(scatter(memory)).isEqualTo(48);
     }
 }

@@ -1,10 +1,13 @@
 package io.github.djlpositional;
 
+import static io.github.djlpositional.SmallBlocks.embedding;
+import static io.github.djlpositional.SmallBlocks.learned;
+
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.nn.Blocks;
 import io.github.djlpositional.attention.AlibiBiasBlock;
 import io.github.djlpositional.attention.KerpleBiasBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
@@ -26,9 +29,7 @@ import java.util.stream.LongStream;
 /** Small examples of every block of the library, with and without settings that differ from the defaults. */
 @SuppressWarnings("ImmutableEnumChecker") // shapes and suppliers do not change
 public enum TestBlocks {
-    POSITIONS(
-            new Shape(2, 3, 4),
-            () -> PositionalEncodingBlock.builder().setEmbeddingSize(4).build()),
+    POSITIONS(new Shape(2, 3, 4), PositionalEncodingBlock.builder().setEmbeddingSize(4)::build),
     POSITIONS_OF_EVERY_SETTING(
             new Shape(3, 2, 5),
             () -> PositionalEncodingBlock.builder()
@@ -50,12 +51,10 @@ public enum TestBlocks {
                     .build()),
     LEARNED(
             new Shape(2, 3, 4),
-            () -> LearnedPositionalEncodingBlock.builder()
-                    .setEmbeddingSize(4)
+            learned()
                     .optMaxSequenceLength(6)
                     .optEncoding(SinusoidalEncoding.tensor2tensor(4, 1, 100))
-                    .optRangeChecks(false)
-                    .build()),
+                    .optRangeChecks(false)::build),
     GRID(
             new Shape(2, 8, 3, 2),
             () -> GridPositionalEncodingBlock.builder()
@@ -64,25 +63,12 @@ public enum TestBlocks {
                     .build()),
     GRID_OF_A_VISION_TRANSFORMER(
             new Shape(2, 3, 2, 8),
-            () -> GridPositionalEncodingBlock.builder()
-                    .setEncoding(GridEncoding.visionTransformer(8))
-                    .build()),
-    EMBEDDING(
-            new Shape(2, 3),
-            () -> InputEmbeddingBlock.builder()
-                    .setVocabularySize(7)
-                    .setEmbeddingSize(4)
-                    .optMaxSequenceLength(10)
-                    .build()),
+            GridPositionalEncodingBlock.builder().setEncoding(GridEncoding.visionTransformer(8))::build),
+    EMBEDDING(new Shape(2, 3), embedding().optMaxSequenceLength(10)::build),
     EMBEDDING_OF_EVERY_SETTING(
             new Shape(2, 3),
-            () -> InputEmbeddingBlock.builder()
-                    .setVocabularySize(7)
-                    .setEmbeddingSize(4)
-                    .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
-                            .setEmbeddingSize(4)
-                            .optMaxSequenceLength(6)
-                            .build())
+            () -> embedding()
+                    .optPositionalEncoding(learned().optMaxSequenceLength(6).build())
                     .optScaleEmbedding(true)
                     .optPaddingIndex(1)
                     .optPositionsFromPadding(2)
@@ -90,15 +76,8 @@ public enum TestBlocks {
                     .optDropoutRate(0.5f)
                     .build()),
     EMBEDDING_WITHOUT_POSITIONS(
-            new Shape(2, 3),
-            () -> InputEmbeddingBlock.builder()
-                    .setVocabularySize(7)
-                    .setEmbeddingSize(4)
-                    .optPositionalEncoding(Blocks.identityBlock())
-                    .build()),
-    ROTARY(
-            new Shape(1, 2, 3, 4),
-            () -> RotaryEmbeddingBlock.builder().setHeadSize(4).build()),
+            new Shape(2, 3), () -> embedding().optNoPositions().build()),
+    ROTARY(new Shape(1, 2, 3, 4), RotaryEmbeddingBlock.builder().setHeadSize(4)::build),
     ROTARY_OF_EVERY_SETTING(
             new Shape(1, 2, 3, 8),
             () -> RotaryEmbeddingBlock.builder()
@@ -110,9 +89,7 @@ public enum TestBlocks {
                     .optMaxSequenceLength(12)
                     .optAutoExtend(1 << 20)
                     .build()),
-    ALIBI(
-            new Shape(2, 3, 4),
-            () -> AlibiBiasBlock.builder().setHeadCount(3).optCausal(true).build()),
+    ALIBI(new Shape(2, 3, 4), AlibiBiasBlock.builder().setHeadCount(3).optCausal(true)::build),
     T5(
             new Shape(2, 3, 4),
             () -> RelativePositionBiasBlock.builder()
@@ -138,10 +115,7 @@ public enum TestBlocks {
                     .build()),
     ATTENTION(
             new Shape(2, 3, 8),
-            () -> MultiHeadAttentionBlock.builder()
-                    .setEmbeddingSize(8)
-                    .setHeadCount(2)
-                    .build()),
+            MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2)::build),
     ATTENTION_OF_EVERY_SETTING(
             new Shape(2, 3, 8),
             () -> MultiHeadAttentionBlock.builder()
@@ -192,25 +166,37 @@ public enum TestBlocks {
     }
 
     /**
-     * Numbers of that shape, a new array: 0 to 6 and again, as they are where they are ids, else in eighths. The answer
-     * to tokens all alike would be the same whatever an attention's queries and keys, and to ids of padding alone
-     * whatever the table.
+     * Numbers of that shape, a new array: 0 to 6 repeated as token ids, otherwise divided by 8. With equal tokens, the
+     * output of an attention would not depend on its queries and keys.
      */
     public NDArray numbers(NDManager manager) {
-        boolean isIds = input.dimension() == 2;
-        long[] ids = LongStream.range(0, input.size()).map(i -> i % 7).toArray();
-        if (isIds) {
-            return manager.create(ids, input);
+        NDArray ids =
+                manager.create(LongStream.range(0, input.size()).map(i -> i % 7).toArray(), input);
+        if (input.dimension() == 2) {
+            return ids;
         }
-        float[] reals = new float[ids.length];
-        for (int i = 0; i < reals.length; i++) {
-            reals[i] = ids[i] / 8f;
+        try (ids;
+                NDArray floats = ids.toType(DataType.FLOAT32, true)) {
+            return floats.div(8);
         }
-        return manager.create(reals, input);
     }
 
     /** A new block. */
     public Block block() {
         return maker.get();
+    }
+
+    /** A new block, initialized in FLOAT32. */
+    public Block initialized(NDManager manager) {
+        Block block = block();
+        block.initialize(manager, DataType.FLOAT32, input);
+        return block;
+    }
+
+    /** The output of a block for the numbers. All arrays of the forward are closed. */
+    public float[] values(NDManager manager, Block block) {
+        try (NDManager own = manager.newSubManager()) {
+            return Forward.infer(own, block, numbers(own)).toFloatArray();
+        }
     }
 }

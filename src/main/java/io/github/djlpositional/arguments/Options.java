@@ -1,7 +1,6 @@
 package io.github.djlpositional.arguments;
 
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
@@ -60,18 +59,8 @@ public final class Options<R extends Record, B> {
      * @throws IllegalArgumentException if a required option was not set, or a value is not valid
      */
     public R build(Map<String, Object> defaults) {
-        List<String> names = Records.names(type);
-        Object[] components = names.stream()
-                .map(name -> values.getOrDefault(name, defaults.get(name)))
-                .toArray();
-        for (int i = 0; i < components.length; i++) {
-            String name = names.get(i);
-            Check.that(
-                    components[i] != null
-                            || !type.getRecordComponents()[i].getType().isPrimitive(),
-                    () -> name + " of " + Records.nameOf(type) + " is missing: expected a value; set it with set"
-                            + Character.toUpperCase(name.charAt(0)) + name.substring(1));
-        }
-        return Records.create(type, components);
+        Map<String, Object> all = new LinkedHashMap<>(defaults);
+        all.putAll(values);
+        return Records.read(type, all);
     }
 }

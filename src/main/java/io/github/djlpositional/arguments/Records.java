@@ -1,5 +1,6 @@
 package io.github.djlpositional.arguments;
 
+import java.lang.invoke.MethodType;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.ParameterizedType;
@@ -12,7 +13,6 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -54,9 +54,6 @@ public final class Records {
     /** The greatest length of a number given as a string, and of a value in an error message. */
     private static final int MAX_TEXT = 100;
 
-    /** The greatest depth of maps and lists within maps: no settings need more, and a map may contain itself. */
-    private static final int MAX_DEPTH = 16;
-
     /** The number of elements of a list that a description shows. */
     private static final int SHOWN_ELEMENTS = 8;
 
@@ -74,7 +71,6 @@ public final class Records {
      */
     public static <R> R read(Class<R> type, Map<?, ?> values, String... others) {
         String owner = nameOf(type);
-        requireDepth(owner, values, 1);
         Class<? extends R> chosen = type;
         // not List.of: a map may have the key null
         List<String> ignored = Arrays.asList(others);
@@ -83,17 +79,12 @@ public final class Records {
             List<String> kinds = Stream.of(type.getPermittedSubclasses())
                     .map(Records::kindOf)
                     .toList();
-            int index = kinds.indexOf(kind);
-            if (index < 0) {
-                throw invalid(owner, KIND, kind, "one of " + kinds);
-            }
-            chosen = type.getPermittedSubclasses()[index].asSubclass(type);
+            chosen = type.getPermittedSubclasses()[indexOf(owner, KIND, kind, kinds)].asSubclass(type);
             ignored = Arrays.asList(KIND);
         }
         RecordComponent[] components = chosen.getRecordComponents();
+        List<String> names = Stream.of(components).map(RecordComponent::getName).toList();
         for (Object key : values.keySet()) {
-            List<String> names =
-                    Stream.of(components).map(RecordComponent::getName).toList();
             Check.that(
                     names.contains(key) || ignored.contains(key),
                     owner + " has no argument '" + shortened(key) + "': expected "
@@ -133,9 +124,11 @@ public final class Records {
                 value != null || !values.containsKey(key),
                 () -> "argument '" + key + "' of " + owner
                         + " is null: expected a value; leave the key out for the default");
-        if (value == null && type instanceof Class<?> primitive && primitive.isPrimitive()) {
-            throw invalid(owner, key, null, "a value");
-        }
+        Check.that(
+                value != null || !(type instanceof Class<?> primitive && primitive.isPrimitive()),
+                () -> "argument '" + key + "' of " + owner
+                        + " is missing: expected a value; set it, in a builder with set"
+                        + Character.toUpperCase(key.charAt(0)) + key.substring(1));
         return value == null ? null : converted(owner, key, value, type);
     }
 
@@ -150,11 +143,8 @@ public final class Records {
      * @throws IllegalArgumentException if the type is missing or unknown, or an argument is not valid
      */
     public static <T> T ofType(String name, Map<?, ?> values, Map<String, Function<Map<?, ?>, ? extends T>> types) {
-        requireDepth(name, values, 1);
         String type = value(name, values, TYPE, String.class);
-        if (type == null || !types.containsKey(type)) {
-            throw invalid(name, TYPE, type, "one of " + new TreeSet<>(types.keySet()));
-        }
+        indexOf(name, TYPE, type, types.keySet().stream().sorted().toList());
         Map<Object, Object> arguments = new LinkedHashMap<>(values);
         arguments.remove(TYPE);
         return types.get(type).apply(arguments);
@@ -168,8 +158,7 @@ public final class Records {
         }
     }
 
-    /** Creates a record from its components, in their order. */
-    static <R> R create(Class<R> type, Object... components) {
+    private static <R> R create(Class<R> type, Object... components) {
         try {
             Class<?>[] types = Stream.of(type.getRecordComponents())
                     .map(RecordComponent::getType)
@@ -199,31 +188,24 @@ public final class Records {
                     .map(each -> converted(owner, key, each, element))
                     .toList();
         }
-        Class<?> wanted = (Class<?>) type;
-        if (wanted == boolean.class || wanted == Boolean.class) {
-            if (value instanceof Boolean || "true".equals(value) || "false".equals(value)) {
-                return Boolean.valueOf(value.toString());
+        Class<?> wanted = MethodType.methodType((Class<?>) type).wrap().returnType();
+        if (wanted.isInstance(value)) {
+            return value;
+        }
+        if (wanted == Boolean.class) {
+            if ("true".equals(value) || "false".equals(value)) {
+                return "true".equals(value);
             }
             throw invalid(owner, key, value, "true or false");
         }
-        if (wanted.isPrimitive() || Number.class.isAssignableFrom(wanted)) {
+        if (Number.class.isAssignableFrom(wanted)) {
             return number(owner, key, value, wanted);
         }
         if (wanted.isEnum()) {
-            return Stream.of(wanted.getEnumConstants())
-                    .filter(each -> ((Enum<?>) each).name().equals(value))
-                    .findFirst()
-                    .orElseThrow(() -> invalid(
-                            owner,
-                            key,
-                            value,
-                            "one of "
-                                    + Stream.of(wanted.getEnumConstants())
-                                            .map(each -> ((Enum<?>) each).name())
-                                            .toList()));
-        }
-        if (wanted.isInstance(value)) {
-            return value;
+            Object[] constants = wanted.getEnumConstants();
+            List<String> names =
+                    Stream.of(constants).map(each -> ((Enum<?>) each).name()).toList();
+            return constants[indexOf(owner, key, value, names)];
         }
         if (wanted == String.class || !(value instanceof Map<?, ?> map)) {
             throw invalid(owner, key, value, wanted == String.class ? "a string" : "a map");
@@ -231,27 +213,32 @@ public final class Records {
         return wanted.isRecord() || wanted.isSealed() ? read(wanted, map) : fromArguments(wanted, map);
     }
 
-    private static Object number(String owner, String key, Object value, Class<?> type) {
-        boolean isReal = type == double.class || type == Double.class || type == float.class || type == Float.class;
-        boolean isWide = type == long.class || type == Long.class;
-        String expected = isReal ? "a number" : isWide ? "a whole number" : "a whole number of 32 bits";
-        // through the text: the double nearest to a float is another number than the one that was written
-        String text = String.valueOf(value);
-        if (!(value instanceof Number || value instanceof String) || text.length() > MAX_TEXT) {
-            throw invalid(owner, key, value, expected);
+    private static int indexOf(String owner, String key, Object value, List<String> names) {
+        int index = value == null ? -1 : names.indexOf(value);
+        if (index < 0) {
+            throw invalid(owner, key, value, "one of " + names);
         }
+        return index;
+    }
+
+    private static Object number(String owner, String key, Object value, Class<?> type) {
+        // through the text: the double nearest to a float is another number than the one that was written
+        String text = value instanceof Number || value instanceof String ? value.toString() : "";
+        String bounded = text.length() > MAX_TEXT ? "" : text;
         try {
-            if (isReal) {
-                return type == double.class || type == Double.class
-                        ? (Object) Double.valueOf(text)
-                        : (Object) Float.valueOf(text);
+            if (type == Double.class) {
+                return Double.valueOf(bounded);
             }
-            BigDecimal number = new BigDecimal(text);
-            return isWide ? (Object) number.longValueExact() : (Object) number.intValueExact();
+            if (type == Float.class) {
+                return Float.valueOf(bounded);
+            }
+            BigDecimal number = new BigDecimal(bounded);
+            return type == Long.class ? (Object) number.longValueExact() : (Object) number.intValueExact();
         } catch (ArithmeticException | NumberFormatException e) {
-            IllegalArgumentException invalid = invalid(owner, key, value, expected);
-            invalid.initCause(e);
-            throw invalid;
+            boolean isReal = type == Double.class || type == Float.class;
+            String expected = isReal ? "a number" : type == Long.class ? "a whole number" : "a whole number of 32 bits";
+            throw (IllegalArgumentException)
+                    invalid(owner, key, value, expected).initCause(e);
         }
     }
 
@@ -261,21 +248,20 @@ public final class Records {
                 "argument '" + key + "' of " + owner + " is " + given + ": expected " + expected + "; correct it");
     }
 
+    /** The text of a value, without what maps and nested lists hold: they may contain themselves. */
     private static String shortened(Object value) {
-        String text = String.valueOf(value);
+        String text = value instanceof Collection<?> elements
+                ? elements.stream()
+                        .limit(SHOWN_ELEMENTS)
+                        .map(Records::flat)
+                        .toList()
+                        .toString()
+                : flat(value);
         return text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT) + "…";
     }
 
-    private static void requireDepth(String owner, Object value, int depth) {
-        Check.that(
-                depth <= MAX_DEPTH,
-                () -> "the arguments of " + owner + " are nested more than " + MAX_DEPTH
-                        + " deep: expected maps of plain values; remove a map that contains itself");
-        if (value instanceof Map<?, ?> map) {
-            map.values().forEach(each -> requireDepth(owner, each, depth + 1));
-        } else if (value instanceof Collection<?> elements) {
-            elements.forEach(each -> requireDepth(owner, each, depth + 1));
-        }
+    private static String flat(Object value) {
+        return value instanceof Map || value instanceof Collection ? "{…}" : String.valueOf(value);
     }
 
     /**
@@ -287,7 +273,7 @@ public final class Records {
      */
     public static Map<String, Object> write(Record settings) {
         Map<String, Object> values = new LinkedHashMap<>();
-        if (Stream.of(settings.getClass().getInterfaces()).anyMatch(Class::isSealed)) {
+        if (isKind(settings)) {
             values.put(KIND, kindOf(settings.getClass()));
         }
         components(settings).forEach((name, value) -> {
@@ -338,8 +324,7 @@ public final class Records {
      * @return its name, and the components that are not null; long lists are shortened
      */
     public static String describe(Record settings) {
-        boolean isKind = Stream.of(settings.getClass().getInterfaces()).anyMatch(Class::isSealed);
-        String name = isKind ? kindOf(settings.getClass()) : nameOf(settings.getClass());
+        String name = isKind(settings) ? kindOf(settings.getClass()) : nameOf(settings.getClass());
         return components(settings).entrySet().stream()
                 .filter(component -> component.getValue() != null)
                 .map(component -> component.getKey() + "=" + text(component.getValue()))
@@ -359,9 +344,13 @@ public final class Records {
     }
 
     /** A record of settings, or an interface of such records, has the name of the class that it is nested in. */
-    static String nameOf(Class<?> type) {
+    private static String nameOf(Class<?> type) {
         Class<?> outer = type.getEnclosingClass();
         return outer != null && (type.isRecord() || type.isSealed()) ? outer.getSimpleName() : type.getSimpleName();
+    }
+
+    private static boolean isKind(Record settings) {
+        return Stream.of(settings.getClass().getInterfaces()).anyMatch(Class::isSealed);
     }
 
     private static String kindOf(Class<?> type) {
@@ -379,24 +368,12 @@ public final class Records {
     public static Object defaultOf(Record settings, String name) {
         Map<String, Object> values = components(settings);
         values.put(name, null);
-        for (RecordComponent component : settings.getClass().getRecordComponents()) {
-            if (component.getName().equals(name) && component.getType().isPrimitive()) {
-                return null;
-            }
-        }
         try {
             return components(create(settings.getClass(), values.values().toArray()))
                     .get(name);
         } catch (IllegalArgumentException e) {
-            // required, or required by another component
+            // the constructor needs the component
             return null;
         }
-    }
-
-    /** The names of a record's components. */
-    static List<String> names(Class<? extends Record> type) {
-        return Arrays.stream(type.getRecordComponents())
-                .map(RecordComponent::getName)
-                .toList();
     }
 }

@@ -2,6 +2,7 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.training.ParameterStore;
+import java.util.List;
 
 /**
  * What a {@link RelativeEncoding} is told of the attention that calls it. Key j has position j; query i has position
@@ -12,7 +13,9 @@ import ai.djl.training.ParameterStore;
  * @param firstQuery the position of the first query, from 0
  * @param queryLength T, at least 1
  * @param keyLength F, at least 1, keys of a cache included
- * @param causal whether keys after a query are masked by the attention: what is given for them does not matter, as long
+ * @param sequenceLengths the length of each sequence of the batch, without padding, for an encoding whose
+ *     {@linkplain RelativeEncoding#keysDependOnLength keys depend on it}; null if all have the same
+ * @param causal whether keys after a query are hidden by the attention: what is given for them does not matter, as long
  *     as it is finite
  * @param scale what the products of queries and keys are multiplied by, usually 1 / √H
  * @param shared what {@link RelativeEncoding#sharedTerm} gave, where the forward is done in several parts; null where
@@ -24,17 +27,20 @@ public record AttentionCall(
         int firstQuery,
         int queryLength,
         int keyLength,
+        List<Integer> sequenceLengths,
         boolean causal,
         double scale,
         NDArray shared) {
 
     /** The same call with what its parts share. */
     AttentionCall with(NDArray term) {
-        return new AttentionCall(parameterStore, training, firstQuery, queryLength, keyLength, causal, scale, term);
+        return new AttentionCall(
+                parameterStore, training, firstQuery, queryLength, keyLength, sequenceLengths, causal, scale, term);
     }
 
-    /** The same call for some of its queries alone. */
+    /** The same call for some of its queries only. */
     AttentionCall rows(int from, int count) {
-        return new AttentionCall(parameterStore, training, firstQuery + from, count, keyLength, causal, scale, shared);
+        return new AttentionCall(
+                parameterStore, training, firstQuery + from, count, keyLength, sequenceLengths, causal, scale, shared);
     }
 }

@@ -17,6 +17,8 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import java.util.Arrays;
+import java.util.List;
 
 /** One forward of a {@link MultiHeadAttentionBlock}, and what its steps share. */
 final class AttentionForward implements AutoCloseable {
@@ -137,15 +139,35 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private AttentionCall call(int firstQuery, NDArray queries, long keyLength) {
+        int queryLength = Math.toIntExact(queries.getShape().get(2));
         return new AttentionCall(
                 parameterStore,
                 training,
                 firstQuery,
-                Math.toIntExact(queries.getShape().get(2)),
+                queryLength,
                 Math.toIntExact(keyLength),
+                sequenceLengths(given.isSelf() ? 0 : firstQuery + queryLength),
                 attention.settings().causal() || (relative != null && relative.isCausal()),
                 attention.settings().scale(),
                 null);
+    }
+
+    /** The lengths without padding, at least {@code least}; null if they do not matter or there is no padding. */
+    private List<Integer> sequenceLengths(int least) {
+        NDArray mask = given.mask();
+        if (relative == null
+                || !relative.keysDependOnLength()
+                || mask == null
+                || mask.getShape().dimension() != 2
+                || mask.getShape().get(0) != given.queries().getShape().get(0)) {
+            return null;
+        }
+        int[] counts = new int[Math.toIntExact(mask.getShape().get(0))];
+        double[] tokens = HostData.doubles(mask);
+        for (int i = 0; i < tokens.length; i++) {
+            counts[i / (tokens.length / counts.length)] += tokens[i] == 0 ? 0 : 1;
+        }
+        return Arrays.stream(counts).mapToObj(count -> Math.max(count, least)).toList();
     }
 
     /** A projection, from (B, T, D) to (B, T, D): a new array. */

@@ -33,7 +33,7 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
     }
 
     private static void requireSame(NDArray queries, NDArray other, String what) {
-        requireSameEngine(queries, other, what);
+        DataTypes.requireSameEngine(other, queries, "queries");
         Check.that(
                 other.getDataType() == queries.getDataType(),
                 () -> "queries are " + queries.getDataType() + " and " + what + " " + other.getDataType()
@@ -42,15 +42,6 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
                 other.getDevice().equals(queries.getDevice()),
                 () -> "queries are on " + queries.getDevice() + " and " + what + " on " + other.getDevice()
                         + ": expected the same device; move them with toDevice");
-    }
-
-    static void requireSameEngine(NDArray queries, NDArray other, String what) {
-        String engine = queries.getManager().getEngine().getEngineName();
-        String otherEngine = other.getManager().getEngine().getEngineName();
-        Check.that(
-                engine.equals(otherEngine),
-                () -> "queries are of " + engine + " and " + what + " of " + otherEngine
-                        + ": expected arrays of one engine; create them with managers of the same engine");
     }
 
     /**

@@ -5,6 +5,7 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Temporaries;
 
@@ -53,7 +54,7 @@ record AttentionMask(NDArray visible, NDArray offset) {
                         + keys + " keys, those of the cache included: expected " + ofKeys + " or " + ofQueries
                         + " with 1 for visible keys, or " + ofScores
                         + ", any size of which may be 1, to be added to the scores; give one of these");
-        AttentionInputs.requireSameEngine(queries, mask, "mask");
+        DataTypes.requireSameEngine(mask, queries, "queries");
         boolean isOffset = isOfScores && mask.getDataType() != DataType.BOOLEAN;
         Check.that(
                 !isOffset || mask.getDataType() == queries.getDataType(),

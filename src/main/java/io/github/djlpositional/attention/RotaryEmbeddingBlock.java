@@ -1,7 +1,9 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
@@ -55,7 +57,9 @@ import java.util.Objects;
  * {@link io.github.djlpositional.PositionalEncodingBlock}: not a parameter, never saved, created once for each device
  * and data type, and freed with the block's manager or by {@link #clear}. With a scaling that depends on the length
  * (dynamic NTK, LongRoPE), sequences longer than the original length have no table: each forward computes their rows.
- * The length is one more than the greatest position, or than its whole part if it is real.
+ * The length is one more than the greatest position, or than its whole part if it is real. Each sequence of a batch has
+ * its own: with positions (B, T) that of its row, in an attention with a mask (B, F) the number of its tokens. Hugging
+ * Face's code uses the longest sequence of the batch for all.
  *
  * <p>Explicit integer positions are checked as {@link Builder#optRangeChecks} says. Real positions, and all explicit
  * positions of a block that extends itself or whose scaling depends on the length, are read, which waits for a GPU.
@@ -188,6 +192,13 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         // queries may have no heads where the keys have some
         NDArray x = isEmpty(rotated.head()) ? rotated.get(count - 1) : rotated.head();
         NDArray explicit = count < inputs.size() ? inputs.get(count) : null;
+        long batch = x.getShape().get(0);
+        if (keysDependOnLength()
+                && batch > 1
+                && explicit != null
+                && explicit.getShape().equals(new Shape(batch, x.getShape().get(2)))) {
+            return oneByOne(parameterStore, inputs, training, params);
+        }
         boolean mustKnowPositions = settings.autoExtend != null || keysDependOnLength();
         Positions positions = Positions.of(
                 x, 2, explicit, params, settings.limit(), mustKnowPositions ? Boolean.TRUE : settings.rangeChecks);
@@ -201,6 +212,29 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         return results;
     }
 
+    /** Rotates the sequences of a batch one by one, each with the frequencies for its own length. */
+    private NDList oneByOne(
+            ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        try (Temporaries temporaries = new Temporaries()) {
+            NDList[] rotated = new NDList[inputs.size() - 1];
+            Arrays.setAll(rotated, i -> new NDList());
+            for (long row = 0; row < inputs.head().getShape().get(0); row++) {
+                NDIndex index = NDIndex.sliceAxis(0, row, row + 1);
+                NDList one = new NDList();
+                inputs.forEach(input -> one.add(temporaries.add(input.get(index))));
+                NDList results = forwardInternal(parameterStore, one, training, params);
+                for (int i = 0; i < rotated.length; i++) {
+                    rotated[i].add(temporaries.add(results.get(i)));
+                }
+            }
+            NDList together = new NDList();
+            for (NDList parts : rotated) {
+                together.add(NDArrays.concat(parts, 0));
+            }
+            return together;
+        }
+    }
+
     private static boolean isEmpty(NDArray array) {
         return array.getShape().size() == 0;
     }
@@ -210,7 +244,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             return table;
         }
         RotaryTable rows = settings.rows(sequenceLength);
-        return new Positions.Computed(rows::write, rows::write, 2 * settings.rotarySize);
+        return new Positions.Table(null, rows::write, rows::write, 2 * settings.rotarySize);
     }
 
     /** The number of arrays to rotate; positions may follow, which do not have four axes. */
@@ -244,8 +278,22 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     }
 
     private NDArray rotate(AttentionCall call, NDArray x, int start) {
+        if (call.sequenceLengths() == null) {
+            return rotate(x, start, Math.max(call.keyLength(), (long) call.firstQuery() + call.queryLength()));
+        }
+        try (Temporaries temporaries = new Temporaries()) {
+            NDList rotated = new NDList();
+            for (int i = 0; i < call.sequenceLengths().size(); i++) {
+                NDArray one = temporaries.add(x.get(NDIndex.sliceAxis(0, i, i + 1L)));
+                rotated.add(temporaries.add(
+                        rotate(one, start, call.sequenceLengths().get(i))));
+            }
+            return NDArrays.concat(rotated, 0);
+        }
+    }
+
+    private NDArray rotate(NDArray x, int start, long sequenceLength) {
         Positions positions = Positions.consecutive(x, 2, start, settings.limit());
-        long sequenceLength = Math.max(call.keyLength(), (long) call.firstQuery() + call.queryLength());
         try (Temporaries temporaries = new Temporaries()) {
             return rotation.apply(x, positions.rows(temporaries, source(sequenceLength)));
         }

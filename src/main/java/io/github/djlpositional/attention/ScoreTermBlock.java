@@ -65,7 +65,7 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
                     "encoding's parameters");
         }
         AttentionCall call = new AttentionCall(
-                parameterStore, training, start, Math.toIntExact(length), Math.toIntExact(keys), false, 1, null);
+                parameterStore, training, start, Math.toIntExact(length), Math.toIntExact(keys), null, false, 1, null);
         return new NDList(scoreTerm(call, queries));
     }
 

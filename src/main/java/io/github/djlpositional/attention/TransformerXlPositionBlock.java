@@ -186,7 +186,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     public NDArray sharedTerm(AttentionCall call, NDArray queries) {
         int end = call.firstQuery() + call.queryLength();
         AttentionCall all = new AttentionCall(
-                call.parameterStore(), call.training(), 0, end, call.keyLength(), false, call.scale(), null);
+                call.parameterStore(), call.training(), 0, end, call.keyLength(), null, false, call.scale(), null);
         return projected(all, queries);
     }
 

@@ -13,6 +13,7 @@ import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.initializer.Initializer;
+import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.arguments.Records;
 import java.io.DataInputStream;
@@ -35,17 +36,12 @@ import java.util.stream.Stream;
  */
 public abstract class ConfiguredBlock extends AbstractBlock implements HasArguments {
 
-    /** The name of DJL's identity block. */
-    private static final String IDENTITY = "identity";
-
-    /** The type of an identity block in a map of arguments. */
-    public static final String NONE = "none";
-
     private final Record settings;
     private final Map<String, Block> configuredChildren = new LinkedHashMap<>();
     private final List<Block> parts = new ArrayList<>();
     private final List<ConstantTable> tables = new ArrayList<>();
     private NDManager owner;
+    private volatile DataType dataType = DataType.FLOAT32;
 
     /** Creates a block with a record of settings. */
     protected ConfiguredBlock(Record settings) {
@@ -95,14 +91,20 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         return table;
     }
 
-    /** Closes a table and forgets it. */
-    protected final synchronized void removeTable(ConstantTable table) {
-        tables.remove(table);
-        table.close();
+    /** Checks the number of inputs. */
+    protected static void requireInputCount(int count, int most, String expected) {
+        Check.that(
+                count >= 1 && count <= most,
+                () -> count + " inputs were given: expected " + expected + "; pass at least 1 and at most " + most);
     }
 
     /** Checks the shapes that the block is initialized with; -1 stands for an unknown size. */
     protected abstract void requireShapes(Shape... inputShapes);
+
+    /** Returns the data type that the block was initialized with last, FLOAT32 before. */
+    protected final DataType dataType() {
+        return dataType;
+    }
 
     @Override
     public final Record getSettings() {
@@ -121,8 +123,6 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         if (child instanceof ConfiguredBlock configured) {
             arguments.put(Records.TYPE, child.getClass().getSimpleName());
             arguments.putAll(configured.getArguments());
-        } else if (child instanceof LambdaBlock lambda && IDENTITY.equals(lambda.getName())) {
-            arguments.put(Records.TYPE, NONE);
         } else {
             throw new UnsupportedOperationException(
                     "the block " + child.getClass().getName() + " within "
@@ -196,10 +196,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     public final void loadParameters(NDManager manager, DataInputStream is)
             throws IOException, MalformedModelException {
         ModelFile section = section();
-        Shape[] before = inputShapes;
-        Runnable undo = undo();
-        boolean isLoaded = false;
-        try {
+        try (Change change = new Change()) {
             Shape[] shapes = section.read(is);
             if (inputShapes == null) {
                 beforeInitialize(shapes);
@@ -212,7 +209,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
                 section.read(is, parameter, manager);
             }
             moveTables(manager, null);
-            isLoaded = true;
+            change.complete();
         } catch (EOFException
                 | UTFDataFormatException
                 | CharacterCodingException
@@ -221,13 +218,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
                 | NegativeArraySizeException
                 | BufferUnderflowException e) {
             throw section.damaged(e);
-        } finally {
-            if (!isLoaded) {
-                undo.run();
-                inputShapes = before;
-            }
         }
-        keepFromScopes();
     }
 
     private synchronized void moveTables(NDManager manager, DataType type) {
@@ -235,19 +226,36 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         owner = manager;
     }
 
-    /**
-     * Frees what a load or an initialization creates from now on. Children that were initialized before may be shared.
-     */
-    private Runnable undo() {
-        List<Parameter> parameters = getParameters().values().stream()
+    /** A load or an initialization: unless it completes, it frees what it has created. */
+    private final class Change implements AutoCloseable {
+
+        private final Shape[] before = inputShapes;
+        private final List<Parameter> created = getParameters().values().stream()
                 .filter(parameter -> !parameter.isInitialized())
                 .toList();
-        List<Block> blocks =
+
+        /** Children that were initialized before may be shared, and are left as they are. */
+        private final List<Block> blocks =
                 ownChildren().stream().filter(child -> !child.isInitialized()).toList();
-        return () -> {
-            parameters.forEach(Parameter::close);
-            blocks.forEach(Block::clear);
-        };
+
+        private boolean isComplete;
+
+        /** Keeps what was created, also after the end of a scope of the user that it was created in. */
+        void complete() {
+            getParameters().values().stream()
+                    .filter(Parameter::isInitialized)
+                    .forEach(parameter -> NDScope.unregister(parameter.getArray()));
+            isComplete = true;
+        }
+
+        @Override
+        public void close() {
+            if (!isComplete) {
+                created.forEach(Parameter::close);
+                blocks.forEach(Block::clear);
+                inputShapes = before;
+            }
+        }
     }
 
     /**
@@ -257,36 +265,38 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
      * @param manager the manager that parameters and tables are created with; the tables live with it from now on
      * @param dataType FLOAT16, FLOAT32 or FLOAT64
      * @param inputShapes the shapes of the inputs; -1 stands for an unknown size
-     * @throws IllegalArgumentException if the data type is another, the block cannot have inputs of these shapes, or
-     *     the machine has no memory for a table
+     * @throws IllegalArgumentException if the data type is another, or another than that of the present parameters, the
+     *     block cannot have inputs of these shapes, or the machine has no memory for a table
      * @throws UnsupportedOperationException if the engine cannot create a parameter in the data type: MXNet in FLOAT16
      */
     @Override
     public void initialize(NDManager manager, DataType dataType, Shape... inputShapes) {
         DataTypes.requireEmbedding(dataType, this);
         requireShapes(inputShapes);
-        forgetFreedParameters();
+        for (Parameter parameter : getParameters().values()) {
+            // DJL considers a parameter initialized as long as it has an array, even a closed one
+            if (parameter.isInitialized() && parameter.getArray().isReleased()) {
+                parameter.close();
+            }
+        }
         for (Parameter parameter : ownParameters()) {
+            Check.that(
+                    !parameter.isInitialized() || parameter.getArray().getDataType() == dataType,
+                    () -> "the parameter " + parameter.getName() + " of " + this + " is initialized in "
+                            + parameter.getArray().getDataType() + ": expected the same data type, not " + dataType
+                            + "; call clear() first to create it again");
             if (!parameter.isInitialized()) {
                 MachineMemory.requireRoomFor(parameter.getShape(), dataType, manager.getDevice());
             }
         }
-        Shape[] before = this.inputShapes;
-        Runnable undo = undo();
-        boolean isDone = false;
-        try {
+        try (Change change = new Change()) {
             moveTables(manager, dataType);
             super.initialize(manager, dataType, inputShapes);
-            isDone = true;
+            change.complete();
+            this.dataType = dataType;
         } catch (UnsupportedOperationException e) {
             throw unsupported(manager, dataType, e);
-        } finally {
-            if (!isDone) {
-                undo.run();
-                this.inputShapes = before;
-            }
         }
-        keepFromScopes();
     }
 
     private UnsupportedOperationException unsupported(
@@ -312,24 +322,6 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         getChildren().values().forEach(Block::clear);
         synchronized (this) {
             tables.forEach(ConstantTable::close);
-        }
-    }
-
-    /** DJL considers a parameter initialized as long as it has an array, even a closed one. */
-    private void forgetFreedParameters() {
-        for (Parameter parameter : getParameters().values()) {
-            if (parameter.isInitialized() && parameter.getArray().isReleased()) {
-                parameter.close();
-            }
-        }
-    }
-
-    /** Otherwise a scope of the user would close the parameters that were created within it. */
-    private void keepFromScopes() {
-        for (Parameter parameter : getParameters().values()) {
-            if (parameter.isInitialized()) {
-                NDScope.unregister(parameter.getArray());
-            }
         }
     }
 

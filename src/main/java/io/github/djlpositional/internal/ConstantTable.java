@@ -3,7 +3,6 @@ package io.github.djlpositional.internal;
 import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.index.NDIndex;
@@ -13,7 +12,6 @@ import java.lang.ref.Cleaner;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * A table of fixed rows, one for each position: created once for each engine, device and data type that it is used
@@ -31,11 +29,14 @@ public final class ConstantTable implements AutoCloseable {
 
     private static final Cleaner CLEANER = Cleaner.create();
 
-    /** Single rows are cut in runs of this length. */
-    private static final int RUN = 64;
-
-    /** The number of ranges of several rows that are kept. */
+    /**
+     * The number of kept views of several rows; those of single rows, of which each step of a decoder uses one, are not
+     * counted.
+     */
     private static final int MAX_RANGES = 64;
+
+    /** The key of the view of a whole table. */
+    private static final long BATCHED = -1;
 
     /** The bytes of kept rows where an engine copies them. */
     private static final long MAX_COPIED_BYTES = 64L << 20;
@@ -84,22 +85,18 @@ public final class ConstantTable implements AutoCloseable {
      * positions is allocated there in the data type, unless that is null; if this fails, nothing has changed.
      */
     public synchronized void moveTo(NDManager manager, DataType type) {
+        Engine engine = manager.getEngine();
+        Device device = manager.getDevice();
         boolean isSame = owner == manager;
-        if (type == null
-                || isSymmetric
-                || (isSame && copies.find(manager.getEngine(), manager.getDevice(), type, 0) != null)) {
-            if (!isSame) {
-                copies.run();
-                owner = manager;
-            }
-            return;
-        }
-        Copy created = created(manager.newSubManager(), manager.getEngine(), manager.getDevice(), type, length);
+        boolean isNeeded = type != null && !isSymmetric && !(isSame && copies.find(engine, device, type, 0) != null);
+        Copy created = isNeeded ? created(manager.newSubManager(), device, type, length) : null;
         if (!isSame) {
             copies.run();
             owner = manager;
         }
-        copies.add(created);
+        if (isNeeded) {
+            copies.add(created);
+        }
     }
 
     /** Returns the manager that the arrays live with, or null if there is none or it is closed. */
@@ -150,13 +147,13 @@ public final class ConstantTable implements AutoCloseable {
         NDManager open = owner();
         NDManager manager =
                 open != null && open.getEngine() == engine ? open.newSubManager(device) : engine.newBaseManager(device);
-        Copy created = created(manager, engine, device, type, needed);
+        Copy created = created(manager, device, type, needed);
         copies.add(created);
         length = needed;
         return created;
     }
 
-    private Copy created(NDManager manager, Engine engine, Device device, DataType type, int needed) {
+    private Copy created(NDManager manager, Device device, DataType type, int needed) {
         Shape shape = new Shape(isSymmetric ? 2L * needed - 1 : needed).addAll(row);
         int origin = isSymmetric ? needed - 1 : 0;
         try {
@@ -167,7 +164,7 @@ public final class ConstantTable implements AutoCloseable {
                     type,
                     (first, count, format, out) -> rows.write(first - origin, count, format, out));
             NDScope.unregister(array);
-            return new Copy(engine, device, type, needed, manager, array);
+            return new Copy(needed, manager, array);
         } catch (RuntimeException | Error e) {
             manager.close();
             throw e;
@@ -182,41 +179,36 @@ public final class ConstantTable implements AutoCloseable {
 
     /** The table on one device in one data type, and the views of it that are kept. */
     private static final class Copy {
-        private final Engine engine;
-        private final Device device;
-        private final DataType type;
         private final int length;
         private final NDManager manager;
         private final NDArray array;
         private final boolean copiesViews;
-        private final ConcurrentHashMap<Long, NDArray> ranges = new ConcurrentHashMap<>();
-        private final ConcurrentHashMap<Integer, NDArray[]> runs = new ConcurrentHashMap<>();
-        private final AtomicLong copiedBytes = new AtomicLong();
-        private NDArray batched;
 
-        Copy(Engine engine, Device device, DataType type, int length, NDManager manager, NDArray array) {
-            this.engine = engine;
-            this.device = device;
-            this.type = type;
+        /** By first row and number of rows. */
+        private final ConcurrentHashMap<Long, NDArray> views = new ConcurrentHashMap<>();
+
+        private int ranges;
+        private long copiedBytes;
+
+        Copy(int length, NDManager manager, NDArray array) {
             this.length = length;
             this.manager = manager;
             this.array = array;
             copiesViews = !Arithmetic.isPyTorch(array);
         }
 
-        boolean serves(Engine wantedEngine, Device wantedDevice, DataType wantedType, int least) {
-            return type == wantedType
-                    && length >= least
-                    && engine == wantedEngine
-                    && device.equals(wantedDevice)
-                    && !array.isReleased();
+        boolean serves(Engine engine, Device device, DataType type, int least) {
+            return length >= least
+                    && !array.isReleased()
+                    && array.getDataType() == type
+                    && manager.getEngine() == engine
+                    && array.getDevice().equals(device);
         }
 
-        synchronized NDArray batched() {
-            if (batched == null || batched.isReleased()) {
-                batched = kept(array.expandDims(0));
-            }
-            return batched;
+        NDArray batched() {
+            // never the view of a forward: the caller of a getter might close it
+            return views.compute(
+                    BATCHED, (key, view) -> view == null || view.isReleased() ? kept(array.expandDims(0)) : view);
         }
 
         /**
@@ -224,57 +216,30 @@ public final class ConstantTable implements AutoCloseable {
          * 1.
          */
         NDArray rows(Temporaries temporaries, int first, int count) {
-            if (count == 1) {
-                NDArray[] run = runs.get(first / RUN);
-                if (run == null) {
-                    run = newRun(first - first % RUN);
-                }
-                return run != null ? run[first % RUN] : temporaries.add(cut(first, 1));
-            }
             long key = (long) first << Integer.SIZE | count;
-            NDArray range = ranges.get(key);
-            if (range == null) {
-                range = newRange(key, first, count);
+            NDArray view = views.get(key);
+            if (view == null) {
+                view = keep(key, first, count);
             }
-            return range != null ? range : temporaries.add(cut(first, count));
+            return view != null ? view : temporaries.add(cut(first, count));
         }
 
-        private synchronized NDArray newRange(long key, int first, int count) {
-            NDArray range = ranges.get(key);
-            if (range == null && ranges.size() < MAX_RANGES && hasRoomFor(count)) {
-                range = kept(cut(first, count));
-                ranges.put(key, range);
+        /** Returns null where no further views may be kept. */
+        private synchronized NDArray keep(long key, int first, int count) {
+            long bytes = copiesViews
+                    ? count
+                            * array.getShape().slice(1).size()
+                            * array.getDataType().getNumOfBytes()
+                    : 0;
+            boolean isRange = count > 1;
+            if (!views.containsKey(key)
+                    && !(isRange && ranges == MAX_RANGES)
+                    && copiedBytes + bytes <= MAX_COPIED_BYTES) {
+                views.put(key, kept(cut(first, count)));
+                copiedBytes += bytes;
+                ranges += isRange ? 1 : 0;
             }
-            return range;
-        }
-
-        private synchronized NDArray[] newRun(int start) {
-            NDArray[] run = runs.get(start / RUN);
-            int count = (int) Math.min(RUN, array.getShape().get(0) - start);
-            if (run == null && hasRoomFor(count)) {
-                run = new NDArray[count];
-                try (NDArray together = array.get(NDIndex.sliceAxis(0, start, (long) start + count));
-                        NDList each = count == 1 ? new NDList(together.duplicate()) : together.split(count, 0)) {
-                    for (int i = 0; i < count; i++) {
-                        run[i] = kept(each.get(i).expandDims(0));
-                    }
-                }
-                runs.put(start / RUN, run);
-            }
-            return run;
-        }
-
-        /** Whether further rows may be kept; if so, they are counted. */
-        private boolean hasRoomFor(int count) {
-            if (!copiesViews) {
-                return true;
-            }
-            long bytes = count * array.getShape().slice(1).size() * type.getNumOfBytes();
-            if (copiedBytes.get() + bytes > MAX_COPIED_BYTES) {
-                return false;
-            }
-            copiedBytes.addAndGet(bytes);
-            return true;
+            return views.get(key);
         }
 
         private NDArray cut(int first, int count) {

@@ -1,5 +1,6 @@
 package io.github.djlpositional.internal;
 
+import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import io.github.djlpositional.arguments.Check;
@@ -43,11 +44,23 @@ public final class DataTypes {
         }
     }
 
+    /** Checks that two arrays belong to the same engine. */
+    public static void requireSameEngine(NDArray input, NDArray other, String what) {
+        Engine given = input.getManager().getEngine();
+        Engine expected = other.getManager().getEngine();
+        if (given != expected) {
+            throw new IllegalArgumentException("input " + input.getShape() + " belongs to " + given.getEngineName()
+                    + ": expected " + expected.getEngineName() + ", the engine of the " + what
+                    + "; create it with a manager of that engine");
+        }
+    }
+
     /**
-     * Checks that an input has the data type of a parameter. Otherwise MXNet would fail, and PyTorch would silently
-     * return the wider type.
+     * Checks that an input has the engine and the data type of a parameter. Otherwise MXNet would fail, and PyTorch
+     * would silently return the wider type.
      */
     public static void requireSame(NDArray input, NDArray parameter, String what) {
+        requireSameEngine(input, parameter, what);
         if (input.getDataType() != parameter.getDataType()) {
             throw new IllegalArgumentException("input " + input.getShape() + " has data type " + input.getDataType()
                     + ": expected " + parameter.getDataType() + ", the data type of the " + what

@@ -48,16 +48,17 @@ public final class HostData {
                 () -> "a table of shape " + shape + " has rows of " + bytes + " bytes: expected at most "
                         + LARGEST_BUFFER + "; encode it in parts");
         int rowBytes = (int) bytes;
+        String engine = manager.getEngine().getEngineName();
+        Check.that(
+                shape.size() <= Integer.MAX_VALUE || !"MXNet".equals(engine),
+                () -> "a table of shape " + shape + " has " + shape.size() + " values: expected at most "
+                        + Integer.MAX_VALUE + " on MXNet; use fewer positions");
         MachineMemory.requireRoomFor(shape, type, device);
         NDArray array = allocated(manager, device, shape, type);
         // a scope of this method: in the caller's, the temporary pieces would pile up
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
-            if (isHost(device) && Arithmetic.isPyTorch(array)) {
-                writeDirectly(array, height, rowBytes, format, rows);
-            } else {
-                copyInPieces(manager, array, height, rowBytes, format, rows);
-            }
+            write(array, height, rowBytes, format, rows);
             return array;
         } catch (RuntimeException | Error e) {
             array.close();
@@ -65,35 +66,32 @@ public final class HostData {
         }
     }
 
-    private static void writeDirectly(NDArray array, int height, int rowBytes, FloatFormat format, Rows rows) {
-        int pieceHeight = LARGEST_BUFFER / rowBytes;
-        if (height <= pieceHeight) {
-            rows.write(0, height, format, array.toByteBuffer(true));
-            return;
-        }
+    private static void write(NDArray array, int height, int rowBytes, FloatFormat format, Rows rows) {
+        boolean isDirect = isHost(array.getDevice()) && Arithmetic.isPyTorch(array);
+        int pieceHeight = Math.max(1, Math.min(height, (isDirect ? LARGEST_BUFFER : PIECE_BYTES) / rowBytes));
+        NDManager manager = array.getManager();
+        ByteBuffer buffer = isDirect ? null : manager.allocateDirect(pieceHeight * rowBytes);
         for (int first = 0; first < height; first += pieceHeight) {
             int count = Math.min(pieceHeight, height - first);
-            try (NDArray piece = array.get(NDIndex.sliceAxis(0, first, (long) first + count))) {
-                rows.write(first, count, format, piece.toByteBuffer(true));
-            }
-        }
-    }
-
-    private static void copyInPieces(
-            NDManager manager, NDArray array, int height, int rowBytes, FloatFormat format, Rows rows) {
-        int pieceHeight = Math.max(1, Math.min(height, PIECE_BYTES / rowBytes));
-        ByteBuffer buffer = manager.allocateDirect(pieceHeight * rowBytes);
-        for (int first = 0; first < height; first += pieceHeight) {
-            int count = Math.min(pieceHeight, height - first);
-            rows.write(first, count, format, buffer.clear());
+            NDIndex index = NDIndex.sliceAxis(0, first, (long) first + count);
             try (Temporaries temporaries = new Temporaries()) {
+                if (isDirect) {
+                    rows.write(
+                            first,
+                            count,
+                            format,
+                            temporaries.add(array.get(index)).toByteBuffer(true));
+                    continue;
+                }
+                rows.write(first, count, format, buffer.clear());
                 Shape shape = new Shape(count).addAll(array.getShape().slice(1));
                 NDArray piece =
                         temporaries.add(manager.create(buffer.limit(count * rowBytes), shape, array.getDataType()));
-                NDArray there = temporaries.addUnless(piece, piece.toDevice(array.getDevice(), false));
-                array.set(NDIndex.sliceAxis(0, first, (long) first + count), there);
+                array.set(index, temporaries.addUnless(piece, piece.toDevice(array.getDevice(), false)));
                 // an engine that runs asynchronously would otherwise keep all pieces until it has copied them
-                awaitRow(array, first);
+                temporaries
+                        .add(array.get(NDIndex.sliceAxis(0, first, first + 1L)))
+                        .toByteBuffer();
             }
         }
     }
@@ -108,13 +106,6 @@ public final class HostData {
                             + " bytes, which " + manager.getEngine().getEngineName() + " cannot allocate on " + device
                             + " (" + reason + "): use fewer positions or smaller sizes, or free memory there",
                     e);
-        }
-    }
-
-    /** Waits until the engine has written a row. */
-    private static void awaitRow(NDArray array, int row) {
-        try (NDArray written = array.get(NDIndex.sliceAxis(0, row, row + 1L))) {
-            written.toByteBuffer();
         }
     }
 

@@ -5,7 +5,6 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.SparseFormat;
 import ai.djl.nn.core.Embedding;
-import io.github.djlpositional.arguments.Check;
 
 /** Integer arrays that select rows of a table: token ids and positions. */
 public final class Indices {
@@ -29,7 +28,8 @@ public final class Indices {
      * for the device.
      */
     public static int requireBelow(NDArray indices, int limit, String what, String remedy) {
-        if (indices.size() > FEW && isWide(indices.getDataType())) {
+        DataType type = indices.getDataType();
+        if (indices.size() > FEW && (type == DataType.INT32 || type == DataType.INT64)) {
             long greatest = scalar(indices.max());
             if (greatest < limit && scalar(indices.min()) >= 0) {
                 return (int) greatest;
@@ -47,22 +47,10 @@ public final class Indices {
         return (int) greatest;
     }
 
-    private static boolean isWide(DataType type) {
-        return type == DataType.INT32 || type == DataType.INT64;
-    }
-
     private static long scalar(NDArray scalar) {
         try (scalar) {
             return HostData.read(scalar, DataType.INT64, NDArray::toLongArray)[0];
         }
-    }
-
-    /** Checks that token ids are integers. */
-    public static void requireInteger(NDArray ids) {
-        Check.that(
-                ids.getDataType().isInteger(),
-                () -> "token ids " + ids.getShape() + " have data type " + ids.getDataType()
-                        + ": expected an integer type; convert them with toType(DataType.INT64, false)");
     }
 
     /** Converts indices to INT64, unless they are INT32, which both engines can look up with too. */

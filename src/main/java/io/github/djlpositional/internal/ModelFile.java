@@ -29,6 +29,8 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 
@@ -132,7 +134,11 @@ public final class ModelFile {
         require(version == VERSION, "version " + version, "version " + VERSION);
         byte[] json = new byte[count(in, json().length + SETTINGS_MARGIN, "bytes of settings")];
         in.readFully(json);
-        requireSame(parsed(json));
+        String text = StandardCharsets.UTF_8
+                .newDecoder()
+                .decode(ByteBuffer.wrap(json))
+                .toString();
+        requireSame(parsed(text));
         Shape[] shapes = new Shape[count(in, MAX_SHAPES, "input shapes")];
         for (int i = 0; i < shapes.length; i++) {
             shapes[i] = readShape(in);
@@ -162,76 +168,69 @@ public final class ModelFile {
         return new Shape(sizes);
     }
 
-    private Map<String, Object> parsed(byte... json) throws IOException, MalformedModelException {
-        String text = StandardCharsets.UTF_8
-                .newDecoder()
-                .decode(ByteBuffer.wrap(json))
-                .toString();
+    private Map<?, ?> parsed(String text) throws MalformedModelException {
         try (JsonReader reader = new JsonReader(new StringReader(text))) {
-            Map<String, Object> settings = object(reader, 1);
-            require(reader.peek() == JsonToken.END_DOCUMENT, "text behind its settings", "one JSON object");
-            return settings;
+            Object settings = value(reader, 1);
+            require(
+                    settings instanceof Map && reader.peek() == JsonToken.END_DOCUMENT,
+                    "settings that are not one JSON object",
+                    "one");
+            return (Map<?, ?>) settings;
         } catch (IOException | IllegalStateException | NumberFormatException e) {
             throw damaged(e);
         }
     }
 
-    private Map<String, Object> object(JsonReader reader, int depth) throws IOException, MalformedModelException {
-        requireDepth(depth);
-        Map<String, Object> values = new LinkedHashMap<>();
-        reader.beginObject();
-        while (reader.hasNext()) {
-            String name = reader.nextName();
-            require(!values.containsKey(name), "the key '" + shortened(name) + "' twice", "each key once");
-            values.put(name, value(reader, depth + 1));
-        }
-        reader.endObject();
-        return values;
-    }
-
     /** A map, a list, a string, a boolean, null, or a number as the BigDecimal of its text. */
     private Object value(JsonReader reader, int depth) throws IOException, MalformedModelException {
-        return switch (reader.peek()) {
-            case BEGIN_OBJECT -> object(reader, depth);
-            case BEGIN_ARRAY -> list(reader, depth);
-            case NUMBER -> new BigDecimal(reader.nextString());
-            case BOOLEAN -> reader.nextBoolean();
+        require(depth <= MAX_DEPTH, "settings that are nested " + depth + " deep", "at most " + MAX_DEPTH);
+        switch (reader.peek()) {
+            case BEGIN_OBJECT -> {
+                Map<String, Object> values = new LinkedHashMap<>();
+                reader.beginObject();
+                while (reader.hasNext()) {
+                    String name = reader.nextName();
+                    require(!values.containsKey(name), "the key '" + shortened(name) + "' twice", "each key once");
+                    values.put(name, value(reader, depth + 1));
+                }
+                reader.endObject();
+                return values;
+            }
+            case BEGIN_ARRAY -> {
+                List<Object> elements = new ArrayList<>();
+                reader.beginArray();
+                while (reader.hasNext()) {
+                    elements.add(value(reader, depth + 1));
+                }
+                reader.endArray();
+                return elements;
+            }
+            case NUMBER -> {
+                return new BigDecimal(reader.nextString());
+            }
+            case BOOLEAN -> {
+                return reader.nextBoolean();
+            }
             case NULL -> {
                 reader.nextNull();
-                yield null;
+                return null;
             }
-            default -> reader.nextString();
-        };
-    }
-
-    private List<Object> list(JsonReader reader, int depth) throws IOException, MalformedModelException {
-        requireDepth(depth);
-        List<Object> elements = new ArrayList<>();
-        reader.beginArray();
-        while (reader.hasNext()) {
-            elements.add(value(reader, depth + 1));
+            default -> {
+                return reader.nextString();
+            }
         }
-        reader.endArray();
-        return elements;
     }
 
-    private void requireDepth(int depth) throws MalformedModelException {
-        require(depth <= MAX_DEPTH, "settings that are nested " + depth + " deep", "at most " + MAX_DEPTH);
-    }
-
-    private void requireSame(Map<String, Object> file) throws MalformedModelException {
-        Map<String, Object> own = new LinkedHashMap<>(file);
+    private void requireSame(Map<?, ?> file) throws MalformedModelException {
+        Map<Object, Object> own = new LinkedHashMap<>(file);
         own.keySet().removeAll(children.keySet());
-        String difference = difference(settings, own);
-        for (String child : children.keySet()) {
-            if (difference == null && !children.get(child).equals(file.get(child))) {
-                difference = child;
-            }
-        }
+        Optional<String> child = children.keySet().stream()
+                .filter(name -> !children.get(name).equals(file.get(name)))
+                .findFirst();
+        String difference = child.orElse(difference(settings, own));
         if (difference != null) {
-            Object here = children.containsKey(difference)
-                    ? children.get(difference)
-                    : Records.write(settings).get(difference);
+            Object here = children.getOrDefault(
+                    difference, String.valueOf(Records.write(settings).get(difference)));
             throw new MalformedModelException("the model file was saved with " + difference + "="
                     + shortened(file.get(difference)) + ", this " + block + " has " + difference + "=" + shortened(here)
                     + ": build the block with the settings of the file, or load the file that belongs to it");
@@ -256,9 +255,8 @@ public final class ModelFile {
                 }
             }
         }
-        if (unknown.remove(Records.KIND)
-                && !Records.write(own).get(Records.KIND).equals(file.get(Records.KIND))) {
-            return Records.KIND;
+        if (Objects.equals(Records.write(own).get(Records.KIND), file.get(Records.KIND))) {
+            unknown.remove(Records.KIND);
         }
         return unknown.isEmpty() ? null : unknown.iterator().next().toString();
     }
@@ -268,14 +266,12 @@ public final class ModelFile {
         if (rule == Compared.Rule.PRESENCE) {
             return (own == null) == (file == null);
         }
-        // a setting that the file does not have has its default: the file was saved before there was such a setting
-        Object usual = file == null || rule == Compared.Rule.UNLESS_DEFAULT
-                ? Records.defaultOf(owner, component.getName())
-                : null;
+        boolean mayBeDefault = rule == Compared.Rule.UNLESS_DEFAULT;
         if (file == null) {
-            return own == null ? usual == null : own.equals(usual) || rule == Compared.Rule.UNLESS_DEFAULT;
+            // the default: the file was saved before there was such a setting
+            return mayBeDefault || Objects.equals(own, Records.defaultOf(owner, component.getName()));
         }
-        return isSame(own, file) || (usual != null && isSame(usual, file));
+        return isSame(own, file) || (mayBeDefault && isSame(Records.defaultOf(owner, component.getName()), file));
     }
 
     private static boolean isSame(Object own, Object file) {
@@ -291,24 +287,10 @@ public final class ModelFile {
                     && Stream.iterate(0, i -> i < list.size(), i -> i + 1)
                             .allMatch(i -> isSame(list.get(i), others.get(i)));
         }
-        if (own instanceof Number number && file instanceof BigDecimal other) {
-            return isSame(number, other);
+        if (own instanceof Number && file instanceof BigDecimal number) {
+            return Double.parseDouble(own.toString()) == number.doubleValue();
         }
         return own instanceof Enum<?> choice ? choice.name().equals(file) : own != null && own.equals(file);
-    }
-
-    /**
-     * Through the type of the block's number: before Java 19, {@code Double.toString} did not always give the shortest
-     * text.
-     */
-    private static boolean isSame(Number own, BigDecimal file) {
-        if (own instanceof Double) {
-            return own.equals(file.doubleValue());
-        }
-        if (own instanceof Float) {
-            return own.equals(file.floatValue());
-        }
-        return new BigDecimal(own.toString()).compareTo(file) == 0;
     }
 
     /** Writes a parameter: its name, data type, shape, and values. */

@@ -13,8 +13,14 @@ import java.util.List;
 /**
  * The position of each step of a sequence, and the rows of a table that belong to them: consecutive positions from a
  * start, explicit integer positions, or explicit real ones.
+ *
+ * @param input the input, (…, T, …)
+ * @param axis the axis of T, from 0
+ * @param explicit the shape of explicit positions; null for consecutive ones
+ * @param end one more than the greatest position; the limit, if explicit positions were not read
+ * @param lookup gets the rows
  */
-public final class Positions {
+public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup lookup) {
 
     /** The key of the forward parameter that gives the position of the first step. */
     public static final String START = "startPosition";
@@ -53,39 +59,17 @@ public final class Positions {
         void write(double[] positions, FloatFormat format, ByteBuffer out);
     }
 
-    private final NDArray input;
-    private final int axis;
-    private final int start;
-
-    /** Null for consecutive positions. */
-    private final NDArray explicit;
-
-    /** The values of explicit real positions; null for others. */
-    private final double[] reals;
-
-    private final int end;
-
-    private Positions(NDArray input, int axis, int start, NDArray explicit, double[] reals, int end) {
-        this.input = input;
-        this.axis = axis;
-        this.start = start;
-        this.explicit = explicit;
-        this.reals = reals;
-        this.end = end;
+    /** The rows in the shape that a source returns them; closed by temporaries, unless the source keeps them. */
+    @FunctionalInterface
+    public interface Lookup {
+        NDArray rows(Temporaries temporaries, Source source);
     }
 
     /**
-     * Reads the positions of a forward.
-     *
-     * @param input (…, T, …); the caller's
-     * @param axis the axis of T, from 0
-     * @param explicit (T), or (B, T) for an input (B, …, T, W), (T, B) for an input (T, B, W); null for consecutive
-     *     ones
-     * @param params the parameters of the forward; may be null
-     * @param limit one more than the greatest position
-     * @param rangeChecks see {@link Indices#areChecked}
-     * @return the positions
-     * @throws IllegalArgumentException if the positions are not valid, or both they and a start position are given
+     * Reads the positions of a forward. The input is (…, T, W), or (T, B, W) with the axis 0; explicit positions are
+     * (T), or (B, T) and (T, B), and null for consecutive ones. The limit is one more than the greatest position; range
+     * checks are those of {@link Indices#areChecked}. Throws {@link IllegalArgumentException} for positions that are
+     * not valid, or that are given together with a start position, unless that is where a cache stands.
      */
     public static Positions of(
             NDArray input,
@@ -98,21 +82,44 @@ public final class Positions {
         if (explicit == null) {
             return consecutive(input, axis, start(params, length, limit), limit);
         }
-        requireNoStart(params);
-        requireShape(explicit.getShape(), input.getShape(), axis);
-        if (!explicit.getDataType().isInteger()) {
-            double[] values = reals(explicit, limit);
-            double greatest = Arrays.stream(values).max().orElse(-1);
-            return new Positions(input, axis, 0, explicit, values, (int) Math.floor(greatest) + 1);
+        DataTypes.requireSameEngine(explicit, input, "embeddings");
+        Object start = startOf(params);
+        Check.that(
+                start == null || params.contains(CACHE),
+                () -> "both positions and " + START + "=" + start
+                        + " were given: expected one of them; give the positions of all steps, or the start");
+        Shape shape = explicit.getShape();
+        requireShape(shape, input.getShape(), axis);
+        DataType type = input.getDataType();
+        if (explicit.getDataType().isInteger()) {
+            int end = end(explicit, limit, rangeChecks);
+            return new Positions(
+                    input,
+                    axis,
+                    shape,
+                    end,
+                    (temporaries, source) -> temporaries.add(source.lookUp(explicit, end, input, type)));
         }
-        return new Positions(input, axis, 0, explicit, null, end(explicit, limit, rangeChecks));
+        double[] values = reals(explicit, limit);
+        int end = (int) Math.floor(Arrays.stream(values).max().orElse(-1)) + 1;
+        return new Positions(
+                input,
+                axis,
+                shape,
+                end,
+                (temporaries, source) -> temporaries.add(source.compute(values, shape, input, type)));
     }
 
     /** Returns consecutive positions from a start, which must end below the limit. */
     public static Positions consecutive(NDArray input, int axis, int start, int limit) {
         long length = input.getShape().get(axis);
         requireLength(length, start, limit);
-        return new Positions(input, axis, start, null, null, Math.toIntExact(start + length));
+        return new Positions(
+                input,
+                axis,
+                null,
+                Math.toIntExact(start + length),
+                (temporaries, source) -> source.consecutive(temporaries, start, (int) length, input));
     }
 
     /** One more than the greatest of integer positions; the limit, if they are not read. */
@@ -133,10 +140,10 @@ public final class Positions {
         DataTypes.requireEmbedding(positions, "the array of positions");
         double[] values = HostData.doubles(positions);
         for (int i = 0; i < values.length; i++) {
-            Check.that(
-                    values[i] >= 0 && values[i] < limit,
-                    "position " + values[i] + " at index " + i + " of " + positions.getShape()
-                            + ": expected 0 or more and less than " + limit + "; " + remedy(limit));
+            if (!(values[i] >= 0 && values[i] < limit)) {
+                throw new IllegalArgumentException("position " + values[i] + " at index " + i + " of "
+                        + positions.getShape() + ": expected 0 or more and less than " + limit + "; " + remedy(limit));
+            }
         }
         return values;
     }
@@ -154,18 +161,17 @@ public final class Positions {
         }
     }
 
+    private static Object startOf(PairList<String, Object> params) {
+        return params == null ? null : params.get(START);
+    }
+
     /**
-     * Reads the start position.
-     *
-     * @param params the parameters of the forward; may be null
-     * @param length T, the number of consecutive positions from there
-     * @param limit one more than the greatest position
-     * @return the first position, 0 if none is given
-     * @throws IllegalArgumentException if it is not a whole number, or a position is outside 0 … limit - 1
+     * Returns the start position, 0 if none is given, of a number of consecutive positions below the limit. Throws
+     * {@link IllegalArgumentException} if it is not a whole number, or one of the positions is out of range.
      */
     public static int start(PairList<String, Object> params, long length, int limit) {
         requireSpelling(params);
-        Object start = params == null ? null : params.get(START);
+        Object start = startOf(params);
         if (start == null) {
             requireLength(length, 0, limit);
             return 0;
@@ -199,14 +205,6 @@ public final class Positions {
         }
     }
 
-    private static void requireNoStart(PairList<String, Object> params) {
-        Object start = params == null ? null : params.get(START);
-        Check.that(
-                start == null,
-                () -> "both positions and " + START + "=" + start
-                        + " were given: expected one of them; give the positions of all steps, or the start");
-    }
-
     /** Checks that a sequence ends below the limit. */
     public static void requireLength(long length, long start, int limit) {
         if (start + length > limit) {
@@ -218,40 +216,20 @@ public final class Positions {
         }
     }
 
-    /** Returns one more than the greatest position; the limit, if explicit positions were not read. */
-    public int end() {
-        return end;
-    }
-
-    /** Returns T. */
-    public int length() {
-        return Math.toIntExact(input.getShape().get(axis));
-    }
-
     /**
      * Returns the rows of the positions, of which there is at least one, in a shape that broadcasts over the input (…,
      * T, W).
      */
     public NDArray rows(Temporaries temporaries, Source source) {
-        Shape shape = input.getShape();
-        int rank = shape.dimension();
-        boolean isTimeMajor = axis != rank - 2;
-        if (explicit == null) {
-            NDArray rows = source.consecutive(temporaries, start, length(), input);
-            if (rank > 2 && !isTimeMajor) {
-                return rows;
-            }
-            return temporaries.add(rank == 2 ? rows.squeeze(0) : wide(rows, 1));
+        NDArray rows = lookup.rows(temporaries, source);
+        int rank = input.getShape().dimension();
+        if (explicit != null && explicit.dimension() == 2) {
+            return rank == 3
+                    ? rows
+                    : temporaries.add(wide(rows, input.getShape().get(0)));
         }
-        NDArray rows = temporaries.add(
-                reals == null
-                        ? source.lookUp(explicit, end, input, input.getDataType())
-                        : source.compute(reals, explicit.getShape(), input, input.getDataType()));
-        boolean isShared = explicit.getShape().dimension() == 1;
-        if (isShared ? !isTimeMajor : rank == 3) {
-            return rows;
-        }
-        return temporaries.add(wide(rows, isShared ? 1 : shape.get(0)));
+        boolean fits = axis == rank - 2 && (rank > 2 || explicit != null);
+        return fits ? rows : temporaries.add(wide(rows, 1));
     }
 
     /** The rows with axes of size 1 for all axes of the input but the batch, the sequence and the last. */
@@ -259,21 +237,15 @@ public final class Positions {
         long[] wide = new long[input.getShape().dimension()];
         Arrays.fill(wide, 1);
         wide[0] = batch;
-        wide[axis] = length();
+        wide[axis] = input.getShape().get(axis);
         wide[wide.length - 1] = rows.getShape().get(rows.getShape().dimension() - 1);
         return rows.reshape(wide);
     }
 
     /**
-     * Returns the rows of an array of positions, which need not belong to a sequence.
-     *
-     * @param positions any shape, integer or real; the caller's
-     * @param limit one more than the greatest position
-     * @param rangeChecks see {@link Indices#areChecked}
-     * @param source the table
-     * @param type the data type of the rows
-     * @return the shape of the positions + (W), on their device and manager; a new array
-     * @throws IllegalArgumentException if a position is out of range
+     * Returns the rows of an array of positions, which need not belong to a sequence. The result is a new array, the
+     * shape of the positions + (W), on their device and manager. Throws {@link IllegalArgumentException} for a position
+     * out of range.
      */
     public static NDArray lookUp(NDArray positions, int limit, Boolean rangeChecks, Source source, DataType type) {
         return positions.getDataType().isInteger()
@@ -281,52 +253,39 @@ public final class Positions {
                 : source.compute(reals(positions, limit), positions.getShape(), positions, type);
     }
 
-    /** A table of fixed rows: looks up integer positions, computes real ones. */
-    public record Table(ConstantTable table, Computed computed) implements Source {
+    /**
+     * Rows that are computed from positions: integer positions are looked up in a table of constants, if there is one.
+     *
+     * @param table the table; null if each forward computes its rows
+     * @param rows computes the rows of consecutive positions
+     * @param realRows computes the rows of any positions
+     * @param width the number of values in a row
+     */
+    public record Table(ConstantTable table, HostData.Rows rows, RealRows realRows, int width) implements Source {
 
         /** Describes a table that may grow from a length to a limit. */
         public static Table of(HostData.Rows rows, RealRows realRows, int width, int length, int limit) {
-            return new Table(
-                    ConstantTable.ofPositions(new Shape(width), length, limit, rows),
-                    new Computed(rows, realRows, width));
+            return new Table(ConstantTable.ofPositions(new Shape(width), length, limit, rows), rows, realRows, width);
         }
 
         @Override
         public NDArray consecutive(Temporaries temporaries, int first, int count, NDArray x) {
-            return table.rows(temporaries, first, count, x, x.getDataType());
-        }
-
-        @Override
-        public NDArray lookUp(NDArray positions, int end, NDArray x, DataType type) {
-            Shape shape = positions.getShape().add(computed.width);
-            return shape.size() == 0
-                    ? x.getManager().create(shape, type, x.getDevice())
-                    : Indices.lookUp(positions, table.table(end, x, type), x.getManager());
-        }
-
-        @Override
-        public NDArray compute(double[] positions, Shape shape, NDArray x, DataType type) {
-            return computed.compute(positions, shape, x, type);
-        }
-    }
-
-    /** Rows that are computed by each forward. */
-    public record Computed(HostData.Rows rows, RealRows realRows, int width) implements Source {
-
-        @Override
-        public NDArray consecutive(Temporaries temporaries, int first, int count, NDArray x) {
-            NDArray computed = temporaries.add(HostData.computed(
-                    x.getManager(),
-                    x.getDevice(),
-                    new Shape(count, width),
-                    x.getDataType(),
-                    (from, rowCount, format, out) -> rows.write(first + from, rowCount, format, out)));
+            DataType type = x.getDataType();
+            if (table != null) {
+                return table.rows(temporaries, first, count, x, type);
+            }
+            HostData.Rows shifted = (from, number, format, out) -> rows.write(first + from, number, format, out);
+            NDArray computed = temporaries.add(
+                    HostData.computed(x.getManager(), x.getDevice(), new Shape(count, width), type, shifted));
             return temporaries.add(computed.expandDims(0));
         }
 
         @Override
         public NDArray lookUp(NDArray positions, int end, NDArray x, DataType type) {
-            return compute(HostData.doubles(positions), positions.getShape(), x, type);
+            Shape shape = positions.getShape();
+            return table == null || shape.size() == 0
+                    ? compute(HostData.doubles(positions), shape, x, type)
+                    : Indices.lookUp(positions, table.table(end, x, type), x.getManager());
         }
 
         @Override

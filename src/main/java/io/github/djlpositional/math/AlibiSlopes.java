@@ -12,8 +12,7 @@ import io.github.djlpositional.arguments.Check;
  * slopes are those of m heads, and the others are every second slope of 2m heads, starting with the first:
  * 2<sup>-4/m</sup>, 2<sup>-12/m</sup>, …
  *
- * <p>Immutable. Each slope is stored as a sum of two doubles, so that a bias at any distance is rounded only once. Two
- * objects are equal if they have the same number of heads.
+ * <p>Immutable. Each slope is stored as a sum of two doubles, so that a bias at any distance is rounded only once.
  */
 public final class AlibiSlopes {
 
@@ -21,8 +20,6 @@ public final class AlibiSlopes {
      * More than the heads of any model; a larger number, from a file perhaps, is rejected before memory is allocated.
      */
     private static final int MAX_HEADS = 1 << 16;
-
-    private static final DoubleDouble LN_2 = DoubleDouble.of(2).log();
 
     private final DoubleDouble[] slopes;
 
@@ -32,27 +29,19 @@ public final class AlibiSlopes {
         for (int head = 0; head < heads; head++) {
             // -8 (head + 1) / m, and for the heads beyond m the odd multiples of -8 / 2m
             long halfSteps = head < power ? 2L * (head + 1) : 2L * (head - power) + 1;
-            slopes[head] = powerOfTwo(-4.0 * halfSteps / power);
+            slopes[head] = DoubleDouble.LN_2.times(-4.0 * halfSteps / power).exp();
         }
     }
 
     /**
-     * Returns the slopes of a number of heads.
+     * {@return the slopes of a number of heads}
      *
      * @param heads N, from 1 to 65,536
-     * @return the slopes
      * @throws IllegalArgumentException if the number is outside its range
      */
     public static AlibiSlopes of(int heads) {
         Check.between("head count", heads, 1, MAX_HEADS);
         return new AlibiSlopes(heads);
-    }
-
-    /** 2 to a power that is a whole number or an exact fraction. */
-    private static DoubleDouble powerOfTwo(double exponent) {
-        return exponent == Math.rint(exponent)
-                ? DoubleDouble.of(Math.scalb(1.0, (int) exponent))
-                : LN_2.times(exponent).exp();
     }
 
     /** {@return the number of heads, N} */
@@ -81,20 +70,5 @@ public final class AlibiSlopes {
      */
     public double bias(int head, long distance) {
         return slopes[head].times(-Math.abs((double) distance)).high();
-    }
-
-    @Override
-    public boolean equals(Object other) {
-        return other instanceof AlibiSlopes that && heads() == that.heads();
-    }
-
-    @Override
-    public int hashCode() {
-        return heads();
-    }
-
-    @Override
-    public String toString() {
-        return "AlibiSlopes(heads=" + heads() + ")";
     }
 }

@@ -13,7 +13,7 @@ package io.github.djlpositional.math;
  */
 record DoubleDouble(double high, double low) {
 
-    private static final DoubleDouble LN_2 = new DoubleDouble(0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56);
+    static final DoubleDouble LN_2 = new DoubleDouble(0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56);
 
     /** Terms of the exponential's series: with |r| < 0.0014 the 11th is below 2^-120. */
     private static final int EXP_TERMS = 11;
@@ -38,6 +38,14 @@ record DoubleDouble(double high, double low) {
         return ofSum(sum, error + low + other.low);
     }
 
+    DoubleDouble plus(double other) {
+        return plus(of(other));
+    }
+
+    DoubleDouble minus(DoubleDouble other) {
+        return plus(other.negated());
+    }
+
     DoubleDouble negated() {
         return new DoubleDouble(-high, -low);
     }
@@ -57,23 +65,27 @@ record DoubleDouble(double high, double low) {
         DoubleDouble rest = plus(divisor.times(-first));
         double second = rest.high / divisor.high;
         double third = rest.plus(divisor.times(-second)).high / divisor.high;
-        return ofSum(first, second).plus(of(third));
+        return ofSum(first, second).plus(third);
     }
 
-    /** e to this power, for |this| up to 700; relative error below 2^-96. */
+    DoubleDouble dividedBy(double divisor) {
+        return dividedBy(of(divisor));
+    }
+
+    /** e to this power; its relative error is below 2^-96 for |this| up to 700. */
     DoubleDouble exp() {
         double powerOfTwo = Math.rint(high / LN_2.high);
         DoubleDouble reduced = plus(LN_2.times(-powerOfTwo)).scaled(-EXP_HALVINGS);
         // Horner's scheme for e^r - 1: the 1 is added at the end, because the squarings would lose bits otherwise
         DoubleDouble inner = of(1);
         for (int n = EXP_TERMS; n > 1; n--) {
-            inner = of(1).plus(inner.times(reduced).dividedBy(of(n)));
+            inner = inner.times(reduced).dividedBy(n).plus(1);
         }
         DoubleDouble lessOne = inner.times(reduced);
         for (int i = 0; i < EXP_HALVINGS; i++) {
             lessOne = lessOne.scaled(1).plus(lessOne.times(lessOne));
         }
-        return lessOne.plus(of(1)).scaled((int) powerOfTwo);
+        return lessOne.plus(1).scaled((int) powerOfTwo);
     }
 
     /**
@@ -83,7 +95,7 @@ record DoubleDouble(double high, double low) {
     DoubleDouble log() {
         DoubleDouble estimate = of(StrictMath.log(high));
         DoubleDouble ratio = times(estimate.negated().exp());
-        return estimate.plus(ratio.plus(of(-1)));
+        return estimate.plus(ratio.plus(-1));
     }
 
     private DoubleDouble scaled(int powerOfTwo) {

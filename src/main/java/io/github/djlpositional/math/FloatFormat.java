@@ -13,12 +13,6 @@ public enum FloatFormat {
     /** 53 significant bits, Java's {@code double}. */
     FLOAT64(Double.BYTES);
 
-    /** The smallest number that rounds to infinity, half-way between 65504 and 65536. */
-    private static final double OVERFLOW_16 = 65520;
-
-    private static final int MIN_EXPONENT_16 = -14;
-    private static final int BIAS_16 = 15;
-
     private final int bytes;
 
     FloatFormat(int bytes) {
@@ -44,11 +38,15 @@ public enum FloatFormat {
     }
 
     private static double round16(double value) {
-        if (Math.abs(value) >= OVERFLOW_16) {
+        // half-way between 65504 and 65536
+        if (Math.abs(value) >= 65520) {
             return Math.copySign(Double.POSITIVE_INFINITY, value);
         }
-        double spacing = Math.scalb(1.0, exponent16(value) - 10);
-        return Math.copySign(Math.rint(value / spacing) * spacing, value);
+        // the exponent of the leading bit, or of the smallest normal number if the value is subnormal
+        int exponent = Math.max(Math.getExponent(value), -14);
+        // 1.5 · 2^52 spacings: the sum has no bits for less than a spacing
+        double shift = 1.5 * Double.longBitsToDouble((exponent - 10 + 52L + Double.MAX_EXPONENT) << 52);
+        return Math.copySign(value + shift - shift, value);
     }
 
     /**
@@ -70,22 +68,12 @@ public enum FloatFormat {
         }
     }
 
+    /** Infinity is what 65536 would be, whose exponent is one too large. */
     private static short bits16(double value) {
+        double magnitude = Math.min(Math.abs(round16(value)), 0x1p16);
+        // the exponent of a float is greater by 127 - 15 = 112, its fraction longer by 23 - 10 = 13 bits
+        int bits = Float.floatToRawIntBits((float) (magnitude * 0x1p-112)) >>> 13;
         int sign = (int) (Double.doubleToRawLongBits(value) >>> 48) & 0x8000;
-        if (Double.isNaN(value)) {
-            return (short) 0x7e00;
-        }
-        if (Math.abs(value) >= OVERFLOW_16) {
-            return (short) (sign | 0x7c00);
-        }
-        int exponent = exponent16(value);
-        // 1024 to 2048 for a normal number: the leading 1, and a carry from the rounding, increment the exponent field
-        int significand = (int) Math.rint(Math.scalb(Math.abs(value), 10 - exponent));
-        return (short) (sign | (((exponent + BIAS_16 - 1) << 10) + significand));
-    }
-
-    /** The exponent of a number's leading bit, or of the smallest normal number if it is subnormal. */
-    private static int exponent16(double value) {
-        return Math.max(Math.getExponent(value), MIN_EXPONENT_16);
+        return (short) (sign | (bits & 0x7fff));
     }
 }

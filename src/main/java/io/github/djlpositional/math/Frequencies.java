@@ -36,7 +36,7 @@ public final class Frequencies implements HasArguments {
     /**
      * More than the pairs of any model; a larger count, from a file perhaps, is rejected before memory is allocated.
      */
-    private static final int MAX_COUNT = 1 << 20;
+    static final int MAX_COUNT = 1 << 20;
 
     /** More than any convention has; each factor takes one pass over all frequencies. */
     private static final int MAX_FACTORS = 16;
@@ -58,7 +58,7 @@ public final class Frequencies implements HasArguments {
 
         @Override
         public Frequencies create() {
-            return geometric(this, count, DoubleDouble.of(base).log(), period);
+            return exponential(this, count, DoubleDouble.of(base).log().dividedBy(-period), 1);
         }
     }
 
@@ -72,8 +72,8 @@ public final class Frequencies implements HasArguments {
 
         @Override
         public Frequencies create() {
-            DoubleDouble ratio = DoubleDouble.of(maxTimescale).dividedBy(DoubleDouble.of(minTimescale));
-            DoubleDouble logStep = ratio.log().dividedBy(DoubleDouble.of(-Math.max(count - 1, 1)));
+            DoubleDouble ratio = DoubleDouble.of(maxTimescale).dividedBy(minTimescale);
+            DoubleDouble logStep = ratio.log().dividedBy(-Math.max(count - 1, 1));
             return exponential(this, count, logStep, minTimescale);
         }
     }
@@ -106,15 +106,25 @@ public final class Frequencies implements HasArguments {
                     Check.given("factors", factors).size() <= MAX_FACTORS,
                     () -> factors.size() + " factors: expected at most " + MAX_FACTORS
                             + "; multiply them and scale by their product");
+            for (double factor : factors) {
+                Check.that(
+                        factor != 0 && Double.isFinite(factor),
+                        () -> "frequency factor " + factor
+                                + ": expected a finite number other than 0; use 1 for no scaling");
+            }
         }
 
         @Override
         public Frequencies create() {
-            Frequencies scaled = frequencies.create();
-            for (double factor : factors) {
-                scaled = scaled.scaledBy(factor);
-            }
-            return scaled;
+            Frequencies unscaled = frequencies.create();
+            return new Frequencies(this, unscaled.size(), pair -> {
+                DoubleDouble frequency = unscaled.exactly(pair);
+                for (double factor : factors) {
+                    DoubleDouble scaled = frequency.times(factor);
+                    frequency = frequency.high() == 0 ? scaled : requireNormal(scaled, pair, this);
+                }
+                return frequency;
+            });
         }
     }
 
@@ -143,21 +153,16 @@ public final class Frequencies implements HasArguments {
      * @param base the ratio of two frequencies that are one period apart; positive and finite, usually 10,000
      * @param period the number of steps over which the frequency falls by a factor of {@code base}; positive and finite
      * @return the frequencies, the fastest first if {@code base > 1}
-     * @throws IllegalArgumentException if an argument is outside its range, or the last frequency is outside
-     *     e<sup>-600</sup> to e<sup>600</sup>
+     * @throws IllegalArgumentException if an argument is outside its range, or a frequency is outside 10<sup>-270</sup>
+     *     to 10<sup>270</sup>
      */
     public static Frequencies geometric(int count, double base, double period) {
         return new Geometric(count, base, period).create();
     }
 
-    /** A geometric sequence of which the logarithm of the base is known. */
-    static Frequencies geometric(Origin origin, int count, DoubleDouble logBase, double period) {
-        return exponential(origin, count, logBase.dividedBy(DoubleDouble.of(-period)), 1);
-    }
-
     /**
-     * Returns the frequencies of tensor2tensor's {@code get_timing_signal_1d}: {@code minTimescale · exp(-k ·
-     * ln(maxTimescale / minTimescale) / max(count - 1, 1))} for k = 0 … count - 1.
+     * {@return the frequencies of tensor2tensor's {@code get_timing_signal_1d}: {@code minTimescale · exp(-k ·
+     * ln(maxTimescale / minTimescale) / max(count - 1, 1))} for k = 0 … count - 1}
      *
      * <p>The published code multiplies by the minimum timescale, although its docstring describes a division. Models
      * were trained with the code, so this follows the code. With {@code minTimescale = 1} both are the same.
@@ -165,9 +170,8 @@ public final class Frequencies implements HasArguments {
      * @param count the number of frequencies, from 0 to 1,048,576
      * @param minTimescale the first frequency; positive and finite, usually 1
      * @param maxTimescale positive and finite, usually 10,000
-     * @return the frequencies
-     * @throws IllegalArgumentException if an argument is outside its range, the timescales are too far apart, or a
-     *     frequency is outside 10<sup>-270</sup> to 10<sup>270</sup>
+     * @throws IllegalArgumentException if an argument is outside its range, or a frequency is outside 10<sup>-270</sup>
+     *     to 10<sup>270</sup>
      */
     public static Frequencies timescales(int count, double minTimescale, double maxTimescale) {
         return new Timescales(count, minTimescale, maxTimescale).create();
@@ -179,7 +183,6 @@ public final class Frequencies implements HasArguments {
      * @param frequencies angular frequencies in radians per position; each finite, may be 0 or negative
      * @return the frequencies, in the given order
      * @throws IllegalArgumentException if a frequency is infinite or NaN
-     * @throws NullPointerException if they are null
      */
     public static Frequencies of(double... frequencies) {
         return new Given(DoubleStream.of(frequencies).boxed().toList()).create();
@@ -194,17 +197,10 @@ public final class Frequencies implements HasArguments {
      *     outside 10<sup>-270</sup> to 10<sup>270</sup>; or if these frequencies have been scaled 16 times
      */
     public Frequencies scaledBy(double factor) {
-        Check.that(
-                factor != 0 && Double.isFinite(factor),
-                () -> "frequency factor " + factor + ": expected a finite number other than 0; use 1 for no scaling");
         boolean isScaled = origin instanceof Scaled;
         List<Double> factors = new ArrayList<>(isScaled ? ((Scaled) origin).factors() : List.of());
         factors.add(factor);
-        Origin scaled = new Scaled(isScaled ? ((Scaled) origin).frequencies() : origin, List.copyOf(factors));
-        return new Frequencies(scaled, size(), pair -> {
-            DoubleDouble product = exactly(pair).times(factor);
-            return high[pair] == 0 ? product : requireNormal(product, pair, scaled);
-        });
+        return new Scaled(isScaled ? ((Scaled) origin).frequencies() : origin, List.copyOf(factors)).create();
     }
 
     /** Frequencies that a rule computes. They must be in the range of normal doubles. */
@@ -221,26 +217,18 @@ public final class Frequencies implements HasArguments {
         return frequency;
     }
 
-    private static Frequencies exponential(Origin origin, int count, DoubleDouble logStep, double first) {
-        return computed(origin, count, pair -> {
-            DoubleDouble exponent = logStep.times(pair);
-            // beyond 600 the exponential, or its low part, is not a normal double; NaN if the ratio overflowed
-            Check.that(
-                    Math.abs(exponent.high()) <= 600,
-                    () -> "frequency e^" + exponent.high() + " of pair " + pair + " of " + origin
-                            + ": expected e^-600 to e^600; use a base or timescales nearer to 1, or fewer pairs");
-            return exponent.exp().times(DoubleDouble.of(first));
-        });
+    /** The sequence first · exp(k · logStep). */
+    static Frequencies exponential(Origin origin, int count, DoubleDouble logStep, double first) {
+        return computed(origin, count, pair -> logStep.times(pair).exp().times(first));
     }
 
     /**
-     * Creates frequencies from the map that {@link #getArguments} returns.
+     * {@return the frequencies that a map of {@link #getArguments} describes}
      *
      * @param arguments {@code kind} and the arguments of that kind: {@code geometric} (count, base, period),
      *     {@code timescales} (count, minTimescale, maxTimescale), {@code given} (values, a list), {@code rotary}
      *     (rotarySize, base, length, and scaling, a map for {@link RotaryScaling#fromArguments}), or {@code scaled}
      *     (frequencies, a map of another kind, and factors, a list of up to 16 numbers)
-     * @return the frequencies
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static Frequencies fromArguments(Map<?, ?> arguments) {
@@ -283,13 +271,7 @@ public final class Frequencies implements HasArguments {
      */
     public double sine(double position, int pair) {
         double angle = position * high[pair];
-        return correctedSine(StrictMath.sin(angle), StrictMath.cos(angle), angleRest(position, pair, angle));
-    }
-
-    private static double correctedSine(double sine, double cosine, double rest) {
-        return Math.abs(rest) < FIRST_ORDER_LIMIT
-                ? sine + rest * cosine
-                : sine * StrictMath.cos(rest) + cosine * StrictMath.sin(rest);
+        return turned(StrictMath.sin(angle), StrictMath.cos(angle), angleRest(position, pair, angle));
     }
 
     /**
@@ -302,13 +284,14 @@ public final class Frequencies implements HasArguments {
      */
     public double cosine(double position, int pair) {
         double angle = position * high[pair];
-        return correctedCosine(StrictMath.sin(angle), StrictMath.cos(angle), angleRest(position, pair, angle));
+        return turned(StrictMath.cos(angle), -StrictMath.sin(angle), angleRest(position, pair, angle));
     }
 
-    private static double correctedCosine(double sine, double cosine, double rest) {
+    /** A sine or cosine at an angle that is greater by {@code rest}, from its value and its derivative. */
+    private static double turned(double value, double derivative, double rest) {
         return Math.abs(rest) < FIRST_ORDER_LIMIT
-                ? cosine - rest * sine
-                : cosine * StrictMath.cos(rest) - sine * StrictMath.sin(rest);
+                ? value + rest * derivative
+                : value * StrictMath.cos(rest) + derivative * StrictMath.sin(rest);
     }
 
     /**
@@ -322,8 +305,8 @@ public final class Frequencies implements HasArguments {
             double rest = angleRest(position, pair, angle);
             double sine = Math.sin(angle);
             double cosine = Math.cos(angle);
-            halves[pair] = correctedSine(sine, cosine, rest);
-            halves[size() + pair] = correctedCosine(sine, cosine, rest);
+            halves[pair] = turned(sine, cosine, rest);
+            halves[size() + pair] = turned(cosine, -sine, rest);
         }
         return halves;
     }
@@ -348,9 +331,6 @@ public final class Frequencies implements HasArguments {
         return Arrays.hashCode(high);
     }
 
-    /**
-     * Returns how these frequencies were created, for example {@code geometric(count=32, base=10000.0, period=32.0)}.
-     */
     @Override
     public String toString() {
         return Records.describe((Record) origin);

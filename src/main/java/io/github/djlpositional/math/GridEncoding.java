@@ -18,171 +18,142 @@ import java.util.stream.IntStream;
  */
 public final class GridEncoding implements HasArguments {
 
-    /** A published convention: how many axes and channels, and what each axis has. */
+    /** A published convention and its arguments. */
     private sealed interface Convention {
-        default int axes() {
-            return 2;
-        }
-
-        int channels();
-
-        /**
-         * The encoding of each axis. Channels beyond those of all axes are zero; dimensions beyond the channels are
-         * dropped.
-         */
-        SinusoidalEncoding encoding();
-
-        /** Whether the channels of the last axis, the columns, come first. */
-        default boolean lastAxisFirst() {
-            return this instanceof VisionTransformer || this instanceof SimpleVit;
-        }
+        GridEncoding create();
     }
 
     private record Tensor2tensor(int axes, int channels, double minTimescale, double maxTimescale)
             implements Convention {
 
-        Tensor2tensor {
-            checkAxes(axes);
-            checkChannels(channels, 2 * axes);
-        }
-
         @Override
-        public SinusoidalEncoding encoding() {
-            return SinusoidalEncoding.tensor2tensor(2 * (channels / (2 * axes)), minTimescale, maxTimescale);
+        public GridEncoding create() {
+            check(axes, channels, 2 * axes, 1);
+            int size = 2 * (channels / (2 * axes));
+            return new GridEncoding(
+                    this, axes, channels, SinusoidalEncoding.tensor2tensor(size, minTimescale, maxTimescale), false);
         }
     }
 
     private record Multidim(int axes, int channels) implements Convention {
 
-        Multidim {
-            checkAxes(axes);
-            checkChannels(channels, 1);
-        }
-
         @Override
-        public SinusoidalEncoding encoding() {
-            return SinusoidalEncoding.vaswani(2 * ((channels + 2 * axes - 1) / (2 * axes)));
+        public GridEncoding create() {
+            check(axes, channels, 1, 1);
+            int size = 2 * ((channels + 2 * axes - 1) / (2 * axes));
+            return new GridEncoding(this, axes, channels, SinusoidalEncoding.vaswani(size), false);
         }
     }
 
     private record VisionTransformer(int channels) implements Convention {
 
-        VisionTransformer {
-            checkChannels(channels, 4);
-            checkMultipleOfFour(channels);
-        }
-
         @Override
-        public SinusoidalEncoding encoding() {
-            return SinusoidalEncoding.xTransformers(channels / 2);
+        public GridEncoding create() {
+            check(2, channels, 4, 4);
+            return new GridEncoding(this, 2, channels, SinusoidalEncoding.xTransformers(channels / 2), true);
         }
     }
 
     private record SimpleVit(int channels) implements Convention {
 
-        SimpleVit {
-            checkChannels(channels, 8);
-            checkMultipleOfFour(channels);
-        }
-
         @Override
-        public SinusoidalEncoding encoding() {
-            return SinusoidalEncoding.fairseq(channels / 2);
+        public GridEncoding create() {
+            check(2, channels, 8, 4);
+            return new GridEncoding(this, 2, channels, SinusoidalEncoding.fairseq(channels / 2), true);
         }
     }
 
-    private static void checkAxes(int axes) {
+    private static void check(int axes, int channels, int least, int divisor) {
         Check.that(axes == 2 || axes == 3, () -> axes + " axes: expected 2 or 3; for one axis use SinusoidalEncoding");
-    }
-
-    private static void checkChannels(int channels, int least) {
         Check.between("channel count", channels, least, SinusoidalEncoding.MAX_DIMENSIONS);
-    }
-
-    private static void checkMultipleOfFour(int channels) {
         Check.that(
-                channels % 4 == 0,
-                () -> "channel count " + channels
-                        + ": expected a multiple of 4; both axes need as many sines as cosines");
+                channels % divisor == 0,
+                () -> "channel count " + channels + ": expected a multiple of " + divisor
+                        + "; both axes need as many sines as cosines");
     }
 
     private final Convention convention;
     private final int axes;
     private final int channels;
+
+    /**
+     * The encoding of each axis. Channels beyond those of all axes are zero; dimensions beyond the channels are
+     * dropped.
+     */
     private final SinusoidalEncoding encoding;
 
-    private GridEncoding(Convention convention) {
+    /** Whether the channels of the last axis, the columns, come first. */
+    private final boolean lastAxisFirst;
+
+    private GridEncoding(
+            Convention convention, int axes, int channels, SinusoidalEncoding encoding, boolean lastAxisFirst) {
         this.convention = convention;
-        axes = convention.axes();
-        channels = convention.channels();
-        encoding = convention.encoding();
+        this.axes = axes;
+        this.channels = channels;
+        this.encoding = encoding;
+        this.lastAxisFirst = lastAxisFirst;
     }
 
     /**
-     * Returns the encoding of tensor2tensor's {@code add_timing_signal_nd}. Each of n axes has ⌊C / 2n⌋ frequencies,
+     * {@return the encoding of tensor2tensor's {@code add_timing_signal_nd}} Each of n axes has ⌊C / 2n⌋ frequencies,
      * all sines, then all cosines. The first axis comes first; the remaining channels are zero.
      *
      * @param axes the number of the grid's axes, 2 or 3
      * @param channels C, from 2 · axes to 2,097,152
      * @param minTimescale as for {@link SinusoidalEncoding#tensor2tensor}, usually 1
      * @param maxTimescale as for {@link SinusoidalEncoding#tensor2tensor}, usually 10,000
-     * @return the encoding
      * @throws IllegalArgumentException if an argument is outside its range
      */
     public static GridEncoding tensor2tensor(int axes, int channels, double minTimescale, double maxTimescale) {
-        return new GridEncoding(new Tensor2tensor(axes, channels, minTimescale, maxTimescale));
+        return new Tensor2tensor(axes, channels, minTimescale, maxTimescale).create();
     }
 
     /**
-     * Returns the encoding of multidim-positional-encoding's {@code PositionalEncoding2D} and
-     * {@code PositionalEncoding3D}. Each of n axes has the encoding of <em>Attention Is All You Need</em> of size 2 ·
+     * {@return the encoding of multidim-positional-encoding's {@code PositionalEncoding2D} and
+     * {@code PositionalEncoding3D}} Each of n axes has the encoding of <em>Attention Is All You Need</em> of size 2 ·
      * ⌈C / 2n⌉. The first axis comes first; dimensions beyond C are dropped.
      *
      * @param axes the number of the grid's axes, 2 or 3
      * @param channels C, from 1 to 2,097,152
-     * @return the encoding
      * @throws IllegalArgumentException if an argument is outside its range
      */
     public static GridEncoding multidim(int axes, int channels) {
-        return new GridEncoding(new Multidim(axes, channels));
+        return new Multidim(axes, channels).create();
     }
 
     /**
-     * Returns the two-dimensional sine-cosine encoding of MAE, as computed by its {@code get_2d_sincos_pos_embed} (He
-     * et al., <em>Masked Autoencoders Are Scalable Vision Learners</em>, 2022). The first half of the channels encodes
+     * {@return the two-dimensional sine-cosine encoding of MAE, as computed by its {@code get_2d_sincos_pos_embed} (He
+     * et al., <em>Masked Autoencoders Are Scalable Vision Learners</em>, 2022)} The first half of the channels encodes
      * the column, the second half the row; each has all sines, then all cosines.
      *
      * @param channels C, from 4 to 2,097,152, divisible by 4
-     * @return the encoding
      * @throws IllegalArgumentException if C is outside this range or not divisible by 4
      */
     public static GridEncoding visionTransformer(int channels) {
-        return new GridEncoding(new VisionTransformer(channels));
+        return new VisionTransformer(channels).create();
     }
 
     /**
-     * Returns the two-dimensional sine-cosine encoding of Simple ViT, {@code posemb_sincos_2d} in big_vision and
-     * vit-pytorch (Beyer et al., <em>Better plain ViT baselines for ImageNet-1k</em>, 2022). It differs from
+     * {@return the two-dimensional sine-cosine encoding of Simple ViT, {@code posemb_sincos_2d} in big_vision and
+     * vit-pytorch (Beyer et al., <em>Better plain ViT baselines for ImageNet-1k</em>, 2022)} It differs from
      * {@link #visionTransformer} in its C / 4 frequencies, which go from 1 to 1 / 10,000.
      *
      * @param channels C, from 8 to 2,097,152, divisible by 4
-     * @return the encoding
      * @throws IllegalArgumentException if C is outside this range or not divisible by 4
      */
     public static GridEncoding simpleVit(int channels) {
-        return new GridEncoding(new SimpleVit(channels));
+        return new SimpleVit(channels).create();
     }
 
     /**
-     * Creates an encoding from the map that {@link #getArguments} returns.
+     * {@return the encoding that a map of {@link #getArguments} describes}
      *
      * @param arguments {@code kind}, which is {@code tensor2tensor}, {@code multidim}, {@code visionTransformer} or
      *     {@code simpleVit}, and all arguments of that factory by name
-     * @return the encoding
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static GridEncoding fromArguments(Map<?, ?> arguments) {
-        return new GridEncoding(Records.read(Convention.class, arguments));
+        return Records.read(Convention.class, arguments).create();
     }
 
     @Override
@@ -203,7 +174,7 @@ public final class GridEncoding implements HasArguments {
     /** The axis that a channel encodes, or the number of axes for a channel that is zero. */
     private int axisOf(int channel) {
         int block = Math.min(axes, channel / encoding.getEmbeddingSize());
-        return convention.lastAxisFirst() && block < axes ? axes - 1 - block : block;
+        return lastAxisFirst && block < axes ? axes - 1 - block : block;
     }
 
     /**
@@ -241,39 +212,36 @@ public final class GridEncoding implements HasArguments {
      *     first axis, or the buffer is too small
      */
     public void write(int[] sizes, boolean channelsFirst, int first, int count, FloatFormat format, ByteBuffer out) {
-        checkSizes(sizes);
+        double values = IntStream.of(sizes).asDoubleStream().reduce(channels, (product, size) -> product * size);
+        Check.that(
+                sizes.length == axes && IntStream.of(sizes).allMatch(size -> size > 0) && values <= Integer.MAX_VALUE,
+                () -> "grid sizes " + Arrays.toString(sizes) + ": expected " + axes + " positive sizes with at most "
+                        + Integer.MAX_VALUE + " values in all; pass one size for each axis");
         int end = channelsFirst ? channels : sizes[0];
         Check.that(
                 first >= 0 && count >= 0 && first <= end - count,
                 () -> count + " rows from row " + first + ": expected a range within 0 to " + end
                         + "; use a range of the first axis");
-        int cells = Arrays.stream(sizes).reduce(1, Math::multiplyExact);
-        int rowLength = channelsFirst ? cells : cells / sizes[0] * channels;
-        TableBounds.checkRoom(count, rowLength, format, out);
+        // cells are counted with the last axis fastest; a step along axis i passes strides[i] of them
+        int[] strides = new int[axes + 1];
+        strides[axes] = 1;
+        for (int axis = axes - 1; axis >= 0; axis--) {
+            strides[axis] = strides[axis + 1] * sizes[axis];
+        }
+        int rowLength = channelsFirst ? strides[0] : strides[1] * channels;
+        PositionTable.checkRoom(count, rowLength, format, out);
         int width = encoding.getEmbeddingSize();
-        double[] values = axisValues(Arrays.stream(sizes).max().orElseThrow());
+        double[] onAxis = axisValues(IntStream.of(sizes).max().orElseThrow());
         IntStream.range(0, count).parallel().forEach(row -> {
-            int[] place = new int[axes];
             for (int i = 0; i < rowLength; i++) {
                 int channel = channelsFirst ? first + row : i % channels;
-                int cell = channelsFirst ? i : (first + row) * (cells / sizes[0]) + i / channels;
-                locate(cell, sizes, place);
+                int cell = channelsFirst ? i : (first + row) * strides[1] + i / channels;
                 int axis = axisOf(channel);
-                double value = axis == axes ? 0 : values[place[axis] * width + channel % width];
+                double value =
+                        axis == axes ? 0 : onAxis[cell / strides[axis + 1] % sizes[axis] * width + channel % width];
                 format.put(out, row * rowLength + i, value);
             }
         });
-    }
-
-    private void checkSizes(int... sizes) {
-        long values = channels;
-        for (int size : sizes) {
-            values = size < 1 || values > Integer.MAX_VALUE ? -1 : values * size;
-        }
-        Check.that(
-                sizes.length == axes && values >= 1 && values <= Integer.MAX_VALUE,
-                () -> "grid sizes " + Arrays.toString(sizes) + ": expected " + axes + " positive sizes with at most "
-                        + Integer.MAX_VALUE + " values in all; pass one size for each axis");
     }
 
     /** The encodings of the coordinates 0 to size - 1 on any axis. */
@@ -288,22 +256,13 @@ public final class GridEncoding implements HasArguments {
         return values;
     }
 
-    /** The coordinates of a cell. Cells are counted with the last axis fastest. */
-    private static void locate(int cell, int[] sizes, int[] place) {
-        int rest = cell;
-        for (int axis = sizes.length - 1; axis >= 0; axis--) {
-            place[axis] = rest % sizes[axis];
-            rest /= sizes[axis];
-        }
-    }
-
     @Override
     public boolean equals(Object other) {
         return other instanceof GridEncoding that
                 && axes == that.axes
                 && channels == that.channels
                 && encoding.equals(that.encoding)
-                && convention.lastAxisFirst() == that.convention.lastAxisFirst();
+                && lastAxisFirst == that.lastAxisFirst;
     }
 
     @Override
@@ -311,7 +270,6 @@ public final class GridEncoding implements HasArguments {
         return Objects.hash(axes, channels, encoding);
     }
 
-    /** Returns the convention and its arguments, for example {@code GridEncoding.multidim(axes=2, channels=64)}. */
     @Override
     public String toString() {
         return "GridEncoding." + Records.describe((Record) convention);

@@ -12,33 +12,13 @@ public enum PairLayout {
      * GPT-J, Meta's own Llama weights, and of Hugging Face's models RoFormer, GPT-J, Cohere, GLM ({@code glm},
      * {@code glm4}; not {@code glm4_moe}), DeepSeek and Llama 4.
      */
-    INTERLEAVED {
-        @Override
-        public int firstIndex(int pair, int pairs) {
-            return 2 * pair;
-        }
-
-        @Override
-        public int secondIndex(int pair, int pairs) {
-            return 2 * pair + 1;
-        }
-    },
+    INTERLEAVED,
 
     /**
      * All first halves, then all second halves: {@code a0 a1 … b0 b1 …}, as in tensor2tensor and fairseq. In rotary
      * embeddings: GPT-NeoX, and Hugging Face's Llama, Mistral and Qwen.
      */
-    CONCATENATED {
-        @Override
-        public int firstIndex(int pair, int pairs) {
-            return pair;
-        }
-
-        @Override
-        public int secondIndex(int pair, int pairs) {
-            return pairs + pair;
-        }
-    };
+    CONCATENATED;
 
     /**
      * Returns the index of the first half of a pair.
@@ -47,7 +27,9 @@ public enum PairLayout {
      * @param pairs the number of pairs in the vector
      * @return the index in the vector, counted from 0
      */
-    public abstract int firstIndex(int pair, int pairs);
+    public int firstIndex(int pair, int pairs) {
+        return this == INTERLEAVED ? 2 * pair : pair;
+    }
 
     /**
      * Returns the index of the second half of a pair.
@@ -56,5 +38,7 @@ public enum PairLayout {
      * @param pairs the number of pairs in the vector
      * @return the index in the vector, counted from 0
      */
-    public abstract int secondIndex(int pair, int pairs);
+    public int secondIndex(int pair, int pairs) {
+        return this == INTERLEAVED ? 2 * pair + 1 : pairs + pair;
+    }
 }

@@ -1,7 +1,6 @@
 package io.github.djlpositional.math;
 
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Records;
 import java.math.BigInteger;
 
 /**
@@ -15,7 +14,7 @@ import java.math.BigInteger;
  * after the query are in bucket 0.
  *
  * <p>Immutable. If the logarithm is close to a whole number, the bucket is determined by integer arithmetic, not by
- * rounding. Two objects are equal if all their arguments are.
+ * rounding.
  */
 public final class RelativeBuckets {
 
@@ -29,36 +28,17 @@ public final class RelativeBuckets {
      */
     private static final double BOUNDARY_ERROR = 1e-12;
 
-    private record Settings(boolean bidirectional, int buckets, int maxDistance) {
-
-        Settings {
-            int least = bidirectional ? 4 : 2;
-            Check.between("bucket count", buckets, least, MAX_BUCKETS);
-            Check.that(
-                    !bidirectional || buckets % 2 == 0,
-                    () -> "bucket count " + buckets + " for two directions: expected an even number; use "
-                            + (buckets + 1) + ", or 32 as in T5");
-            Check.that(
-                    maxDistance > buckets / least,
-                    () -> "maximum distance " + maxDistance + " with " + buckets + " buckets: expected more than "
-                            + (buckets / least) + "; use a larger one, such as T5's 128, or fewer buckets");
-        }
-    }
-
-    private final Settings settings;
+    private final boolean bidirectional;
 
     /** The smallest distance of each bucket of one direction. */
     private final int[] first;
 
-    private RelativeBuckets(Settings settings) {
-        this.settings = settings;
-        int count = settings.bidirectional ? settings.buckets / 2 : settings.buckets;
+    private RelativeBuckets(boolean bidirectional, int count, int maxDistance) {
+        this.bidirectional = bidirectional;
         int exact = count / 2;
         first = new int[count];
         for (int bucket = 0; bucket < count; bucket++) {
-            first[bucket] = bucket <= exact
-                    ? bucket
-                    : firstDistance(bucket - exact, count - exact, exact, settings.maxDistance);
+            first[bucket] = bucket <= exact ? bucket : firstDistance(bucket - exact, count - exact, exact, maxDistance);
         }
     }
 
@@ -82,22 +62,32 @@ public final class RelativeBuckets {
     }
 
     /**
-     * Returns the buckets for a number of buckets and a maximum distance.
+     * {@return the buckets for a number of buckets and a maximum distance}
      *
      * @param bidirectional true to distinguish keys before and after the query, as in an encoder; false for a decoder
      * @param buckets their number, from 2 to 4096, or for two directions even and from 4; 32 in T5
      * @param maxDistance the distance from which on all distances share the last bucket; more than the number of
      *     distances that have their own bucket; 128 in T5
-     * @return the buckets
      * @throws IllegalArgumentException if an argument is outside its range
      */
     public static RelativeBuckets of(boolean bidirectional, int buckets, int maxDistance) {
-        return new RelativeBuckets(new Settings(bidirectional, buckets, maxDistance));
+        int directions = bidirectional ? 2 : 1;
+        int least = 2 * directions;
+        Check.between("bucket count", buckets, least, MAX_BUCKETS);
+        Check.that(
+                buckets % directions == 0,
+                () -> "bucket count " + buckets + " for two directions: expected an even number; use " + (buckets + 1)
+                        + ", or 32 as in T5");
+        Check.that(
+                maxDistance > buckets / least,
+                () -> "maximum distance " + maxDistance + " with " + buckets + " buckets: expected more than "
+                        + (buckets / least) + "; use a larger one, such as T5's 128, or fewer buckets");
+        return new RelativeBuckets(bidirectional, buckets / directions, maxDistance);
     }
 
     /** {@return the number of buckets of all directions} */
     public int size() {
-        return settings.buckets;
+        return bidirectional ? 2 * first.length : first.length;
     }
 
     /**
@@ -107,32 +97,13 @@ public final class RelativeBuckets {
      * @return the bucket, counted from 0
      */
     public int bucket(long relative) {
-        if (relative > 0) {
-            return settings.bidirectional ? first.length + ofDistance(relative) : 0;
+        if (relative > 0 && !bidirectional) {
+            return 0;
         }
-        return ofDistance(-relative);
-    }
-
-    private int ofDistance(long distance) {
         int bucket = 0;
-        while (bucket + 1 < first.length && first[bucket + 1] <= distance) {
+        while (bucket + 1 < first.length && first[bucket + 1] <= Math.abs(relative)) {
             bucket++;
         }
-        return bucket;
-    }
-
-    @Override
-    public boolean equals(Object other) {
-        return other instanceof RelativeBuckets that && settings.equals(that.settings);
-    }
-
-    @Override
-    public int hashCode() {
-        return settings.hashCode();
-    }
-
-    @Override
-    public String toString() {
-        return Records.describe(settings);
+        return relative > 0 ? first.length + bucket : bucket;
     }
 }

@@ -55,12 +55,11 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
     }
 
     /**
-     * Returns YaRN with the settings of the paper: {@link #yarn(double, int, double, double, boolean, double)} with β
-     * of 32 and 1, bounds rounded to whole pairs, and the attention factor 0.1 · ln s + 1.
+     * {@return YaRN with the settings of the paper: {@link #yarn(double, int, double, double, boolean, double)} with β
+     * of 32 and 1, bounds rounded to whole pairs, and the attention factor 0.1 · ln s + 1}
      *
      * @param factor s, finite and at least 1
      * @param originalLength L, at least 1
-     * @return the scaling
      * @throws IllegalArgumentException if an argument is outside its range
      */
     static RotaryScaling yarn(double factor, int originalLength) {
@@ -68,8 +67,8 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
     }
 
     /**
-     * Returns YaRN: Peng et al., <em>YaRN: Efficient Context Window Extension of Large Language Models</em> (2023),
-     * section 3. Pairs that make more than betaFast turns over the original length keep their frequency. The frequency
+     * {@return YaRN: Peng et al., <em>YaRN: Efficient Context Window Extension of Large Language Models</em> (2023),
+     * section 3} Pairs that make more than betaFast turns over the original length keep their frequency. The frequency
      * of pairs that make fewer than betaSlow turns is divided by s. Between them, the two are mixed linearly in k.
      *
      * @param factor s, finite and at least 1
@@ -78,7 +77,6 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
      * @param betaSlow the number of turns below which a frequency is divided by s, positive; 1 in the paper
      * @param truncate whether the bounds of the mixture are rounded outwards to whole pairs, as in the published code
      * @param attentionFactor the factor of cosines and sines, positive and finite; 0.1 · ln s + 1 in the paper
-     * @return the scaling
      * @throws IllegalArgumentException if an argument is outside its range
      */
     static RotaryScaling yarn(
@@ -92,7 +90,7 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
     }
 
     /**
-     * Returns the scaling of Llama 3.1 (Meta, 2024). Pairs with a wavelength below L / highFrequencyFactor keep their
+     * {@return the scaling of Llama 3.1 (Meta, 2024)} Pairs with a wavelength below L / highFrequencyFactor keep their
      * frequency. The frequency of pairs with a wavelength above L / lowFrequencyFactor is divided by s. Between them,
      * the two are mixed linearly in the number of turns over L.
      *
@@ -100,7 +98,6 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
      * @param lowFrequencyFactor positive; 1 in Llama 3.1
      * @param highFrequencyFactor finite and above lowFrequencyFactor; 4 in Llama 3.1
      * @param originalLength L, at least 1; 8192 in Llama 3.1
-     * @return the scaling
      * @throws IllegalArgumentException if an argument is outside its range
      */
     static RotaryScaling llama3(
@@ -130,13 +127,12 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
     }
 
     /**
-     * Creates a scaling from the map that {@link #getArguments} returns.
+     * {@return the scaling that a map of {@link #getArguments} describes}
      *
      * @param arguments {@code kind}, which is {@code none}, {@code linear}, {@code dynamicNtk}, {@code yarn},
      *     {@code llama3} or {@code longRope}, and the arguments of that factory by name. The attention factor of yarn
      *     is named {@code attentionScale}; it, {@code betaFast}, {@code betaSlow} and {@code truncate} are optional and
      *     default to the values of the paper.
-     * @return the scaling
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     static RotaryScaling fromArguments(Map<?, ?> arguments) {

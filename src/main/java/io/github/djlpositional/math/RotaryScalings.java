@@ -6,8 +6,6 @@ import java.util.List;
 /** The kinds of {@link RotaryScaling}, whose factories document them. */
 final class RotaryScalings {
 
-    private static final DoubleDouble ONE = DoubleDouble.of(1);
-
     private static final DoubleDouble TWO_PI = new DoubleDouble(0x1.921fb54442d18p2, 0x1.1a62633145c07p-52);
 
     private RotaryScalings() {}
@@ -28,8 +26,7 @@ final class RotaryScalings {
 
         @Override
         public Frequencies frequencies(int rotarySize, double base, long length) {
-            DoubleDouble divisor = DoubleDouble.of(factor);
-            return new Rotary(rotarySize, base, length, this).scaled((pair, frequency) -> frequency.dividedBy(divisor));
+            return new Rotary(rotarySize, base, length, this).scaled((pair, frequency) -> frequency.dividedBy(factor));
         }
     }
 
@@ -52,12 +49,12 @@ final class RotaryScalings {
             }
             DoubleDouble growth = DoubleDouble.of(factor)
                     .times((double) length)
-                    .dividedBy(DoubleDouble.of(originalLength))
-                    .plus(DoubleDouble.of(factor).negated())
-                    .plus(ONE);
-            DoubleDouble power = growth.log().times(rotarySize).dividedBy(DoubleDouble.of(rotarySize - 2));
+                    .dividedBy(originalLength)
+                    .plus(-factor)
+                    .plus(1);
+            DoubleDouble power = growth.log().times(rotarySize).dividedBy(rotarySize - 2);
             DoubleDouble logBase = DoubleDouble.of(base).log().plus(power);
-            return Frequencies.geometric(rotary, rotarySize / 2, logBase, rotarySize / 2.0);
+            return Frequencies.exponential(rotary, rotarySize / 2, logBase.dividedBy(-rotarySize / 2.0), 1);
         }
 
         @Override
@@ -93,14 +90,13 @@ final class RotaryScalings {
             DoubleDouble upper = pairWithTurns(betaSlow, rotarySize, base);
             DoubleDouble low = atLeast(truncate ? DoubleDouble.of(floor(lower)) : lower, 0);
             DoubleDouble high = atMost(truncate ? DoubleDouble.of(-floor(upper.negated())) : upper, rotarySize - 1);
-            DoubleDouble width = high.plus(low.negated());
+            DoubleDouble width = high.minus(low);
             // the published code avoids a division by zero like this
             DoubleDouble ramp = width.high() == 0 ? DoubleDouble.of(0.001) : width;
             return rotary.scaled((pair, frequency) -> {
                 DoubleDouble interpolated =
-                        clamp(DoubleDouble.of(pair).plus(low.negated()).dividedBy(ramp));
-                DoubleDouble kept = ONE.plus(interpolated.negated());
-                return frequency.times(kept.plus(interpolated.dividedBy(DoubleDouble.of(factor))));
+                        clamp(DoubleDouble.of(pair).minus(low).dividedBy(ramp));
+                return mixed(frequency, interpolated, factor);
             });
         }
 
@@ -136,13 +132,11 @@ final class RotaryScalings {
 
         @Override
         public Frequencies frequencies(int rotarySize, double base, long length) {
-            DoubleDouble low = DoubleDouble.of(lowFrequencyFactor);
-            DoubleDouble width = DoubleDouble.of(highFrequencyFactor).plus(low.negated());
+            DoubleDouble width = DoubleDouble.of(highFrequencyFactor).plus(-lowFrequencyFactor);
             return new Rotary(rotarySize, base, length, this).scaled((pair, frequency) -> {
                 DoubleDouble turns = frequency.times(originalLength).dividedBy(TWO_PI);
-                DoubleDouble kept = clamp(turns.plus(low.negated()).dividedBy(width));
-                DoubleDouble divided = ONE.plus(kept.negated());
-                return frequency.times(kept.plus(divided.dividedBy(DoubleDouble.of(factor))));
+                DoubleDouble kept = clamp(turns.plus(-lowFrequencyFactor).dividedBy(width));
+                return mixed(frequency, kept.negated().plus(1), factor);
             });
         }
     }
@@ -173,7 +167,7 @@ final class RotaryScalings {
                     () -> shortFactors.size() + " LongRoPE factors for rotary size " + rotarySize + ": expected "
                             + (rotarySize / 2) + "; give one short and one long factor for each pair");
             List<Double> factors = length > originalLength ? longFactors : shortFactors;
-            return rotary.scaled((pair, frequency) -> frequency.dividedBy(DoubleDouble.of(factors.get(pair))));
+            return rotary.scaled((pair, frequency) -> frequency.dividedBy(factors.get(pair)));
         }
 
         @Override
@@ -228,6 +222,11 @@ final class RotaryScalings {
             Frequencies unscaled = unscaled();
             return Frequencies.computed(this, rotarySize / 2, pair -> rule.scaled(pair, unscaled.exactly(pair)));
         }
+    }
+
+    /** A frequency of which a part is divided by the factor, and the rest kept. */
+    private static DoubleDouble mixed(DoubleDouble frequency, DoubleDouble part, double factor) {
+        return frequency.times(part.negated().plus(1).plus(part.dividedBy(factor)));
     }
 
     private static void checkFactor(double factor) {

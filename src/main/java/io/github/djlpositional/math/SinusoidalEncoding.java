@@ -4,24 +4,20 @@ import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
-import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Objects;
-import java.util.stream.IntStream;
 
 /**
  * The function from a position to its sinusoidal encoding: a vector of sines and cosines of the position, where each
  * pair of a sine and a cosine has its own frequency.
  *
  * <p>Published conventions differ in the {@link Frequencies}, the {@link PairLayout}, whether sine or cosine comes
- * first, and how they handle an odd size ({@link OddSize}). Immutable and safe to share. Two encodings are equal if all
- * their values are.
+ * first, and how they handle an odd size ({@link OddSize}). Two encodings are equal if all their values are.
  *
- * <p>All values are computed in double and rounded once. {@link #value} has the accuracy of {@link Frequencies}.
- * {@link #table} contains the floats nearest to these values; with frequencies up to 1 they are at most 0.501 float
- * ulps from the true values at every position up to 2<sup>24</sup>.
+ * <p>{@link #value} has the accuracy of {@link Frequencies}. {@link #table} contains the nearest floats; with
+ * frequencies up to 1 they are at most 0.501 float ulps from the true values at every position up to 2<sup>24</sup>.
  *
  * <pre>{@code
  * SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(512);
@@ -29,13 +25,12 @@ import java.util.stream.IntStream;
  * float[] table = encoding.table(0, 5000);    // (5000, 512), row-major
  * }</pre>
  */
-public final class SinusoidalEncoding implements HasArguments {
+public final class SinusoidalEncoding extends PositionTable implements HasArguments {
 
     /** The base of the frequencies in <em>Attention Is All You Need</em>. */
     public static final double DEFAULT_BASE = 10_000;
 
-    /** Twice the maximum number of {@link Frequencies}. */
-    static final int MAX_DIMENSIONS = 1 << 21;
+    static final int MAX_DIMENSIONS = 2 * Frequencies.MAX_COUNT;
 
     /** How an odd size is handled. For even sizes all are the same. */
     public enum OddSize {
@@ -44,16 +39,7 @@ public final class SinusoidalEncoding implements HasArguments {
         /** The encoding of the next even size without its last dimension, as in Géron's Keras layer. */
         ROUNDED_UP,
         /** The encoding of the previous even size, followed by a zero, as in tensor2tensor. */
-        ZERO_PADDED;
-
-        private int pairs(int embeddingSize) {
-            return this == ZERO_PADDED ? embeddingSize / 2 : embeddingSize / 2 + embeddingSize % 2;
-        }
-
-        /** The divisor of 2k in the exponent. */
-        private int exponentSize(int embeddingSize) {
-            return this == KEPT_IN_EXPONENT ? embeddingSize : 2 * pairs(embeddingSize);
-        }
+        ZERO_PADDED
     }
 
     record Settings(
@@ -73,10 +59,10 @@ public final class SinusoidalEncoding implements HasArguments {
                     base == null || frequencies == null,
                     "base " + base + " and frequencies " + frequencies
                             + ": expected only one of them; set either optBase or optFrequencies");
-            int pairs = oddSize.pairs(embeddingSize);
+            int pairs = embeddingSize / 2 + (oddSize == OddSize.ZERO_PADDED ? 0 : embeddingSize % 2);
             if (frequencies == null) {
-                double period = Math.max(1, oddSize.exponentSize(embeddingSize)) / 2.0;
-                frequencies = Frequencies.geometric(pairs, base == null ? DEFAULT_BASE : base, period);
+                int divisor = oddSize == OddSize.KEPT_IN_EXPONENT ? embeddingSize : Math.max(1, 2 * pairs);
+                frequencies = Frequencies.geometric(pairs, base == null ? DEFAULT_BASE : base, divisor / 2.0);
                 // equal encodings have equal settings, no matter how their frequencies were set
                 base = null;
             }
@@ -85,42 +71,36 @@ public final class SinusoidalEncoding implements HasArguments {
                     frequencies.size() + " frequencies for embedding size " + embeddingSize + ": expected " + pairs
                             + "; set one frequency for each pair");
         }
+
+        /** The columns of a {@link PositionTable}; an odd size may have half a pair. */
+        int[] columns() {
+            int pairs = frequencies.size();
+            int[] columns = new int[Math.max(embeddingSize, 2 * pairs)];
+            Arrays.fill(columns, 2 * pairs);
+            for (int pair = 0; pair < pairs; pair++) {
+                int first = layout.firstIndex(pair, pairs);
+                int second = layout.secondIndex(pair, pairs);
+                columns[cosineFirst ? second : first] = pair;
+                columns[cosineFirst ? first : second] = pairs + pair;
+            }
+            return Arrays.copyOf(columns, embeddingSize);
+        }
     }
 
     private final Settings settings;
-    private final int embeddingSize;
-    private final Frequencies frequencies;
-
-    /**
-     * The half in each dimension: a pair's sine (0 … pairs - 1), its cosine (pairs … 2 · pairs - 1), or a zero (2 ·
-     * pairs).
-     */
-    private final int[] halfAt;
 
     private SinusoidalEncoding(Settings settings) {
+        super(settings.frequencies, 1, settings.columns());
         this.settings = settings;
-        embeddingSize = settings.embeddingSize;
-        frequencies = settings.frequencies;
-        int pairs = frequencies.size();
-        int[] withDropped = new int[Math.max(embeddingSize, 2 * pairs)];
-        Arrays.fill(withDropped, 2 * pairs);
-        for (int pair = 0; pair < pairs; pair++) {
-            int first = settings.layout.firstIndex(pair, pairs);
-            int second = settings.layout.secondIndex(pair, pairs);
-            withDropped[settings.cosineFirst ? second : first] = pair;
-            withDropped[settings.cosineFirst ? first : second] = pairs + pair;
-        }
-        halfAt = Arrays.copyOf(withDropped, embeddingSize);
     }
 
     /**
-     * Returns the encoding of Vaswani et al., <em>Attention Is All You Need</em> (2017), section 3.5: PE(t, 2k) = sin(t
-     * / 10000<sup>2k/d</sup>), PE(t, 2k + 1) = cos(t / 10000<sup>2k/d</sup>).
+     * {@return the encoding of Vaswani et al., <em>Attention Is All You Need</em> (2017), section 3.5: PE(t, 2k) =
+     * sin(t / 10000<sup>2k/d</sup>), PE(t, 2k + 1) = cos(t / 10000<sup>2k/d</sup>)}
      *
      * <p>An odd d is used in the exponent, and the last dimension is a sine, as in KerasHub.
      *
      * @param embeddingSize d, from 1 to 2,097,152
-     * @return the encoding
      * @throws IllegalArgumentException if the size is outside its range
      */
     public static SinusoidalEncoding vaswani(int embeddingSize) {
@@ -128,45 +108,37 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Returns the encoding of <em>Attention Is All You Need</em>, section 3.5, with a base other than 10,000.
+     * {@return the encoding of <em>Attention Is All You Need</em>, section 3.5, with a base other than 10,000}
      *
      * @param embeddingSize d, from 1 to 2,097,152
      * @param base positive and finite
-     * @return the encoding
-     * @throws IllegalArgumentException if the size is outside its range, the base is not positive or not finite, or a
-     *     frequency is outside e<sup>-600</sup> to e<sup>600</sup>
+     * @throws IllegalArgumentException if the size is outside its range, the base is not positive and finite, or a
+     *     frequency is outside 10<sup>-270</sup> to 10<sup>270</sup>
      */
     public static SinusoidalEncoding vaswani(int embeddingSize, double base) {
-        return builder().setEmbeddingSize(embeddingSize).optBase(base).build();
+        return new SinusoidalEncoding(new Settings(embeddingSize, base, null, null, null, null));
     }
 
     /**
-     * Returns the encoding of tensor2tensor's {@code get_timing_signal_1d}: all sines, then all cosines, then one zero
-     * if the channel count is odd, with the frequencies of {@link Frequencies#timescales}.
+     * {@return the encoding of tensor2tensor's {@code get_timing_signal_1d}: all sines, then all cosines, then one zero
+     * if the channel count is odd, with the frequencies of {@link Frequencies#timescales}}
      *
      * @param channels the embedding size, from 1 to 2,097,152
      * @param minTimescale positive and finite, usually 1
      * @param maxTimescale positive and finite, usually 10,000
-     * @return the encoding
      * @throws IllegalArgumentException if the size is outside its range, a timescale is not positive and finite, or the
      *     timescales are too far apart
      */
     public static SinusoidalEncoding tensor2tensor(int channels, double minTimescale, double maxTimescale) {
-        return builder()
-                .setEmbeddingSize(channels)
-                .optFrequencies(Frequencies.timescales(checkSize(channels) / 2, minTimescale, maxTimescale))
-                .optLayout(PairLayout.CONCATENATED)
-                .optOddSize(OddSize.ZERO_PADDED)
-                .build();
+        return zeroPadded(channels, Frequencies.timescales(checkSize(channels) / 2, minTimescale, maxTimescale), false);
     }
 
     /**
-     * Returns the encoding of fairseq's {@code SinusoidalPositionalEmbedding}: {@link #tensor2tensor} with the
-     * timescales 1 and 10,000. fairseq counts positions from the padding index + 1, so its first token has position 2
-     * if that index is 1; see {@code optPositionsFromPadding} of {@code InputEmbeddingBlock}.
+     * {@return the encoding of fairseq's {@code SinusoidalPositionalEmbedding}: {@link #tensor2tensor} with the
+     * timescales 1 and 10,000} The first token has the position padding index + 1, usually 2: see
+     * {@code optPositionsFromPadding} of {@code InputEmbeddingBlock}.
      *
      * @param embeddingSize d, from 1 to 2,097,152
-     * @return the encoding
      * @throws IllegalArgumentException if the size is outside its range
      */
     public static SinusoidalEncoding fairseq(int embeddingSize) {
@@ -174,30 +146,25 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Returns the encoding of <em>Attention Is All You Need</em> with an odd size rounded up: it is computed for d + 1,
-     * and the last dimension is dropped, as in Géron's Keras layer (<em>Hands-On Machine Learning</em>, second edition,
-     * chapter 16) and multidim-positional-encoding.
+     * {@return the encoding of <em>Attention Is All You Need</em> with an odd size rounded up: it is computed for d +
+     * 1, and the last dimension is dropped, as in Géron's Keras layer (<em>Hands-On Machine Learning</em>, second
+     * edition, chapter 16) and multidim-positional-encoding}
      *
      * @param embeddingSize d, from 1 to 2,097,152
-     * @return the encoding
      * @throws IllegalArgumentException if the size is outside its range
      */
     public static SinusoidalEncoding roundedUp(int embeddingSize) {
-        return builder()
-                .setEmbeddingSize(embeddingSize)
-                .optOddSize(OddSize.ROUNDED_UP)
-                .build();
+        return new SinusoidalEncoding(new Settings(embeddingSize, null, null, null, null, OddSize.ROUNDED_UP));
     }
 
     /**
-     * Returns the encoding of bert4keras's {@code sinusoidal_embeddings}: {@link #vaswani(int, double)}, only for even
-     * sizes.
+     * {@return the encoding of bert4keras's {@code sinusoidal_embeddings}: {@link #vaswani(int, double)}, only for even
+     * sizes}
      *
      * @param embeddingSize d, from 2 to 2,097,152, even
      * @param base positive and finite, usually 10,000
-     * @return the encoding
-     * @throws IllegalArgumentException if the size is odd or outside its range, the base is not a positive finite
-     *     number, or a frequency is outside e<sup>-600</sup> to e<sup>600</sup>
+     * @throws IllegalArgumentException if the size is odd or outside its range, the base is not positive and finite, or
+     *     a frequency is outside 10<sup>-270</sup> to 10<sup>270</sup>
      */
     public static SinusoidalEncoding bert4keras(int embeddingSize, double base) {
         checkEven(embeddingSize, "bert4keras");
@@ -205,28 +172,23 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Returns the encoding of x-transformers' {@code ScaledSinusoidalEmbedding}, without its scale: the frequencies of
-     * {@link #vaswani(int)}, all sines, then all cosines. The scale is learned; a block adds it with
+     * {@return the encoding of x-transformers' {@code ScaledSinusoidalEmbedding}, without its scale: the frequencies of
+     * {@link #vaswani(int)}, all sines, then all cosines} The scale is learned; a block adds it with
      * {@code optLearnedScale}.
      *
      * @param embeddingSize d, from 2 to 2,097,152, even
-     * @return the encoding
      * @throws IllegalArgumentException if the size is odd or outside its range
      */
     public static SinusoidalEncoding xTransformers(int embeddingSize) {
         checkEven(embeddingSize, "x-transformers");
-        return builder()
-                .setEmbeddingSize(embeddingSize)
-                .optLayout(PairLayout.CONCATENATED)
-                .build();
+        return new SinusoidalEncoding(new Settings(embeddingSize, null, null, PairLayout.CONCATENATED, null, null));
     }
 
     /**
-     * Returns the encoding of time steps in DDPM (Ho et al., <em>Denoising Diffusion Probabilistic Models</em>, 2020):
-     * {@link #diffusion(int, double, double, boolean)} with a frequency shift of 1, a scale of 1 and sines first.
+     * {@return the encoding of time steps in DDPM (Ho et al., <em>Denoising Diffusion Probabilistic Models</em>, 2020):
+     * {@link #diffusion(int, double, double, boolean)} with a frequency shift of 1, a scale of 1 and sines first}
      *
      * @param embeddingSize d, from 4 to 2,097,152
-     * @return the encoding
      * @throws IllegalArgumentException if the size is outside its range
      */
     public static SinusoidalEncoding diffusion(int embeddingSize) {
@@ -234,17 +196,16 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     /**
-     * Returns the encoding of time steps in diffusion models, as computed by {@code get_timestep_embedding} in DDPM and
-     * Hugging Face's diffusers. With n = ⌊d/2⌋, the frequencies are scale · 10000<sup>-k/(n - frequencyShift)</sup>.
-     * All sines come before all cosines or after them, and a zero is appended if d is odd. DDPM has sines first with a
-     * shift of 1. In diffusers, U-Nets default to cosines first with a shift of 0, as in improved-diffusion and Stable
-     * Diffusion, and DiT to cosines first with a shift of 1.
+     * {@return the encoding of time steps in diffusion models, as computed by {@code get_timestep_embedding} in DDPM
+     * and Hugging Face's diffusers} With n = ⌊d/2⌋, the frequencies are scale · 10000<sup>-k/(n -
+     * frequencyShift)</sup>. All sines come before all cosines or after them, and a zero is appended if d is odd. DDPM
+     * has sines first with a shift of 1. In diffusers, U-Nets default to cosines first with a shift of 0, as in
+     * improved-diffusion and Stable Diffusion, and DiT to cosines first with a shift of 1.
      *
      * @param embeddingSize d, at least 2 · frequencyShift + 2 and at most 2,097,152
      * @param frequencyShift below ⌊d/2⌋, usually 0 or 1
      * @param scale the factor of a time step, usually 1
      * @param cosineFirst true for the cosines before the sines
-     * @return the encoding
      * @throws IllegalArgumentException if the size is outside its range, the shift is ⌊d/2⌋ or more, or the scale is
      *     zero, infinite or NaN, or makes a frequency too large or too small
      */
@@ -256,13 +217,12 @@ public final class SinusoidalEncoding implements HasArguments {
                 () -> "frequency shift " + frequencyShift + " for embedding size " + embeddingSize
                         + ": expected less than its " + pairs + " pairs; use 0 or 1, or a larger size");
         Frequencies frequencies = Frequencies.geometric(pairs, DEFAULT_BASE, pairs - frequencyShift);
-        return builder()
-                .setEmbeddingSize(embeddingSize)
-                .optFrequencies(scale == 1 ? frequencies : frequencies.scaledBy(scale))
-                .optLayout(PairLayout.CONCATENATED)
-                .optCosineFirst(cosineFirst)
-                .optOddSize(OddSize.ZERO_PADDED)
-                .build();
+        return zeroPadded(embeddingSize, scale == 1 ? frequencies : frequencies.scaledBy(scale), cosineFirst);
+    }
+
+    private static SinusoidalEncoding zeroPadded(int size, Frequencies frequencies, boolean cosineFirst) {
+        return new SinusoidalEncoding(
+                new Settings(size, null, frequencies, PairLayout.CONCATENATED, cosineFirst, OddSize.ZERO_PADDED));
     }
 
     private static int checkSize(int embeddingSize) {
@@ -284,7 +244,7 @@ public final class SinusoidalEncoding implements HasArguments {
 
     /** {@return the number of dimensions of an encoded position, d} */
     public int getEmbeddingSize() {
-        return embeddingSize;
+        return columns.length;
     }
 
     /**
@@ -296,8 +256,9 @@ public final class SinusoidalEncoding implements HasArguments {
      * @throws IllegalArgumentException if the position is not finite or the dimension is out of range
      */
     public double value(double position, int dimension) {
-        TableBounds.checkFinite(position);
-        return half(position, halfAt(dimension));
+        checkFinite(position);
+        int half = columnOf(dimension);
+        return half < 2 * frequencies.size() ? frequencies.half(position, half) : 0;
     }
 
     /**
@@ -308,20 +269,16 @@ public final class SinusoidalEncoding implements HasArguments {
      * @throws IllegalArgumentException if the dimension is out of range
      */
     public double frequency(int dimension) {
-        int half = halfAt(dimension);
+        int half = columnOf(dimension);
         return half < 2 * frequencies.size() ? frequencies.get(half % frequencies.size()) : 0;
     }
 
-    private int halfAt(int dimension) {
+    private int columnOf(int dimension) {
         Check.that(
-                dimension >= 0 && dimension < embeddingSize,
-                () -> "dimension " + dimension + ": expected 0 to " + (embeddingSize - 1)
+                dimension >= 0 && dimension < columns.length,
+                () -> "dimension " + dimension + ": expected 0 to " + (columns.length - 1)
                         + "; use a dimension of this encoding");
-        return halfAt[dimension];
-    }
-
-    private double half(double position, int half) {
-        return half < 2 * frequencies.size() ? frequencies.half(position, half) : 0;
+        return columns[dimension];
     }
 
     /**
@@ -333,74 +290,17 @@ public final class SinusoidalEncoding implements HasArguments {
      * @throws IllegalArgumentException if the length is negative or length · d exceeds 2<sup>31</sup> - 1
      */
     public float[] table(int start, int length) {
-        TableBounds.checkLength(length, embeddingSize, 1);
-        float[] table = new float[length * embeddingSize];
-        writeFloats(start, length, FloatBuffer.wrap(table));
+        checkLength(length, columns.length, 1);
+        float[] table = new float[length * columns.length];
+        write(start, length, FloatFormat.FLOAT32, null, FloatBuffer.wrap(table));
         return table;
-    }
-
-    /**
-     * Writes the encodings of consecutive positions. Each {@link #value} is rounded to the nearest number of the
-     * format.
-     *
-     * @param start the first position
-     * @param length the number of positions, at least 0
-     * @param format the format that values are rounded to
-     * @param out the destination, row-major (length, d) from the start of the buffer; its position does not change
-     * @throws IllegalArgumentException if the length is negative or the buffer is too small
-     */
-    public void write(int start, int length, FloatFormat format, ByteBuffer out) {
-        TableBounds.checkRoom(length, embeddingSize, format, out);
-        if (format == FloatFormat.FLOAT32) {
-            writeFloats(
-                    start,
-                    length,
-                    out.duplicate().position(0).order(out.order()).asFloatBuffer());
-        } else {
-            RotatedRows.forEach(frequencies, start, length, 1, format, () -> (row, values) -> {
-                for (int dimension = 0; dimension < embeddingSize; dimension++) {
-                    format.put(out, row * embeddingSize + dimension, values[halfAt[dimension]]);
-                }
-            });
-        }
-    }
-
-    /** Whole rows of floats, which is faster than one number at a time. */
-    private void writeFloats(int start, int length, FloatBuffer out) {
-        RotatedRows.forEach(frequencies, start, length, 1, FloatFormat.FLOAT32, () -> {
-            float[] line = new float[embeddingSize];
-            return (row, values) -> {
-                for (int dimension = 0; dimension < embeddingSize; dimension++) {
-                    line[dimension] = (float) values[halfAt[dimension]];
-                }
-                out.put(row * embeddingSize, line);
-            };
-        });
-    }
-
-    /**
-     * Writes the encodings of any positions. Each {@link #value} is rounded to the nearest number of the format.
-     *
-     * @param positions n finite numbers, integers or not
-     * @param format the format that values are rounded to
-     * @param out the destination, row-major (n, d) from the start of the buffer; its position does not change
-     * @throws IllegalArgumentException if a position is not finite or the buffer is too small
-     */
-    public void write(double[] positions, FloatFormat format, ByteBuffer out) {
-        TableBounds.checkRoom(positions.length, embeddingSize, format, out);
-        TableBounds.checkFinite(positions);
-        IntStream.range(0, positions.length).parallel().forEach(row -> {
-            for (int dimension = 0; dimension < embeddingSize; dimension++) {
-                format.put(out, row * embeddingSize + dimension, half(positions[row], halfAt[dimension]));
-            }
-        });
     }
 
     /**
      * Returns T(k), the linear map that moves every position's encoding by k: T(k) · PE(t) = PE(t + k) for all t.
      *
-     * <p>T(k) rotates each pair by its frequency times k. Vaswani et al., section 3.5, chose sinusoids for this
-     * property. T(k) is orthogonal, and T(a) · T(b) = T(a + b). A zero-padded dimension does not change.
+     * <p>T(k) rotates each pair by its frequency times k (Vaswani et al., section 3.5). It is orthogonal, and T(a) ·
+     * T(b) = T(a + b). A zero-padded dimension does not change.
      *
      * @param offset k, any finite number
      * @return a new matrix (d, d), row-major, each value with the accuracy of {@link Frequencies}
@@ -409,17 +309,14 @@ public final class SinusoidalEncoding implements HasArguments {
      *     shifts a sine without its cosine
      */
     public double[][] shift(double offset) {
-        TableBounds.checkFinite(offset);
+        checkFinite(offset);
         requireWholePairs("no linear map can shift");
-        double[][] shift = new double[embeddingSize][embeddingSize];
         int pairs = frequencies.size();
-        int[] dimensionOf = new int[2 * pairs];
-        for (int dimension = 0; dimension < embeddingSize; dimension++) {
-            if (halfAt[dimension] == 2 * pairs) {
-                shift[dimension][dimension] = 1;
-            } else {
-                dimensionOf[halfAt[dimension]] = dimension;
-            }
+        double[][] shift = new double[columns.length][columns.length];
+        int[] dimensionOf = new int[2 * pairs + 1];
+        for (int dimension = 0; dimension < columns.length; dimension++) {
+            dimensionOf[columns[dimension]] = dimension;
+            shift[dimension][dimension] = 1;
         }
         for (int pair = 0; pair < pairs; pair++) {
             int sine = dimensionOf[pair];
@@ -434,8 +331,7 @@ public final class SinusoidalEncoding implements HasArguments {
 
     /**
      * Returns the dot product of two positions' encodings that are k apart, PE(t) · PE(t + k). It is the same for all
-     * t: the sum of cos(k · frequency) over all pairs. It is symmetric in k; its maximum, at k = 0, is the number of
-     * pairs.
+     * t: the sum of cos(k · frequency) over all pairs.
      *
      * @param offset k, any finite number
      * @return the dot product, in [-pairs, pairs]
@@ -444,7 +340,7 @@ public final class SinusoidalEncoding implements HasArguments {
      *     depends on t
      */
     public double similarity(double offset) {
-        TableBounds.checkFinite(offset);
+        checkFinite(offset);
         requireWholePairs("makes the similarity depend on the position");
         double sum = 0;
         for (int pair = 0; pair < frequencies.size(); pair++) {
@@ -454,20 +350,19 @@ public final class SinusoidalEncoding implements HasArguments {
     }
 
     private void requireWholePairs(String why) {
-        if (embeddingSize % 2 != 0 && settings.oddSize != OddSize.ZERO_PADDED) {
-            throw new UnsupportedOperationException("odd size " + embeddingSize + " with OddSize." + settings.oddSize
+        if (columns.length % 2 != 0 && settings.oddSize != OddSize.ZERO_PADDED) {
+            throw new UnsupportedOperationException("odd size " + columns.length + " with OddSize." + settings.oddSize
                     + " ends with half a pair, which " + why
                     + ": expected whole pairs; use an even size or OddSize.ZERO_PADDED");
         }
     }
 
     /**
-     * Creates an encoding from the map that {@link #getArguments} returns.
+     * {@return the encoding that a map of {@link #getArguments} describes}
      *
      * @param arguments {@code embeddingSize}; optionally {@code base} or {@code frequencies}, a map for
      *     {@link Frequencies#fromArguments}; and optionally {@code layout}, {@code cosineFirst} and {@code oddSize}, as
      *     in the builder
-     * @return the encoding
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static SinusoidalEncoding fromArguments(Map<?, ?> arguments) {
@@ -483,18 +378,14 @@ public final class SinusoidalEncoding implements HasArguments {
     public boolean equals(Object other) {
         return other instanceof SinusoidalEncoding that
                 && frequencies.equals(that.frequencies)
-                && Arrays.equals(halfAt, that.halfAt);
+                && Arrays.equals(columns, that.columns);
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(frequencies, Arrays.hashCode(halfAt));
+        return Objects.hash(frequencies, Arrays.hashCode(columns));
     }
 
-    /**
-     * Returns all settings, for example {@code SinusoidalEncoding(embeddingSize=64, frequencies=…, layout=INTERLEAVED,
-     * …)}.
-     */
     @Override
     public String toString() {
         return Records.describe(settings);
@@ -533,7 +424,6 @@ public final class SinusoidalEncoding implements HasArguments {
          *
          * @param frequencies one angular frequency for each pair
          * @return this builder
-         * @throws NullPointerException if it is null
          */
         public Builder optFrequencies(Frequencies frequencies) {
             return options.set("frequencies", frequencies);
@@ -544,7 +434,6 @@ public final class SinusoidalEncoding implements HasArguments {
          *
          * @param layout the layout
          * @return this builder
-         * @throws NullPointerException if it is null
          */
         public Builder optLayout(PairLayout layout) {
             return options.set("layout", layout);
@@ -565,7 +454,6 @@ public final class SinusoidalEncoding implements HasArguments {
          *
          * @param oddSize the convention
          * @return this builder
-         * @throws NullPointerException if it is null
          */
         public Builder optOddSize(OddSize oddSize) {
             return options.set("oddSize", oddSize);
@@ -576,7 +464,7 @@ public final class SinusoidalEncoding implements HasArguments {
          *
          * @return the encoding
          * @throws IllegalArgumentException if the size is missing or outside its range, the base is not positive and
-         *     finite or results in a frequency outside e<sup>-600</sup> to e<sup>600</sup>, both base and frequencies
+         *     finite or results in a frequency outside 10<sup>-270</sup> to 10<sup>270</sup>, both base and frequencies
          *     are set, or there is not one frequency for each pair
          */
         public SinusoidalEncoding build() {

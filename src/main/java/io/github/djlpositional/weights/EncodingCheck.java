@@ -56,28 +56,24 @@ record EncodingCheck(StoredTensor tensor, SinusoidalEncoding encoding) {
      * each rounding has a relative error of up to 2⁻²⁴:
      *
      * <ul>
-     *   <li>θ = exp(k · c), as in PyTorch's tutorial and tensor2tensor: c and k · c are rounded, so the exponent ln θ
-     *       has an error of |ln θ| · 2⁻²³, which is a relative error of θ; exp itself adds up to one ulp, 2⁻²³.
-     *   <li>θ = 1 / base^(2k/d), as in Dive into Deep Learning: 2k/d is rounded, a relative error of θ of |ln θ| ·
-     *       2⁻²⁴; the power adds up to one ulp, 2⁻²³, and the quotient 2⁻²⁴.
-     *   <li>If frequencies are multiplied by a factor, as in diffusion models, the exponent is that of θ / θ₀, where θ₀
-     *       is the first frequency: the greater of the two counts.
+     *   <li>θ = exp(k · c), as in PyTorch's tutorial and tensor2tensor: c and k · c are rounded, so θ has a relative
+     *       error of |ln θ| · 2⁻²³; exp itself adds up to one ulp, 2⁻²³. θ = 1 / base^(2k/d) has a smaller error. If
+     *       frequencies are multiplied by a factor, as in diffusion models, the exponent is that of θ / θ₀, where θ₀ is
+     *       the first frequency: the greater of the two counts.
      *   <li>p · θ is rounded, 2⁻²⁴ more. So the error of the angle is up to p·θ · (|ln θ| · 2⁻²³ + 2⁻²²), and so is the
      *       error of the sine, whose slope is 1 at most.
      *   <li>The sine itself adds up to one ulp, 2⁻²⁴ below 1; storing it adds half an ulp of the stored type.
      * </ul>
-     *
-     * Code that computes in {@code double} is within this tolerance, too.
      */
     private double tolerance(long position, int dimension) {
+        double rounding = 0x1p-24 + tensor.type().halfUlp();
         double frequency = Math.abs(encoding.frequency(dimension));
-        if (frequency == 0) {
-            return 0x1p-24 + tensor.type().halfUlp();
-        }
         double first = Math.abs(encoding.frequency(0));
+        if (frequency == 0) {
+            return rounding;
+        }
         double unscaled = first == 0 ? 0 : Math.abs(Math.log(frequency / first));
         double exponent = Math.max(Math.abs(Math.log(frequency)), unscaled);
-        double angle = position * frequency * (exponent * 0x1p-23 + 0x1p-22);
-        return angle + 0x1p-24 + tensor.type().halfUlp();
+        return position * frequency * (exponent * 0x1p-23 + 0x1p-22) + rounding;
     }
 }

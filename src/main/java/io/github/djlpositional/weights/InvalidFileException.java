@@ -2,7 +2,6 @@ package io.github.djlpositional.weights;
 
 import ai.djl.MalformedModelException;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.regex.Pattern;
@@ -18,18 +17,20 @@ final class InvalidFileException extends IOException {
 
     private static final String SAVE_AGAIN = "copy, download or save it again";
     private static final String SAVE_NPZ = "save the arrays in Python with numpy.savez(\"model.npz\", name=array, …)";
-    private static final String CONVERT = "convert it in Python, if you trust it, with"
-            + " weights = torch.load(\"model.pt\", map_location=\"cpu\", weights_only=True) and"
-            + " numpy.savez(\"model.npz\", **{name: tensor.float().numpy() for name, tensor in weights.items()})";
-    private static final String PICKLE = "is a pickle, as torch.save writes it, which can run code when it is read";
-
     /**
      * Other formats: a regular expression of the first bytes, a description, and what to do. The first match counts.
      */
     private static final String[][] FORMATS = {
         {"", "is empty", SAVE_AGAIN},
-        {NpyHeader.MAGIC + ".*", "is a single array of NumPy, which has no name", SAVE_NPZ},
-        {"\u0080[\0-\5].*", PICKLE, CONVERT}, // the second byte is the version of the protocol
+        {NpzFile.MAGIC + ".*", "is a single array of NumPy, which has no name", SAVE_NPZ},
+        {
+            "\u0080[\0-\5].*", // the second byte is the version of the protocol
+            "is a pickle, as torch.save writes it, which can run code when it is read",
+            "convert it in Python, if you trust it, with weights = torch.load(\"model.pt\", map_location=\"cpu\","
+                    + " weights_only=True) and numpy.savez(\"model.npz\", **{name: tensor.float().numpy() for name,"
+                    + " tensor in weights.items()})"
+        },
+        {"PK\3\4.*", "is a zip without .npy arrays in it", SAVE_NPZ},
         {"\u0089HDF.*", "is HDF5, as Keras writes it", SAVE_NPZ},
         {"DJL@.*", "holds the parameters of a DJL model", "load it with Model.load(path, name)"},
         {
@@ -71,18 +72,10 @@ final class InvalidFileException extends IOException {
                 .replaceAll(found -> String.format("\\\\u%04x", found.group().codePointAt(0)));
     }
 
-    /** Returns the exception for a zip without arrays; recent versions of torch.save write a pickle into a zip. */
-    static InvalidFileException zip(boolean isPickle) {
-        return isPickle
-                ? new InvalidFileException(PICKLE, CONVERT, null)
-                : new InvalidFileException("is a zip without .npy arrays in it", SAVE_NPZ, null);
-    }
-
     /** Returns the exception for a file of another format, which its first bytes identify. */
-    static InvalidFileException otherFormat(byte... start) {
-        String text = new String(start, StandardCharsets.ISO_8859_1);
+    static InvalidFileException otherFormat(String start) {
         String[] format = Stream.of(FORMATS)
-                .filter(each -> text.matches("(?s)" + each[0]))
+                .filter(each -> start.matches("(?s)" + each[0]))
                 .findFirst()
                 .orElseThrow();
         return new InvalidFileException(format[1], format[2], null);

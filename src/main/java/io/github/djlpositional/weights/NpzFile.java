@@ -2,6 +2,7 @@ package io.github.djlpositional.weights;
 
 import static io.github.djlpositional.weights.InvalidFileException.check;
 
+import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.Check;
 import java.io.EOFException;
 import java.io.IOException;
@@ -15,16 +16,45 @@ import java.nio.file.Path;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.zip.CRC32;
 import java.util.zip.CheckedInputStream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipException;
 import java.util.zip.ZipFile;
 
-/** Reads the headers of the arrays in an npz file, which is a zip of files as {@code numpy.save} writes them. */
+/**
+ * Reads the headers of the arrays in an npz file, which is a zip of files as {@code numpy.save} writes them.
+ *
+ * <p>A header has a magic string, a version (1.0 to 3.0), a length, and a Python dictionary such as {@code {'descr':
+ * '<f4', 'fortran_order': False, 'shape': (3, 4), }}. See <a
+ * href="https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html">the format</a>.
+ */
 final class NpzFile {
 
+    /** The first bytes of an array, in ISO 8859-1. */
+    static final String MAGIC = "\u0093NUMPY";
+
     private static final String SUFFIX = ".npy";
+
+    /** The longest dictionary that NumPy itself reads from untrusted files. */
+    private static final int LONGEST_DICTIONARY = 10_000;
+
+    // a structured type is not read; its list of fields extends to the next key or the end of the dictionary
+    private static final String DESCR = key("descr")
+            + "(?:(?<quote>['\"])(?<type>[^'\"\\\\]*+)\\k<quote>"
+            + "|(?<fields>(?>\\[.*?\\](?=\\s*+(?:,\\s*+['\"]\\w++['\"]\\s*+:|,?+\\s*+\\})))))";
+    private static final String ORDER = key("fortran_order") + "(?<order>True|False)";
+
+    /** At most 64 axes, as in NumPy. A single size needs a comma in Python; Python 2 appended an L to some numbers. */
+    private static final String SHAPE =
+            key("shape") + "\\(\\s*+(?<shape>(?:(?:\\d{1,18}L?+\\s*+,\\s*+){1,63}+(?:\\d{1,18}L?+\\s*+)?+)?+)\\)";
+
+    private static final Pattern DICTIONARY = Pattern.compile(
+            "\\s*+\\{(?:\\s*+(?:" + DESCR + "|" + ORDER + "|" + SHAPE + ")\\s*+(?:,|(?=\\}))){3}\\s*+\\}\\s*+",
+            Pattern.DOTALL);
+    private static final Pattern NUMBER = Pattern.compile("\\d+");
 
     // the records of PKWARE's APPNOTE 6.3 that stand at the end of a zip
     private static final int END = 0x06054b50;
@@ -65,7 +95,8 @@ final class NpzFile {
                 }
             }
             if (tensors.isEmpty() && count > 0) {
-                throw InvalidFileException.zip(isPickle);
+                // recent versions of torch.save write a pickle into a zip
+                throw InvalidFileException.otherFormat(isPickle ? "\u0080\2" : "PK\3\4");
             }
             return tensors;
         } catch (EOFException | ZipException | IllegalArgumentException e) {
@@ -116,22 +147,58 @@ final class NpzFile {
         long compressed = entry.getCompressedSize();
         boolean isPossible = compressed <= Files.size(file) && size >= 0 && size / MOST_INFLATED <= compressed;
         check(isPossible, "array %s of %s bytes claims to hold %s bytes", name, compressed, size);
-        NpyHeader header;
         try (InputStream in = zip.getInputStream(entry)) {
-            header = NpyHeader.read(name, in);
+            return read(file, entry, name, in);
         } catch (InvalidFileException e) {
             throw e;
         } catch (IOException e) {
             // also for a place in the file that it does not have
             throw InvalidFileException.damaged("array " + InvalidFileException.quoted(name) + ": " + e.getMessage(), e);
         }
-        long bytes = size - header.length();
-        StoredType type = header.type();
-        boolean isSize = type == null || StoredTensor.isSize(header.shape(), Byte.SIZE * type.bytes(), bytes);
-        check(isSize, "array %s has %s bytes for shape %s and type %s", name, bytes, header.shape(), header.descr());
-        StoredTensor.Data data = reader -> read(file, entry, header.length(), reader);
-        return new StoredTensor(
-                file, name, header.descr(), type, header.order(), header.shape(), header.isColumnMajor(), data);
+    }
+
+    private static StoredTensor read(Path file, ZipEntry entry, String name, InputStream in) throws IOException {
+        byte[] start = in.readNBytes(MAGIC.length() + 2);
+        int version = start.length < MAGIC.length() + 2 ? 0 : start[MAGIC.length()];
+        boolean isNumPy = new String(start, StandardCharsets.ISO_8859_1).startsWith(MAGIC);
+        check(isNumPy && version >= 1 && version <= 3, "array %s has no header of NumPy's versions 1 to 3", name);
+        int lengthBytes = version == 1 ? Short.BYTES : Integer.BYTES;
+        ByteBuffer padded = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+        long length = padded.put(in.readNBytes(lengthBytes)).getLong(0);
+        check(length <= LONGEST_DICTIONARY, "array %s has a header of %s bytes, more than NumPy's", name, length);
+        byte[] dictionary = in.readNBytes((int) length);
+        check(dictionary.length == length && length > 0, "array %s ends within its header", name);
+        String text = new String(dictionary, version == 3 ? StandardCharsets.UTF_8 : StandardCharsets.ISO_8859_1);
+        Matcher matcher = DICTIONARY.matcher(text);
+        // three entries, of which each group has matched one: so none is missing or repeated
+        boolean isHeader = matcher.matches()
+                && (matcher.group("type") == null) != (matcher.group("fields") == null)
+                && matcher.group("order") != null
+                && matcher.group("shape") != null;
+        check(isHeader, "array %s has the header %s, expected NumPy's descr, fortran_order and shape", name, text);
+        String descr = matcher.group("type") == null ? matcher.group("fields") : matcher.group("type");
+        Shape shape = new Shape(NUMBER.matcher(matcher.group("shape"))
+                .results()
+                .mapToLong(number -> Long.parseLong(number.group()))
+                .toArray());
+        StoredType type = switch (descr) {
+            case "<f2", ">f2" -> StoredType.F16;
+            case "<f4", ">f4" -> StoredType.F32;
+            case "<f8", ">f8" -> StoredType.F64;
+            default -> null;
+        };
+        long headerLength = start.length + lengthBytes + length;
+        long bytes = entry.getSize() - headerLength;
+        boolean isSize = type == null || StoredTensor.isSize(shape, Byte.SIZE * type.bytes(), bytes);
+        check(isSize, "array %s has %s bytes for shape %s and type %s", name, bytes, shape, descr);
+        ByteOrder order = descr.startsWith(">") ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
+        boolean isColumnMajor = matcher.group("order").equals("True");
+        StoredTensor.Data data = reader -> read(file, entry, headerLength, reader);
+        return new StoredTensor(file, name, descr, type, order, shape, isColumnMajor, data);
+    }
+
+    private static String key(String name) {
+        return "(?:'" + name + "'|\"" + name + "\")\\s*+:\\s*+";
     }
 
     /** Reads the numbers of an array, and compares the checksum at their end. */

@@ -23,9 +23,13 @@ enum StoredType {
         this.format = format;
     }
 
-    /** Returns the size of one stored number. */
     int bytes() {
         return bytes;
+    }
+
+    /** Returns the format that has the same bits, or null. */
+    FloatFormat format() {
+        return format;
     }
 
     /** Returns a stored number exactly; {@code index} counts numbers from the start of the buffer. */
@@ -50,11 +54,6 @@ enum StoredType {
     /** Returns whether a format represents every number of this type. */
     boolean fitsInto(FloatFormat wanted) {
         return format == wanted || bytes < wanted.bytes();
-    }
-
-    /** Returns whether numbers of this type have the same bits in a format. */
-    boolean isStoredAs(FloatFormat wanted) {
-        return format == wanted;
     }
 
     /** Returns the greatest error of rounding a number of [-1, 1] to this type. */

@@ -14,13 +14,11 @@ import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.math.FloatFormat;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.stream.LongStream;
+import java.util.stream.IntStream;
 
 /**
  * Copies a tensor from a file to a parameter. The tensor is read completely before any of it is written. It is read in
- * pieces, which are in the engine's memory, so that the size of Java's heap and the 2 GB of a buffer do not limit it.
+ * pieces to the engine's memory, so that the size of Java's heap and the 2 GB of a buffer do not limit it.
  */
 record TableCopy(StoredTensor tensor, Parameter parameter, int skippedRows) {
 
@@ -28,9 +26,6 @@ record TableCopy(StoredTensor tensor, Parameter parameter, int skippedRows) {
 
     /** The size of a buffer that every engine accepts. */
     private static final long LARGEST_BUFFER = 1 << 30;
-
-    /** Some lines of a tensor. A line is a part along the axis that varies slowest in the file. */
-    private record Piece(long first, NDArray lines) {}
 
     /**
      * Checks that the parameter has an array of the tensor's shape without its first rows, and of a type as wide or
@@ -59,24 +54,20 @@ record TableCopy(StoredTensor tensor, Parameter parameter, int skippedRows) {
                         + " block with the tensor's sizes and a wider type, or give another name");
     }
 
-    /** Returns whether lines are columns and have to be transposed. */
-    private boolean isTransposed() {
-        return tensor.isColumnMajor() && tensor.shape().dimension() > 1;
-    }
-
-    /** Reads the tensor into arrays of a manager on the CPU, and returns the action that writes the parameter. */
+    /**
+     * Reads the tensor into an array of a manager on the CPU, and returns the action that writes the parameter. A line
+     * is a part along the axis that varies slowest in the file; a column-major table has columns as lines.
+     */
     Runnable read(NDManager staging) throws IOException, MalformedModelException {
-        List<Piece> pieces = new ArrayList<>();
         if (parameter.getArray().size() == 0) {
-            return () -> write(pieces);
+            return () -> {};
         }
-        Shape shape = tensor.shape();
-        int last = shape.dimension() - 1;
-        Shape stored = !isTransposed()
-                ? shape
-                : new Shape(LongStream.rangeClosed(0, last)
-                        .map(axis -> shape.get((int) (last - axis)))
-                        .toArray());
+        long[] sizes = tensor.shape().getShape();
+        int rank = sizes.length;
+        boolean isTransposed = tensor.isColumnMajor() && rank > 1;
+        Shape stored = new Shape(IntStream.range(0, rank)
+                .mapToLong(axis -> sizes[isTransposed ? rank - 1 - axis : axis])
+                .toArray());
         Shape line = stored.slice(1);
         DataType type = parameter.getArray().getDataType();
         FloatFormat format = DataTypes.formatOf(type);
@@ -85,23 +76,27 @@ record TableCopy(StoredTensor tensor, Parameter parameter, int skippedRows) {
                 lineBytes <= LARGEST_BUFFER,
                 () -> tensor + " has rows of " + lineBytes + " bytes: expected at most " + LARGEST_BUFFER
                         + "; split it into tensors of more and shorter rows");
-        long firstLine = isTransposed() ? 0 : skippedRows;
+        int firstLine = isTransposed ? 0 : skippedRows;
         int lineValues = Math.toIntExact(line.size());
-        int linesAtOnce = (int) Math.max(1, Math.min(stored.get(0) - firstLine, PIECE_BYTES / lineBytes));
+        long lineCount = stored.get(0) - firstLine;
+        int linesAtOnce = (int) Math.max(1, Math.min(lineCount, PIECE_BYTES / lineBytes));
         ByteBuffer converted = staging.allocateDirect(linesAtOnce * lineValues * format.bytes());
-        tensor.read(firstLine * lineValues, linesAtOnce * lineValues, (first, count, raw) -> {
+        NDArray lines = staging.create(new Shape(lineCount).addAll(line), type, Device.cpu());
+        tensor.read((long) firstLine * lineValues, linesAtOnce * lineValues, (first, count, raw) -> {
             convert(raw, count, format, converted.clear());
             converted.limit(count * format.bytes());
-            Shape lineShape = new Shape(count / lineValues).addAll(line);
-            NDArray lines = HostData.toArray(staging, Device.cpu(), converted, lineShape, type);
-            pieces.add(new Piece(first / lineValues - firstLine, lines));
+            Shape pieceShape = new Shape(count / lineValues).addAll(line);
+            long start = first / lineValues - firstLine;
+            try (NDArray piece = HostData.toArray(staging, Device.cpu(), converted, pieceShape, type)) {
+                lines.set(NDIndex.sliceAxis(0, start, start + pieceShape.get(0)), piece);
+            }
         });
-        return () -> write(pieces);
+        return () -> write(isTransposed ? lines.transpose().get(NDIndex.sliceAxis(0, skippedRows, sizes[0])) : lines);
     }
 
     private void convert(ByteBuffer raw, int count, FloatFormat format, ByteBuffer out) {
         StoredType type = tensor.type();
-        if (type.isStoredAs(format) && raw.order() == out.order()) {
+        if (type.format() == format && raw.order() == out.order()) {
             out.put(0, raw, 0, count * type.bytes());
             return;
         }
@@ -111,27 +106,17 @@ record TableCopy(StoredTensor tensor, Parameter parameter, int skippedRows) {
     }
 
     /**
-     * Writes pieces into the parameter's array, which stays the same array. PyTorch rejects writing in place to an
-     * array that gradients are recorded for; so recording is switched off in the meantime.
+     * Writes rows into the parameter's array, which stays the same array. PyTorch rejects writing in place to an array
+     * that gradients are recorded for; so recording is switched off in the meantime.
      */
-    private void write(List<Piece> pieces) {
+    private void write(NDArray rows) {
         NDArray target = parameter.getArray();
         boolean hadGradient = target.hasGradient();
         if (hadGradient) {
             target.setRequiresGradient(false);
         }
         try {
-            int axis = isTransposed() ? target.getShape().dimension() - 1 : 0;
-            for (Piece piece : pieces) {
-                NDArray lines = piece.lines();
-                long count = lines.getShape().get(0);
-                if (isTransposed()) {
-                    NDIndex rows = NDIndex.sliceAxis(
-                            axis, skippedRows, lines.getShape().get(axis));
-                    lines = lines.get(rows).transpose();
-                }
-                target.set(NDIndex.sliceAxis(axis, piece.first(), piece.first() + count), lines);
-            }
+            target.set(NDIndex.sliceAxis(0, 0, rows.getShape().get(0)), rows);
         } finally {
             if (hadGradient) {
                 target.setRequiresGradient(true);

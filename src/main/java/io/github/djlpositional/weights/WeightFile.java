@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
@@ -80,7 +81,7 @@ public final class WeightFile {
             } else if (NpzFile.isOne(start)) {
                 tensors = NpzFile.read(path);
             } else {
-                throw InvalidFileException.otherFormat(start);
+                throw InvalidFileException.otherFormat(new String(start, StandardCharsets.ISO_8859_1));
             }
             WeightFile file = new WeightFile(path, tensors, attributes);
             file.requireUnchanged();

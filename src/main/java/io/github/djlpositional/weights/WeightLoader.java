@@ -57,7 +57,6 @@ public final class WeightLoader {
      *
      * @param file the file with the tensors
      * @return a loader without tensors
-     * @throws NullPointerException if the file is null
      */
     public static WeightLoader of(WeightFile file) {
         return new WeightLoader(Objects.requireNonNull(file, "file"));
@@ -70,7 +69,6 @@ public final class WeightLoader {
      * @param parameter the parameter to write to, of the tensor's shape, such as (V, D); owned by the caller
      * @return this loader
      * @throws IllegalArgumentException if the file has no such tensor, or the tensor or the parameter was added before
-     * @throws NullPointerException if the parameter is null
      */
     public WeightLoader table(String name, Parameter parameter) {
         return table(name, parameter, 0);
@@ -86,7 +84,6 @@ public final class WeightLoader {
      * @return this loader
      * @throws IllegalArgumentException if the file has no such tensor, the tensor or the parameter was added before, or
      *     the number of rows is negative
-     * @throws NullPointerException if the parameter is null
      */
     public WeightLoader table(String name, Parameter parameter, int skippedRows) {
         Objects.requireNonNull(parameter, "parameter");
@@ -115,7 +112,6 @@ public final class WeightLoader {
      * @param encoding the expected encoding from position 0, such as {@code block.getEncoding()}
      * @return this loader
      * @throws IllegalArgumentException if the file has no such tensor, or it was added before
-     * @throws NullPointerException if the encoding is null
      */
     public WeightLoader encodings(String name, SinusoidalEncoding encoding) {
         Objects.requireNonNull(encoding, "encoding");

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import java.math.BigInteger;
 import java.util.ArrayDeque;
@@ -22,6 +23,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -72,99 +74,85 @@ class RecordsTest {
                 .get(name);
     }
 
-    private static void assertRejected(String name, Object value, String... values) {
-        assertThatIllegalArgumentException()
-                .as("%s", value)
-                .isThrownBy(() -> component(name, value))
-                .withMessageContaining("'" + name + "' of RecordsTest")
-                .withMessageContainingAll(values)
-                .satisfies(e -> assertThat(e.getMessage()).hasSizeLessThan(300));
-    }
-
-    static Object[] seven() {
-        return new Object[] {7, 7L, (short) 7, (byte) 7, 7.0, 7f, BigInteger.valueOf(7), "7", "7.0", "+7", "0.7e1"};
+    static Stream<Arguments> accepted() {
+        Stream<Arguments> sevens = Stream.of(
+                        7, 7L, (short) 7, (byte) 7, 7.0, 7f, BigInteger.valueOf(7), "7", "7.0", "+7", "0.7e1")
+                .flatMap(value -> Stream.of(
+                        arguments("whole", value, 7),
+                        arguments("wide", value, 7L),
+                        arguments("real", value, 7.0),
+                        arguments("narrow", value, 7f)));
+        Stream<Arguments> others = Stream.of(
+                arguments("wide", 1L << 40, 1L << 40),
+                arguments("real", 0.1, 0.1),
+                arguments("real", "0x1.8p1", 3.0),
+                arguments("narrow", 0.1f, 0.1f),
+                arguments("narrow", 0.1, 0.1f),
+                // the double with the float's shortest decimal, not the nearest double
+                arguments("real", 0.1f, 0.1),
+                arguments("narrow", Float.toString(1 / 3f), 1 / 3f),
+                arguments("flag", true, true),
+                arguments("flag", "true", true),
+                arguments("flag", false, false),
+                arguments("flag", "false", false),
+                arguments("size", "LARGE", Size.LARGE),
+                arguments("text", "words", "words"),
+                arguments("list", List.of(1, "2", 0.5f), List.of(1.0, 2.0, 0.5)),
+                arguments("inner", Map.of("count", "3"), new Inner(3)),
+                arguments("shape", Map.of("kind", "square", "width", 2), new Square(2)),
+                arguments("shape", Map.of("kind", "circle", "radius", 1), new Circle(1, null)));
+        return Stream.concat(sevens, others);
     }
 
     @ParameterizedTest
-    @MethodSource("seven")
-    void acceptsANumberOfAnyTypeOrAsText(Object value) {
-        assertThat(component("whole", value)).isEqualTo(7);
-        assertThat(component("wide", value)).isEqualTo(7L);
-        assertThat(component("real", value)).isEqualTo(7.0);
-        assertThat(component("narrow", value)).isEqualTo(7f);
+    @MethodSource("accepted")
+    void accepts(String name, Object value, Object expected) {
+        assertThat(component(name, value)).isEqualTo(expected);
     }
 
-    static Stream<Object> notWhole() {
-        return Stream.concat(
+    static Stream<Arguments> rejected() {
+        Stream<Object> notWhole = Stream.of(
                 Stream.of("seven", "", "7 ", "0x7", "1e999999999", "1e-999999999", "7".repeat(1_000_000)),
                 Stream.of(7.5, Double.NaN, Double.POSITIVE_INFINITY, true, 'c', List.of(7), Map.of("seven", 7)));
+        Stream<Arguments> others = Stream.of(
+                arguments("whole", 1L << 40, "Long 1099511627776;32 bits"),
+                arguments("wide", "9223372036854775808", "9223372036854775808"),
+                arguments("whole", null, "null"),
+                arguments("real", "a third", "a third"),
+                arguments("real", true, "true"),
+                arguments("flag", "yes", "yes;true or false"),
+                arguments("flag", "TRUE", "TRUE;true or false"),
+                arguments("flag", 1, "1;true or false"),
+                arguments("flag", "", "true or false"),
+                arguments("size", "large", "large;[SMALL, LARGE]"),
+                arguments("size", "any", "any;[SMALL, LARGE]"),
+                arguments("size", 1, "1;[SMALL, LARGE]"),
+                arguments("text", 1, "Integer 1"),
+                arguments("inner", "{count=3}", "{count=3};a map"),
+                arguments("list", 1, "expected"),
+                arguments("list", "1", "expected"),
+                arguments("list", Map.of(), "expected"),
+                arguments("list", List.of(1, "two"), "expected"),
+                arguments("list", Arrays.asList(1, null), "expected"));
+        return Stream.concat(
+                others,
+                notWhole.flatMap(value -> Stream.of("whole", "wide")
+                        .map(name -> arguments(name, value, value.getClass().getSimpleName() + ";whole number"))));
     }
 
-    @ParameterizedTest
-    @MethodSource("notWhole")
+    @ParameterizedTest(name = "{0} {index}")
+    @MethodSource("rejected")
     @Timeout(value = 5, unit = TimeUnit.SECONDS)
-    void rejectsWhatIsNotAWholeNumber(Object value) {
-        assertRejected("whole", value, value.getClass().getSimpleName(), "whole number");
-        assertRejected("wide", value, value.getClass().getSimpleName(), "whole number");
-    }
-
-    @Test
-    void acceptsWideNumbersWhereTheyFit() {
-        assertThat(component("wide", 1L << 40)).isEqualTo(1L << 40);
-        assertRejected("whole", 1L << 40, "Long 1099511627776", "32 bits");
-        assertRejected("wide", "9223372036854775808", "9223372036854775808");
-    }
-
-    @Test
-    void keepsTheValueOfRealNumbers() {
-        assertThat(component("real", 0.1)).isEqualTo(0.1);
-        assertThat(component("real", "0x1.8p1")).isEqualTo(3.0);
-        assertThat(component("narrow", 0.1f)).isEqualTo(0.1f);
-        assertThat(component("narrow", 0.1)).isEqualTo(0.1f);
-        // the double with the float's shortest decimal, not the nearest double
-        assertThat(component("real", 0.1f)).isEqualTo(0.1);
-        assertThat(component("narrow", Float.toString(1 / 3f))).isEqualTo(1 / 3f);
-        assertRejected("real", "a third", "a third");
-        assertRejected("real", true, "true");
-    }
-
-    @Test
-    void readsFlags() {
-        for (Object yes : List.of(true, "true")) {
-            assertThat(component("flag", yes)).isEqualTo(true);
-        }
-        for (Object no : List.of(false, "false")) {
-            assertThat(component("flag", no)).isEqualTo(false);
-        }
-        for (Object other : List.of("yes", "TRUE", 1, "")) {
-            assertRejected("flag", other, other.toString(), "true or false");
-        }
-    }
-
-    @Test
-    void readsEnumConstantsByName() {
-        assertThat(component("size", "LARGE")).isEqualTo(Size.LARGE);
-        for (Object other : List.of("large", "any", 1)) {
-            assertRejected("size", other, other.toString(), "[SMALL, LARGE]");
-        }
-    }
-
-    @Test
-    void readsTextListsAndNestedRecords() {
-        assertThat(component("text", "words")).isEqualTo("words");
-        assertThat(component("list", List.of(1, "2", 0.5f))).isEqualTo(List.of(1.0, 2.0, 0.5));
-        assertThat(component("inner", Map.of("count", "3"))).isEqualTo(new Inner(3));
-        assertRejected("text", 1, "Integer 1");
-        assertRejected("inner", "{count=3}", "{count=3}", "a map");
-        for (Object other : List.of(1, "1", Map.of(), List.of(1, "two"), Arrays.asList(1, null))) {
-            assertRejected("list", other, "expected");
-        }
+    void rejects(String name, Object value, String values) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> component(name, value))
+                .withMessageContaining("'" + name + "' of RecordsTest")
+                .withMessageContainingAll(values.split(";", -1))
+                .satisfies(e -> assertThat(e.getMessage()).hasSizeLessThan(300));
     }
 
     @Test
     void tellsRecordsOfASealedInterfaceApartByTheirKind() {
-        assertThat(component("shape", Map.of("kind", "square", "width", 2))).isEqualTo(new Square(2));
-        assertThat(component("shape", Map.of("kind", "circle", "radius", 1))).isEqualTo(new Circle(1, null));
         assertThat(Records.read(Shape.class, Map.of("kind", "square", "width", 1)))
                 .isEqualTo(new Square(1));
         for (Map<String, ?> other : List.of(
@@ -188,7 +176,6 @@ class RecordsTest {
         }
         assertThat(Records.read(Required.class, Map.of("count", 1, "other", "x"), "other"))
                 .isEqualTo(new Required(1, 2));
-        assertRejected("whole", null, "null");
     }
 
     @Test

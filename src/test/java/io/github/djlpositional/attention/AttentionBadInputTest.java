@@ -2,7 +2,6 @@ package io.github.djlpositional.attention;
 
 import static io.github.djlpositional.attention.TestNumbers.refused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -22,6 +21,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -46,6 +46,10 @@ class AttentionBadInputTest {
                     {scale: 0}                                                           | scale 0.0
                     {relativeEncoding: {type: RotaryEmbeddingBlock, headSize: 8}}        | headSize=8;head size 4
                     {relativeEncoding: {type: AlibiBiasBlock, headCount: 4}}             | headCount=4;setHeadCount(2)
+                    {relativeEncoding: {type: KerpleBiasBlock, headCount: 4}}            | headCount=4;setHeadCount(2)
+                    {relativeEncoding: {type: KerpleBiasBlock, headCount: -1}}           | headCount -1
+                    {relativeEncoding: {type: KerpleBiasBlock}}                          | headCount
+                    {relativeEncoding: {type: KerpleBiasBlock, headCount: 2, causal: true}}                 | causal
                     {relativeEncoding: {type: ShawRelativePositionBlock, headSize: 8}}   | headSize=8;setHeadSize(4)
                     {relativeEncoding: {type: TransformerXlPositionBlock, embeddingSize: 16, headCount: 2}} \
                         | embeddingSize=16;setEmbeddingSize(8);setHeadCount(2)
@@ -142,37 +146,13 @@ class AttentionBadInputTest {
                 2x3:INT32 | queries (2, 3);int32;float16, float32 or float64
                 1x0x4     | 0 queries and 0 keys
                 """);
-    }
-
-    @EngineTest
-    void refusesArgumentsAndInputsOfKerple(NDManager manager) {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> KerpleBiasBlock.builder().build())
-                .withMessageContaining("headCount");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> KerpleBiasBlock.builder().setHeadCount(-1).build())
-                .withMessageContaining("headCount -1");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> KerpleBiasBlock.fromArguments(Map.of("headCount", 2, "causal", true)))
-                .withMessageContaining("causal");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> attention()
-                        .optRelativeEncoding(
-                                KerpleBiasBlock.builder().setHeadCount(4).build())
-                        .build())
-                .withMessageContaining("KerpleBiasBlock(headCount=4)")
-                .withMessageContaining("setHeadCount(2)");
-        KerpleBiasBlock block = KerpleBiasBlock.builder().setHeadCount(2).build();
-        block.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> Forward.infer(manager, block, manager.zeros(new Shape(3))))
-                .withMessageContaining("(3)");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> Forward.infer(manager, block, manager.zeros(new Shape(1, 3, 4), DataType.FLOAT64)))
-                .withMessageContainingAll("(1, 3, 4)", "float64", "float32");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> Forward.inferFrom(manager, -1, block, manager.zeros(new Shape(1, 3, 4))))
-                .withMessageContaining("-1");
+        KerpleBiasBlock kerple = KerpleBiasBlock.builder().setHeadCount(2).build();
+        kerple.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
+        refusedInputs(manager, kerple, """
+                3             | (3)
+                1x3x4:FLOAT64 | (1, 3, 4);float64;float32
+                """);
+        refused(() -> Forward.inferFrom(manager, -1, kerple, array(manager, "1x3x4")), "-1");
     }
 
     @EngineTest
@@ -205,47 +185,40 @@ class AttentionBadInputTest {
         MultiHeadAttentionBlock block = initialized(manager, attention().optCausal(true));
         MultiHeadAttentionBlock another = initialized(manager, attention().optCausal(true));
         ParameterStore store = new ParameterStore(manager, false);
-        NDArray two = manager.ones(new Shape(2, 3, 8));
         NDList one = new NDList(manager.ones(new Shape(1, 1, 8)));
-        NDArray step = manager.ones(new Shape(2, 1, 8));
+        NDArray x = manager.ones(new Shape(2, 1, 8));
+        NDList step = new NDList(x);
+        // a mask has to cover the previous steps
+        NDList shortMask = new NDList(x, manager.ones(new Shape(2, 1)));
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            block.forward(store, new NDList(two), false, cache.nextStep());
-            refused(
+            block.forward(store, new NDList(manager.ones(new Shape(2, 3, 8))), false, cache.nextStep());
+            Map<String, ThrowingCallable> calls = Map.of(
+                    "batch size 1, float32 on " + manager.getDevice() + ";the cache's 2, float32 on;clear()",
                     () -> block.forward(store, one, false, cache.nextStep()),
-                    "batch size 1, float32 on " + manager.getDevice(),
-                    "the cache's 2, float32 on",
-                    "clear()");
-            assertThat(cache.getLength()).isEqualTo(3);
-            // a mask has to cover the previous steps
-            NDList shortMask = new NDList(step, manager.ones(new Shape(2, 1)));
-            refused(
+                    "mask of shape (2, 1);2 sequences of 1 queries and 4 keys",
                     () -> block.forward(store, shortMask, false, cache.nextStep()),
-                    "mask of shape (2, 1)",
-                    "2 sequences of 1 queries and 4 keys");
-            assertThat(cache.getLength()).isEqualTo(3);
-            refused(
-                    () -> block.forward(store, new NDList(step), false, params(cache, 1)),
-                    "startPosition is 1",
-                    "3 positions");
-            // an attention whose first step is refused is not added to the cache
-            refused(
-                    () -> another.forward(store, new NDList(step), false, params(cache, 1)),
-                    "startPosition is 1",
-                    "0 positions");
-            assertThat(cache.getLength()).isEqualTo(3);
-            refused(
-                    () -> block.forward(store, new NDList(step), false, params(cache, 3.7)),
-                    "startPosition",
-                    "Double 3.7");
-            refused(() -> block.forward(store, new NDList(step), true, cache.nextStep()), "training", "inference");
-            NDArray y = block.forward(store, new NDList(step, manager.ones(new Shape(2, 4))), false, cache.nextStep())
+                    "startPosition is 1;3 positions",
+                    () -> block.forward(store, step, false, params(cache, 1)),
+                    // an attention whose first step is refused is not added to the cache
+                    "startPosition is 1;0 positions",
+                    () -> another.forward(store, step, false, params(cache, 1)),
+                    "startPosition;Double 3.7",
+                    () -> block.forward(store, step, false, params(cache, 3.7)),
+                    "training;inference",
+                    () -> block.forward(store, step, true, cache.nextStep()),
+                    KeyValueCache.KEY + ";String",
+                    () -> block.forward(store, step, false, params("cache", 0)));
+            calls.forEach((values, call) -> {
+                refused(call, values.split(";", -1));
+                assertThat(cache.getLength()).isEqualTo(3);
+            });
+            NDArray y = block.forward(store, new NDList(x, manager.ones(new Shape(2, 4))), false, cache.nextStep())
                     .singletonOrThrow();
             NDArray whole = Forward.infer(manager, block, manager.ones(new Shape(2, 4, 8)));
             assertThat(y.toFloatArray())
                     .usingComparatorWithPrecision(1e-6f)
                     .containsExactly(whole.get(":, 3:").toFloatArray());
         }
-        refused(() -> block.forward(store, new NDList(two), false, params("cache", 0)), KeyValueCache.KEY, "String");
     }
 
     @EngineTest

@@ -5,8 +5,10 @@ import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.refused;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
@@ -60,7 +62,7 @@ class AttentionMaskTest {
             NDArray other = large(manager, 3, dataType);
             MultiHeadAttentionBlock causal = attention(manager, true, dataType);
             NDArray past = Forward.infer(manager, causal, one).get(":, :3");
-            assertThat(past.toType(DataType.FLOAT64, false).toDoubleArray()).doesNotContain(Double.NaN);
+            assertThat(doubles(past)).doesNotContain(Double.NaN);
             requireSame(Forward.infer(manager, causal, other).get(":, :3"), past);
             MultiHeadAttentionBlock padded = attention(manager, false, dataType);
             requireSame(
@@ -87,22 +89,17 @@ class AttentionMaskTest {
     void aQueryWithoutKeysHasZeroProbabilitiesResultAndGradient(NDManager manager) {
         for (boolean causal : new boolean[] {true, false}) {
             MultiHeadAttentionBlock block = attention(manager, causal, DataType.FLOAT32);
-            double[] bias = block.getResultProjection()
-                    .getParameters()
-                    .get("bias")
-                    .getArray()
-                    .toType(DataType.FLOAT64, true)
-                    .toDoubleArray();
+            double[] bias = doubles(
+                    block.getResultProjection().getParameters().get("bias").getArray());
             for (NDArray mask : masksThatLeaveAQueryWithoutKeys(manager, causal)) {
                 NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
                 NDArray queries = numbers(manager, 2, DataType.FLOAT32, 2, 3, SIZE);
                 NDArray y = Forward.infer(manager, block, x, queries, x, mask);
-                TestNumbers.requireClose(y.get("1, 0"), bias, 0);
+                requireClose(y.get("1, 0"), bias, 0);
                 NDArray probabilities =
                         block.probabilities(new ParameterStore(manager, false), new NDList(x, queries, x, mask));
                 assertThat(probabilities.get("1, :, 0").toFloatArray()).containsOnly(0);
-                assertThat(probabilities.get("0").sum().getFloat())
-                        .isCloseTo(HEADS * 3, org.assertj.core.api.Assertions.within(1e-5f));
+                assertThat(probabilities.get("0").sum().getFloat()).isCloseTo(HEADS * 3, within(1e-5f));
                 float[] gradient = gradient(manager, block, queries, new NDList(x, queries, x, mask));
                 assertThat(Arrays.copyOfRange(gradient, 3 * SIZE, 4 * SIZE)).containsOnly(0);
                 for (float value : gradient) {
@@ -124,6 +121,39 @@ class AttentionMaskTest {
     }
 
     @EngineTest
+    void aPaddedSequenceHasTheResultOfTheSequenceAlone(NDManager manager) {
+        NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 7, SIZE);
+        NDArray left = manager.create(new int[][] {{1, 1, 1, 1, 1, 1, 1}, {0, 0, 1, 1, 1, 1, 1}});
+        NDArray right = manager.create(new int[][] {{1, 1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 0, 0}});
+        for (boolean causal : new boolean[] {true, false}) {
+            MultiHeadAttentionBlock block = attention(manager, causal, DataType.FLOAT32);
+            NDArray last = Forward.infer(manager, block, x, left).get("1:, 2:");
+            requireClose(last, doubles(Forward.infer(manager, block, x.get("1:, 2:"))), 1e-5);
+            NDArray first = Forward.infer(manager, block, x, right).get("1:, :5");
+            requireClose(first, doubles(Forward.infer(manager, block, x.get("1:, :5"))), 1e-5);
+        }
+    }
+
+    @EngineTest
+    void leftPaddedSequencesAreDecodedInOneBatch(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, true, DataType.FLOAT32);
+        NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 8, SIZE);
+        NDArray mask = manager.create(new int[][] {{1, 1, 1, 1, 1, 1, 1, 1}, {0, 0, 0, 1, 1, 1, 1, 1}});
+        ParameterStore store = new ParameterStore(manager, false);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            block.forward(store, new NDList(x.get(":, :5"), mask.get(":, :5")), false, cache.nextStep());
+            for (int end = 6; end <= 8; end++) {
+                NDList step = new NDList(x.get(":, {}:{}", end - 1, end), mask.get(":, :{}", end));
+                NDArray y = block.forward(store, step, false, cache.nextStep()).head();
+                for (int row = 0; row < 2; row++) {
+                    NDArray alone = Forward.infer(manager, block, x.get("{}:{}, {}:{}", row, row + 1, 3 * row, end));
+                    requireClose(y.get("{}:{}", row, row + 1), doubles(alone.get(":, -1:")), 1e-5);
+                }
+            }
+        }
+    }
+
+    @EngineTest
     void everyFormOfAMaskGivesTheSameResult(NDManager manager) {
         MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT32);
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
@@ -138,10 +168,7 @@ class AttentionMaskTest {
                 seen.neq(0).reshape(2, 1, 1, 3),
                 numbers.sub(1).mul(1e9f),
                 numbers.pow(-1).neg().add(1))) {
-            TestNumbers.requireClose(
-                    Forward.infer(manager, block, x, mask),
-                    expected.toType(DataType.FLOAT64, true).toDoubleArray(),
-                    1e-6);
+            requireClose(Forward.infer(manager, block, x, mask), doubles(expected), 1e-6);
         }
     }
 
@@ -166,5 +193,9 @@ class AttentionMaskTest {
         requireSame(
                 Forward.infer(manager, block, keys, query, keys, manager.create(new long[][] {{7, 0, 500}})),
                 Forward.infer(manager, block, keys, query, keys, manager.create(new long[][] {{1, 0, 1}})));
+    }
+
+    private static double[] doubles(NDArray array) {
+        return array.toType(DataType.FLOAT64, true).toDoubleArray();
     }
 }

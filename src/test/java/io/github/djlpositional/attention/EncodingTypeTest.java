@@ -2,6 +2,7 @@ package io.github.djlpositional.attention;
 
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
+import static io.github.djlpositional.attention.TestNumbers.copyWeights;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
@@ -23,7 +24,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
-import ai.djl.nn.ParameterList;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
@@ -35,12 +35,12 @@ import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.ResidentMemory;
-import java.io.IOException;
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.Test;
+import java.util.function.DoubleSupplier;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -74,14 +74,6 @@ class EncodingTypeTest {
                 .singletonOrThrow();
     }
 
-    @Test
-    void isCreatedAgainFromItsArguments() {
-        MultiHeadAttentionBlock block = type.attention(2).build();
-        MultiHeadAttentionBlock again = MultiHeadAttentionBlock.fromArguments(block.getArguments());
-        assertThat(again.getArguments()).isEqualTo(block.getArguments());
-        assertThat(again).hasToString(block.toString());
-    }
-
     @EngineTest
     void givesTheNumbersOfThePaper(NDManager manager) {
         for (int length : new int[] {1, 2, 3, 9}) {
@@ -98,7 +90,7 @@ class EncodingTypeTest {
 
     @EngineTest
     void masksPaddingAndAcceptsKeysOfAnotherLengthAndQueriesBeyondThem(NDManager manager) {
-        NDArray mask = manager.create(PADDING, new Shape(1, 6)).toType(DataType.INT32, false);
+        NDArray mask = manager.create(PADDING, new Shape(1, 6));
         for (int[] queries : new int[][] {{1, 0}, {4, 0}, {8, 0}, {3, 1}, {3, 5}, {3, 60}}) {
             MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT64);
             NDList given = cross(manager, queries[0]);
@@ -112,7 +104,7 @@ class EncodingTypeTest {
 
     @EngineTest
     void returnsTheProbabilitiesOfAForwardAndLeavesNoOtherArrayOpen(NDManager manager) {
-        NDArray mask = manager.create(PADDING, new Shape(1, 6)).toType(DataType.INT32, false);
+        NDArray mask = manager.create(PADDING, new Shape(1, 6));
         for (boolean causal : new boolean[] {false, true}) {
             MultiHeadAttentionBlock block = attention(manager, causal, DataType.FLOAT64);
             NDList given = cross(manager, 4);
@@ -175,17 +167,16 @@ class EncodingTypeTest {
         NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, 70, SIZE);
         NDArray mask = numbers(manager, 8, DataType.FLOAT64, 2, 70).gt(-1);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            for (int end = 10; end <= 70; end += 10) {
+            for (int end : new int[] {10, 20, 30, 40, 50, 60, 70, 10}) {
+                if (end < cache.getLength()) {
+                    cache.clear();
+                    assertThat(cache.getLength()).isZero();
+                }
                 NDArray seen = mask.get(":, :{}", end);
                 NDArray y = step(manager, block, cache, x.get(":, {}:{}", end - 10, end), seen);
                 NDArray whole = Forward.infer(manager, block, x.get(":, :{}", end), seen);
                 requireClose(y, whole.get(":, {}:", end - 10).toDoubleArray(), 1e-13);
             }
-            cache.clear();
-            assertThat(cache.getLength()).isZero();
-            NDArray start = x.get(":, :4");
-            NDArray whole = Forward.infer(manager, block, start);
-            requireClose(step(manager, block, cache, start), whole.toDoubleArray(), 1e-13);
         }
     }
 
@@ -232,59 +223,60 @@ class EncodingTypeTest {
             MultiHeadAttentionBlock block = attention(manager, length == 5, DataType.FLOAT64);
             NDArray x = numbers(manager, 7, DataType.FLOAT64, 1, length, SIZE);
             NDArray weights = numbers(manager, 8, DataType.FLOAT64, 1, length, SIZE);
-            Map<String, NDArray> learned = new LinkedHashMap<>();
-            learned.put("input", x);
+            Map<String, NDArray> learned = new LinkedHashMap<>(Map.of("input", x));
             for (Pair<String, Parameter> entry : block.getParameters()) {
                 learned.put(entry.getKey(), entry.getValue().getArray());
             }
-            Map<String, double[]> gradients = gradients(manager, block, learned, weights);
-            learned.forEach((name, array) -> requireDifferences(
-                    manager, block, array, x, weights, gradients.get(name), name + ", length " + length));
+            assertThat(learned).hasSizeGreaterThanOrEqualTo(9);
+            learned.values().forEach(array -> array.setRequiresGradient(true));
+            Map<String, double[]> gradients = new HashMap<>();
+            try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+                NDArray y = block.forward(new ParameterStore(manager, false), new NDList(x), true)
+                        .singletonOrThrow();
+                collector.backward(y.mul(weights).sum());
+                learned.forEach(
+                        (name, array) -> gradients.put(name, array.getGradient().toDoubleArray()));
+            }
+            learned.values().forEach(array -> array.setRequiresGradient(false));
+            DoubleSupplier sum =
+                    () -> Forward.infer(manager, block, x).mul(weights).sum().getDouble();
+            learned.forEach((name, array) -> requireDifferences(array, sum, gradients.get(name), name + " " + length));
         }
-    }
-
-    private static Map<String, double[]> gradients(
-            NDManager manager, Block block, Map<String, NDArray> learned, NDArray weights) {
-        learned.values().forEach(array -> array.setRequiresGradient(true));
-        Map<String, double[]> gradients = new HashMap<>();
-        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            NDArray y = block.forward(new ParameterStore(manager, false), new NDList(learned.get("input")), true)
-                    .singletonOrThrow();
-            collector.backward(y.mul(weights).sum());
-            learned.forEach(
-                    (name, array) -> gradients.put(name, array.getGradient().toDoubleArray()));
-        }
-        learned.values().forEach(array -> array.setRequiresGradient(false));
-        return gradients;
     }
 
     /** Compares about a dozen elements of a gradient. */
-    private static void requireDifferences(
-            NDManager manager, Block block, NDArray of, NDArray x, NDArray weights, double[] gradient, String what) {
+    private static void requireDifferences(NDArray of, DoubleSupplier sum, double[] gradient, String what) {
         double[] values = of.toDoubleArray();
         double step = 1e-5;
         for (int i = 0; i < values.length; i += 1 + values.length / 13) {
-            double[] moved = values.clone();
-            double[] sums = new double[2];
-            for (int side = 0; side < 2; side++) {
-                moved[i] = values[i] + (side == 0 ? step : -step);
-                manager.create(moved, of.getShape()).copyTo(of);
-                sums[side] = Forward.infer(manager, block, x).mul(weights).sum().getDouble();
-            }
-            assertThat(gradient[i]).as("%s [%d]", what, i).isCloseTo((sums[0] - sums[1]) / (2 * step), within(1e-7));
+            double above = sumAt(of, i, values[i] + step, sum);
+            double below = sumAt(of, i, values[i] - step, sum);
+            sumAt(of, i, values[i], sum);
+            assertThat(gradient[i]).as("%s [%d]", what, i).isCloseTo((above - below) / (2 * step), within(1e-7));
         }
-        manager.create(values, of.getShape()).copyTo(of);
+    }
+
+    private static double sumAt(NDArray of, int index, double value, DoubleSupplier sum) {
+        double[] moved = of.toDoubleArray();
+        moved[index] = value;
+        of.getManager().create(moved, of.getShape()).copyTo(of);
+        return sum.getAsDouble();
     }
 
     @EngineTest
-    void loadsWithoutInitializationThenTrainsAndSavesAgain(Engine engine, NDManager manager) throws Exception {
+    void loadsIntoABlockOfItsArgumentsThenTrainsAndSavesAgain(Engine engine, NDManager manager) throws Exception {
         MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT32);
         NDArray x = numbers(manager, 7, DataType.FLOAT32, 2, 6, SIZE);
         byte[] file = BlockBytes.saved(block);
-        MultiHeadAttentionBlock loaded = type.attention(HEADS).build();
+        MultiHeadAttentionBlock causal = type.attention(HEADS).optCausal(true).build();
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> BlockBytes.load(manager, causal, file))
+                .withMessageContainingAll("causal=false", "causal=true");
+        assertThat(causal.isInitialized()).isFalse();
+        MultiHeadAttentionBlock loaded = MultiHeadAttentionBlock.fromArguments(block.getArguments());
+        assertThat(loaded).hasToString(block.toString());
         BlockBytes.load(manager, loaded, file);
         assertThat(loaded.isInitialized()).isTrue();
-        requireSameWeights(loaded, block);
         assertThat(BlockBytes.saved(loaded)).isEqualTo(file);
         requireSame(Forward.infer(manager, loaded, x), Forward.infer(manager, block, x));
         try (Model model = Model.newInstance("attention", manager.getDevice(), engine.getEngineName())) {
@@ -299,40 +291,12 @@ class EncodingTypeTest {
                 }
                 trainer.step();
             }
+            byte[] trained = BlockBytes.saved(loaded);
             MultiHeadAttentionBlock again = type.attention(HEADS).build();
-            BlockBytes.load(manager, again, BlockBytes.saved(loaded));
-            requireSameWeights(again, loaded);
+            BlockBytes.load(manager, again, trained);
+            assertThat(BlockBytes.saved(again)).isEqualTo(trained).isNotEqualTo(file);
             assertThat(Forward.infer(manager, again, x).toFloatArray())
                     .isNotEqualTo(Forward.infer(manager, block, x).toFloatArray());
-        }
-    }
-
-    private static void requireSameWeights(Block actual, Block expected) {
-        ParameterList parameters = actual.getParameters();
-        assertThat(parameters.keys()).isEqualTo(expected.getParameters().keys()).hasSizeGreaterThanOrEqualTo(8);
-        for (Pair<String, Parameter> entry : expected.getParameters()) {
-            requireSame(
-                    parameters.get(entry.getKey()).getArray(), entry.getValue().getArray());
-        }
-    }
-
-    @EngineTest
-    void refusesAFileWithOtherSettingsAndATruncatedOne(NDManager manager) throws Exception {
-        MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT32);
-        byte[] file = BlockBytes.saved(block);
-        MultiHeadAttentionBlock causal = type.attention(2).optCausal(true).build();
-        assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(() -> BlockBytes.load(manager, causal, file))
-                .withMessageContainingAll("causal=false", "causal=true");
-        assertThat(causal.isInitialized()).isFalse();
-        for (int length = 1; length < file.length; length += 97) {
-            byte[] cut = Arrays.copyOf(file, length);
-            MultiHeadAttentionBlock fresh = type.attention(2).build();
-            assertThatExceptionOfType(Exception.class)
-                    .as("cut to %d of %d", length, file.length)
-                    .isThrownBy(() -> BlockBytes.load(manager, fresh, cut))
-                    .matches(e -> e instanceof MalformedModelException || e instanceof IOException);
-            assertThat(fresh.isInitialized()).isFalse();
         }
     }
 
@@ -349,10 +313,7 @@ class EncodingTypeTest {
         filled(manager, block, DataType.FLOAT16);
         MultiHeadAttentionBlock floats = type.attention(HEADS).optCausal(true).build();
         floats.initialize(manager, DataType.FLOAT32, new Shape(1, 4, SIZE));
-        for (Pair<String, Parameter> entry : block.getParameters()) {
-            NDArray weights = entry.getValue().getArray().toType(DataType.FLOAT32, true);
-            weights.copyTo(floats.getParameters().get(entry.getKey()).getArray());
-        }
+        copyWeights(block, floats);
         NDArray x = numbers(manager, 7, DataType.FLOAT16, 2, 6, SIZE);
         NDArray y = Forward.infer(manager, block, x);
         assertThat(y.getDataType()).isEqualTo(DataType.FLOAT16);
@@ -386,22 +347,21 @@ class EncodingTypeTest {
     void manyDecodingStepsKeepNoMoreViewsThanTheLimit(NDManager manager) {
         MultiHeadAttentionBlock block = attention(manager, true, DataType.FLOAT32);
         int first = manager.getManagedArrays().size();
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            int before = 0;
-            for (int position = 0; position < 190; position++) {
-                try (NDManager own = manager.newSubManager()) {
-                    step(own, block, cache, numbers(own, 7, DataType.FLOAT32, 1, 1, SIZE));
-                }
-                if (position == 130) {
-                    before = manager.getManagedArrays().size();
+        List<Integer> kept = new ArrayList<>();
+        for (int round = 0; round < 3; round++) {
+            try (KeyValueCache cache = new KeyValueCache(manager)) {
+                for (int position = 0; position < 190; position++) {
+                    try (NDManager own = manager.newSubManager()) {
+                        step(own, block, cache, numbers(own, 7, DataType.FLOAT32, 1, 1, SIZE));
+                    }
                 }
             }
-            // single rows are kept in runs of 64, of which the third begins at 128; 64 ranges are kept, from the 64th
-            // step on
-            assertThat(manager.getManagedArrays()).hasSize(before);
-            // keys and values, two tables, three runs or 64 ranges
-            assertThat(before - first).isLessThanOrEqualTo(2 + 2 + 3 * 64);
+            kept.add(manager.getManagedArrays().size() - first);
         }
+        // the second round has new views of the table that the first has extended, the third none
+        assertThat(kept.get(2)).isEqualTo(kept.get(1));
+        // two tables, and in each 64 ranges or one row for each position
+        assertThat(kept.get(2)).isLessThanOrEqualTo(2 + 2 * 190);
     }
 
     @EngineTest
@@ -412,9 +372,7 @@ class EncodingTypeTest {
         // as in a loaded model: parameters that require gradients keep the softmax of every part
         block.freezeParameters(true);
         NDArray x = numbers(manager, 7, DataType.FLOAT32, 2, length, SIZE);
-        // a few parts of 16 MB at a time (at most 107 MB measured); in one part, the scores, their sum with a term and
-        // their
-        // softmax would need three times the limit
+        // a few parts of 16 MB at a time, at most 107 MB measured; one part would need three times the limit
         long before = ResidentMemory.resetPeak();
         Forward.infer(manager, block, x).close();
         long scores = 2 * 4L * HEADS * length * length;

@@ -2,10 +2,9 @@ package io.github.djlpositional.attention;
 
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
-import static io.github.djlpositional.attention.TestNumbers.copyWeights;
+import static io.github.djlpositional.attention.TestNumbers.djls;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
-import static io.github.djlpositional.attention.TestNumbers.projections;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -13,9 +12,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
-import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.nn.transformer.ScaledDotProductAttentionBlock;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
@@ -51,12 +48,7 @@ class MultiHeadAttentionBlockTest {
     void withoutARelativeEncodingGivesTheOutputOfDjlsBlock(NDManager manager) {
         MultiHeadAttentionBlock block =
                 filled(manager, EncodingType.NONE.attention(HEADS).build(), DataType.FLOAT32);
-        ScaledDotProductAttentionBlock djls = ScaledDotProductAttentionBlock.builder()
-                .setEmbeddingSize(SIZE)
-                .setHeadCount(HEADS)
-                .build();
-        djls.initialize(manager, DataType.FLOAT32, new Shape(3, 5, SIZE));
-        copyWeights(projections(block), projections(djls));
+        Block djls = djls(manager, block);
         NDArray x = numbers(manager, 7, DataType.FLOAT32, 3, 5, SIZE);
         NDArray keys = numbers(manager, 8, DataType.FLOAT32, 3, 4, SIZE);
         NDArray values = numbers(manager, 9, DataType.FLOAT32, 3, 4, SIZE);

@@ -1,7 +1,6 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import java.util.Arrays;
 import java.util.stream.IntStream;
@@ -37,20 +36,20 @@ final class NaiveAttention {
      */
     double[] forward(int first, NDArray queries, NDArray keys, NDArray values, Visible visible) {
         return IntStream.range(0, (int) queries.getShape().get(0))
-                .boxed()
-                .flatMap(batch -> Arrays.stream(forward(
-                        first, rows(queries.get(batch)), rows(keys.get(batch)), rows(values.get(batch)), visible)))
+                .mapToObj(
+                        batch -> forward(first, queries.get(batch), keys.get(batch), rows(values.get(batch)), visible))
+                .flatMap(Arrays::stream)
                 .flatMapToDouble(Arrays::stream)
                 .toArray();
     }
 
-    private double[][] forward(int first, double[][] queries, double[][] keys, double[][] values, Visible visible) {
-        double[][][] weights = probabilities(first, queries, keys, visible);
+    private double[][] forward(int first, NDArray queries, NDArray keys, double[][] values, Visible visible) {
+        double[][][] weights = probabilities(first, rows(queries), rows(keys), visible);
         double[][] v = linear(block.getValueProjection(), values);
-        double[][] together = new double[queries.length][size];
+        double[][] together = new double[weights[0].length][size];
         for (int head = 0; head < heads; head++) {
-            for (int i = 0; i < queries.length; i++) {
-                for (int j = 0; j < keys.length; j++) {
+            for (int i = 0; i < together.length; i++) {
+                for (int j = 0; j < v.length; j++) {
                     double[] value = valueAt(part(v[j], head), first + i, j);
                     for (int h = 0; h < H; h++) {
                         together[i][head * H + h] += weights[head][i][j] * value[h];
@@ -113,8 +112,8 @@ final class NaiveAttention {
             case ALIBI -> scale * dot(q, k) - Math.pow(2, -4.0 * (head + 1)) * Math.abs(i - j);
             case T5 -> scale * dot(q, k) + parameter("biases")[bucket(j - i)][head];
             case KERPLE -> {
-                double a = Math.exp(vector("logA")[head]);
-                double b = Math.exp(vector("logB")[head]);
+                double a = Math.exp(parameter("logA")[0][head]);
+                double b = Math.exp(parameter("logB")[0][head]);
                 yield scale * dot(q, k) - b * Math.log1p(a * Math.abs(i - j));
             }
             case SHAW, SHAW_FAR -> scale * dot(q, plus(k, parameter("keys")[clipped(j - i)]));
@@ -169,18 +168,13 @@ final class NaiveAttention {
     }
 
     private double[][] parameter(String name) {
-        Parameter parameter = block.getRelativeEncoding().getParameters().get(name);
-        return rows(parameter.getArray());
+        return rows(block.getRelativeEncoding().getParameters().get(name).getArray());
     }
 
-    private double[] vector(String name) {
-        return block.getRelativeEncoding().getParameters().get(name).getArray().toDoubleArray();
-    }
-
-    /** The rows of a matrix. */
+    /** The rows of a matrix, or a vector as one row. */
     private static double[][] rows(NDArray matrix) {
         double[] flat = matrix.toDoubleArray();
-        int width = (int) matrix.getShape().get(1);
+        int width = (int) matrix.getShape().getLastDimension();
         return IntStream.range(0, flat.length / width)
                 .mapToObj(row -> Arrays.copyOfRange(flat, row * width, (row + 1) * width))
                 .toArray(double[][]::new);

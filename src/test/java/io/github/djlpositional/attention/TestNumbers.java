@@ -10,10 +10,10 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
-import ai.djl.nn.core.Linear;
 import ai.djl.nn.transformer.ScaledDotProductAttentionBlock;
 import ai.djl.util.Pair;
-import java.util.List;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Random;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
@@ -51,31 +51,28 @@ final class TestNumbers {
         return block;
     }
 
-    /** The projections of the keys, queries, values and results. */
-    static List<Linear> projections(MultiHeadAttentionBlock block) {
-        return List.of(
-                block.getKeyProjection(),
-                block.getQueryProjection(),
-                block.getValueProjection(),
-                block.getResultProjection());
+    /** DJL's attention with the weights of a block. */
+    static Block djls(NDManager manager, MultiHeadAttentionBlock block) {
+        ScaledDotProductAttentionBlock djls = ScaledDotProductAttentionBlock.builder()
+                .setEmbeddingSize(SIZE)
+                .setHeadCount(HEADS)
+                .build();
+        djls.initialize(manager, DataType.FLOAT32, new Shape(2, 6, SIZE));
+        copyWeights(block, djls);
+        return djls;
     }
 
-    /** The projections of the keys, queries, values and results. */
-    static List<Linear> projections(ScaledDotProductAttentionBlock block) {
-        return List.of(
-                block.getKeyProjection(),
-                block.getQueryProjection(),
-                block.getValueProjection(),
-                block.getResultProjection());
-    }
-
-    /** Copies the weights of blocks to blocks of the same kinds. */
-    static void copyWeights(List<Linear> from, List<Linear> to) {
-        for (int i = 0; i < from.size(); i++) {
-            for (Pair<String, Parameter> entry : from.get(i).getParameters()) {
-                Parameter target = to.get(i).getParameters().get(entry.getKey());
-                entry.getValue().getArray().copyTo(target.getArray());
-            }
+    /** Copies the weights of a block to all parameters of another, by their names without the number of the child. */
+    static void copyWeights(Block from, Block to) {
+        Map<String, NDArray> weights = new HashMap<>();
+        for (Pair<String, Parameter> entry : from.getParameters()) {
+            weights.put(entry.getKey().substring(2), entry.getValue().getArray());
+        }
+        for (Pair<String, Parameter> entry : to.getParameters()) {
+            NDArray target = entry.getValue().getArray();
+            weights.get(entry.getKey().substring(2))
+                    .toType(target.getDataType(), false)
+                    .copyTo(target);
         }
     }
 
@@ -98,7 +95,8 @@ final class TestNumbers {
         assertThat(doubles(actual)).containsExactly(expected, within(tolerance));
     }
 
-    private static double[] doubles(NDArray array) {
+    /** The elements of an array of any real data type. */
+    static double[] doubles(NDArray array) {
         return array.toType(DataType.FLOAT64, false).toDoubleArray();
     }
 }

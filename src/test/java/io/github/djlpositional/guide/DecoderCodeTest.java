@@ -13,7 +13,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
-import ai.djl.nn.Blocks;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.GradientCollector;
@@ -59,7 +58,7 @@ class DecoderCodeTest {
                 InputEmbeddingBlock.builder()
                         .setVocabularySize(100)
                         .setEmbeddingSize(64)
-                        .optPositionalEncoding(Blocks.identityBlock()) // the attentions have rotary positions
+                        .optNoPositions() // the attentions have rotary positions
                         .build());
         private final List<Block> layers = List.of(addChildBlock("layer", layer()), addChildBlock("layer", layer()));
         private final Block norm = addChildBlock(

@@ -8,7 +8,6 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.Blocks;
 import ai.djl.nn.SequentialBlock;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
@@ -56,7 +55,7 @@ class ReadmeCodeTest {
         InputEmbeddingBlock input = InputEmbeddingBlock.builder()
                 .setVocabularySize(10_000)
                 .setEmbeddingSize(512)
-                .optPositionalEncoding(Blocks.identityBlock()) // the default would add sinusoids
+                .optNoPositions() // the attention encodes them
                 .build(); // token ids (B, T) -> vectors (B, T, 512)
         MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(512)

@@ -22,18 +22,31 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
 
 /** Tables whose row for position p is (p, p). */
 class ConstantTableTest {
 
     private static final int LENGTH = 10_000;
+    private static final int THREADS = 8;
 
     private final AtomicInteger calls = new AtomicInteger();
+
+    /** An array on the device of the table. */
+    private NDArray like;
+
+    @BeforeEach
+    void createLike(NDManager manager) {
+        like = manager.create(0);
+    }
 
     private void write(int first, int count, FloatFormat format, ByteBuffer out) {
         calls.incrementAndGet();
@@ -52,11 +65,11 @@ class ConstantTableTest {
         return table;
     }
 
-    private static NDArray whole(ConstantTable table, NDArray like, DataType type) {
+    private NDArray whole(ConstantTable table, DataType type) {
         return table.table(0, like, type);
     }
 
-    private static void requireRows(ConstantTable table, NDArray like, int first, int count) {
+    private void requireRows(ConstantTable table, int first, int count) {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray rows = table.rows(temporaries, first, count, like, DataType.FLOAT32);
             assertThat(rows.getShape()).isEqualTo(new Shape(1, count, 2));
@@ -66,16 +79,35 @@ class ConstantTableTest {
         }
     }
 
+    private interface Task<T> {
+        T run(int thread) throws Exception;
+    }
+
+    private static <T> List<T> inThreads(Task<T> task) throws Exception {
+        ExecutorService executor = Executors.newFixedThreadPool(THREADS);
+        try {
+            List<T> results = new ArrayList<>();
+            List<Callable<T>> tasks = IntStream.range(0, THREADS)
+                    .<Callable<T>>mapToObj(thread -> () -> task.run(thread))
+                    .toList();
+            for (Future<T> future : executor.invokeAll(tasks)) {
+                results.add(future.get());
+            }
+            return results;
+        } finally {
+            executor.shutdownNow();
+        }
+    }
+
     @EngineTest
     void isCreatedOnceForEachDataType(NDManager manager) {
         ConstantTable table = table(manager, 3, 3);
-        NDArray like = manager.create(0);
         assertThat(calls).hasValue(0);
-        NDArray floats = whole(table, like, DataType.FLOAT32);
-        NDArray doubles = whole(table, like, DataType.FLOAT64);
+        NDArray floats = whole(table, DataType.FLOAT32);
+        NDArray doubles = whole(table, DataType.FLOAT64);
         for (int i = 0; i < 3; i++) {
-            assertThat(whole(table, like, DataType.FLOAT32)).isSameAs(floats);
-            assertThat(whole(table, like, DataType.FLOAT64)).isSameAs(doubles);
+            assertThat(whole(table, DataType.FLOAT32)).isSameAs(floats);
+            assertThat(whole(table, DataType.FLOAT64)).isSameAs(doubles);
         }
         assertThat(calls).hasValue(2);
         assertThat(floats.toFloatArray()).containsExactly(0, 0, 1, 1, 2, 2);
@@ -85,70 +117,55 @@ class ConstantTableTest {
     @EngineTest
     void isCreatedOnceByManyThreads(NDManager manager) throws Exception {
         ConstantTable table = table(manager, 4, 4);
-        NDArray like = manager.create(0);
-        ExecutorService executor = Executors.newFixedThreadPool(8);
-        try {
-            CyclicBarrier together = new CyclicBarrier(8);
-            List<Future<NDArray>> futures = new ArrayList<>();
-            for (int i = 0; i < 8; i++) {
-                futures.add(executor.submit(() -> {
-                    together.await();
-                    return whole(table, like, DataType.FLOAT32);
-                }));
-            }
-            for (Future<NDArray> future : futures) {
-                assertThat(future.get()).isSameAs(whole(table, like, DataType.FLOAT32));
-            }
-        } finally {
-            executor.shutdownNow();
-        }
+        CyclicBarrier together = new CyclicBarrier(THREADS);
+        List<NDArray> found = inThreads(thread -> {
+            together.await();
+            return whole(table, DataType.FLOAT32);
+        });
+        assertThat(found).allMatch(each -> each == whole(table, DataType.FLOAT32));
         assertThat(calls).hasValue(1);
     }
 
     @EngineTest
     void isCreatedForEachEngine(NDManager manager) {
         ConstantTable table = table(manager, 4, 4);
-        NDArray like = manager.create(0);
-        NDArray own = whole(table, like, DataType.FLOAT32);
-        for (String name : List.of("PyTorch", "MXNet")) {
-            if (EngineTestExtension.hasNatives(name)) {
-                Engine other = Engine.getEngine(name);
-                try (NDManager others = other.newBaseManager(Device.cpu())) {
-                    assertThat(whole(table, others.create(0), DataType.FLOAT32)
-                                    .getManager()
-                                    .getEngine())
-                            .isSameAs(other);
-                }
+        NDArray own = whole(table, DataType.FLOAT32);
+        List<String> engines = Stream.of("PyTorch", "MXNet")
+                .filter(EngineTestExtension::hasNatives)
+                .toList();
+        for (String name : engines) {
+            try (NDManager others = Engine.getEngine(name).newBaseManager(Device.cpu())) {
+                NDArray other = table.table(0, others.create(0), DataType.FLOAT32);
+                assertThat(other.getManager().getEngine()).isSameAs(others.getEngine());
             }
         }
-        assertThat(whole(table, like, DataType.FLOAT32)).isSameAs(own);
+        assertThat(whole(table, DataType.FLOAT32)).isSameAs(own);
         table.close();
     }
 
     @EngineTest
     void isFreedWithItsOwnerAndWhenItIsClosed(Engine engine, NDManager manager) {
-        NDArray like = manager.create(0);
         ConstantTable table = table(4, 4);
         NDArray first;
         try (NDManager owner = engine.newBaseManager(Device.cpu())) {
             table.moveTo(owner, DataType.FLOAT32);
-            first = whole(table, like, DataType.FLOAT32);
+            first = whole(table, DataType.FLOAT32);
             assertThat(owner.getManagedArrays()).containsExactly(first);
         }
         assertThat(first.isReleased()).isTrue();
-        NDArray second = whole(table, like, DataType.FLOAT32);
-        requireRows(table, like, 1, 2);
+        NDArray second = whole(table, DataType.FLOAT32);
+        requireRows(table, 1, 2);
         assertThat(second.isReleased()).isFalse();
         table.close();
         assertThat(second.isReleased()).isTrue();
-        requireRows(table, like, 1, 2);
-        requireRows(table, like, 1, 1);
+        requireRows(table, 1, 2);
+        requireRows(table, 1, 1);
         table.close();
     }
 
     @EngineTest
     void isFreedAfterItWasGarbageCollected(NDManager manager) throws Exception {
-        NDArray left = whole(table(4, 4), manager.create(0), DataType.FLOAT32);
+        NDArray left = whole(table(4, 4), DataType.FLOAT32);
         for (int i = 0; i < 200 && !left.isReleased(); i++) {
             System.gc();
             Thread.sleep(20);
@@ -166,31 +183,28 @@ class ConstantTableTest {
             write(first, count, format, out);
         });
         table.moveTo(manager, null);
-        NDArray like = manager.create(0);
         assertThatIllegalStateException()
-                .isThrownBy(() -> whole(table, like, DataType.FLOAT32))
+                .isThrownBy(() -> whole(table, DataType.FLOAT32))
                 .withMessage("once");
         assertThat(manager.getManagedArrays()).containsExactly(like);
-        assertThat(whole(table, like, DataType.FLOAT32).getFloat(3, 0)).isEqualTo(3);
+        assertThat(whole(table, DataType.FLOAT32).getFloat(3, 0)).isEqualTo(3);
     }
 
     @EngineTest
     void givesTheRowsOfPositions(NDManager manager) {
         ConstantTable table = table(manager, LENGTH, LENGTH);
-        NDArray like = manager.create(0);
         for (int first : new int[] {0, 1, 63, 64, 65, 4095, 4096, 4097, LENGTH - 1, 0}) {
-            requireRows(table, like, first, 1);
-            requireRows(table, like, first, Math.min(7, LENGTH - first));
+            requireRows(table, first, 1);
+            requireRows(table, first, Math.min(7, LENGTH - first));
         }
     }
 
     @EngineTest
     void givesTheRowsOfDistances(NDManager manager) {
         ConstantTable table = ConstantTable.ofDistances(new Shape(2), 4, 100, this::write);
-        NDArray like = manager.create(0);
         for (int first : new int[] {-3, 0, 3, -9, -40, 39, -99}) {
-            requireRows(table, like, first, 1);
-            requireRows(table, like, first, Math.min(7, 100 - first));
+            requireRows(table, first, 1);
+            requireRows(table, first, Math.min(7, 100 - first));
         }
         assertThat(table.length()).isEqualTo(100);
         assertThat(table.table(0, like, DataType.FLOAT32).getShape()).isEqualTo(new Shape(199, 2));
@@ -200,7 +214,6 @@ class ConstantTableTest {
     @EngineTest
     void keepsRowsThatWereAskedFor(NDManager manager) {
         ConstantTable table = table(manager, LENGTH, LENGTH);
-        NDArray like = manager.create(0);
         try (Temporaries none = new Temporaries()) {
             NDArray range = table.rows(none, 5, 9, like, DataType.FLOAT32);
             NDArray row = table.rows(none, 70, 1, like, DataType.FLOAT32);
@@ -208,16 +221,15 @@ class ConstantTableTest {
             assertThat(table.rows(none, 70, 1, like, DataType.FLOAT32)).isSameAs(row);
             assertThat(table.rows(none, 71, 1, like, DataType.FLOAT32)).isNotSameAs(row);
         }
-        requireRows(table, like, 5, 9);
-        requireRows(table, like, 70, 1);
+        requireRows(table, 5, 9);
+        requireRows(table, 70, 1);
     }
 
     @EngineTest
     void keepsNoMoreThan64Ranges(NDManager manager) {
         ConstantTable table = table(manager, LENGTH, LENGTH);
-        NDArray like = manager.create(0);
         for (int count = 2; count < 200; count++) {
-            requireRows(table, like, 3, count);
+            requireRows(table, 3, count);
         }
         // the table, its ranges, and the array of this test
         assertThat(manager.getManagedArrays()).hasSize(1 + 64 + 1);
@@ -228,7 +240,6 @@ class ConstantTableTest {
         int width = 1 << 18;
         ConstantTable table = ConstantTable.ofPositions(new Shape(width), 256, 256, (first, count, format, out) -> {});
         table.moveTo(manager, null);
-        NDArray like = manager.create(0);
         for (int position = 0; position < 256; position++) {
             try (Temporaries temporaries = new Temporaries()) {
                 table.rows(temporaries, position, 1, like, DataType.FLOAT32);
@@ -242,22 +253,20 @@ class ConstantTableTest {
     @EngineTest
     void growsByDoublingUpToItsLimit(NDManager manager) {
         ConstantTable table = table(manager, 4, 20);
-        NDArray like = manager.create(0);
         for (int[] lengths : new int[][] {{4, 4}, {5, 8}, {8, 8}, {9, 16}, {17, 20}, {20, 20}}) {
-            requireRows(table, like, 0, lengths[0]);
+            requireRows(table, 0, lengths[0]);
             assertThat(table.length()).isEqualTo(lengths[1]);
         }
         ConstantTable jumping = table(manager, 4, 100);
-        requireRows(jumping, like, 50, 1);
+        requireRows(jumping, 50, 1);
         assertThat(jumping.length()).isEqualTo(51);
     }
 
     @EngineTest
     void keepsTheTableThatItHasOutgrown(NDManager manager) {
         ConstantTable table = table(manager, 4, 8);
-        NDArray like = manager.create(0);
-        NDArray shorter = whole(table, like, DataType.FLOAT32);
-        requireRows(table, like, 0, 8);
+        NDArray shorter = whole(table, DataType.FLOAT32);
+        requireRows(table, 0, 8);
         assertThat(shorter.toFloatArray()).containsExactly(0, 0, 1, 1, 2, 2, 3, 3);
         table.close();
         assertThat(shorter.isReleased()).isTrue();
@@ -267,53 +276,39 @@ class ConstantTableTest {
     void staysAsItIsWhenALongerOneDoesNotFit(NDManager manager) {
         ConstantTable table =
                 ConstantTable.ofPositions(new Shape(1 << 20), 1, 1 << 29, (first, count, format, out) -> {});
-        NDArray like = manager.create(0);
-        NDArray before = whole(table, like, DataType.FLOAT32);
+        NDArray before = whole(table, DataType.FLOAT32);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> table.table(1 << 28, like, DataType.FLOAT32))
                 .withMessageContaining("(268435456, 1048576) in float32 needs 1125899906842624 bytes");
         assertThat(table.length()).isEqualTo(1);
-        assertThat(whole(table, like, DataType.FLOAT32)).isSameAs(before);
+        assertThat(whole(table, DataType.FLOAT32)).isSameAs(before);
         table.close();
     }
 
     @EngineTest
     void survivesAScopeOfTheUser(NDManager manager) {
         ConstantTable table = table(manager, LENGTH, LENGTH);
-        NDArray like = manager.create(0);
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
-            requireRows(table, like, 5, 9);
-            requireRows(table, like, 5, 1);
+            requireRows(table, 5, 9);
+            requireRows(table, 5, 1);
         }
-        requireRows(table, like, 5, 9);
-        requireRows(table, like, 5, 1);
+        requireRows(table, 5, 9);
+        requireRows(table, 5, 1);
     }
 
     @EngineTest
     void isSharedByThreadsWhileItGrows(NDManager manager) throws Exception {
         ConstantTable table = table(manager, 4, LENGTH);
-        NDArray like = manager.create(0);
-        ExecutorService threads = Executors.newFixedThreadPool(8);
-        try {
-            List<Future<?>> done = new ArrayList<>();
-            for (int thread = 0; thread < 8; thread++) {
-                int seed = thread;
-                done.add(threads.submit(() -> {
-                    Random random = new Random(seed);
-                    for (int i = 0; i < 300; i++) {
-                        int most = Math.min(LENGTH, 4 + 40 * i);
-                        int first = random.nextInt(most);
-                        requireRows(table, like, first, random.nextBoolean() ? 1 : 1 + random.nextInt(most - first));
-                    }
-                }));
+        inThreads(thread -> {
+            Random random = new Random(thread);
+            for (int i = 0; i < 300; i++) {
+                int most = Math.min(LENGTH, 4 + 40 * i);
+                int first = random.nextInt(most);
+                requireRows(table, first, random.nextBoolean() ? 1 : 1 + random.nextInt(most - first));
             }
-            for (Future<?> each : done) {
-                each.get();
-            }
-        } finally {
-            threads.shutdownNow();
-        }
+            return null;
+        });
     }
 
     /** A manager whose engine has no memory left. */
@@ -335,13 +330,12 @@ class ConstantTableTest {
     @EngineTest
     void saysWhatAnEngineWithoutMemoryWasAskedFor(Engine engine, NDManager manager) {
         ConstantTable table = table(withoutMemory(manager), 4, 4);
-        NDArray like = manager.create(0);
         assertThatExceptionOfType(EngineException.class)
-                .isThrownBy(() -> whole(table, like, DataType.FLOAT32))
+                .isThrownBy(() -> whole(table, DataType.FLOAT32))
                 .withMessageContaining("(4, 2) in float32 needs 32 bytes")
                 .withMessageContaining(engine.getEngineName())
                 .withMessageContaining("cpu() (out of memory)");
         table.moveTo(manager, null);
-        assertThat(whole(table, like, DataType.FLOAT32).getShape()).isEqualTo(new Shape(4, 2));
+        assertThat(whole(table, DataType.FLOAT32).getShape()).isEqualTo(new Shape(4, 2));
     }
 }

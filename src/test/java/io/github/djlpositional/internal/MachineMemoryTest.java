@@ -10,28 +10,63 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.GridPositionalEncodingBlock;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.AlibiBiasBlock;
+import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.attention.TransformerXlPositionBlock;
+import io.github.djlpositional.math.GridEncoding;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** A machine with little memory left. */
+/** Tables that do not fit into memory are rejected before anything is allocated; the block works as before. */
 class MachineMemoryTest {
 
     private static final int ROWS = 20_000;
     private static final int SIZE = 1024;
+    private static final int MANY = 2_000_000_000;
+    private static final int FAR = 1 << 29;
 
     @AfterEach
     void detectMemoryAgain() {
         MachineMemory.detectedBy(null);
     }
 
-    private static void refused(NDManager manager, Block block, Shape input) {
+    private static void refused(ThrowingCallable call, Shape table, long bytes) {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> block.initialize(manager, DataType.FLOAT32, input))
-                .withMessageContaining(
-                        "(20000, 1024) in float32 needs 81920000 bytes of memory: expected at most the 1000 ");
+                .isThrownBy(call)
+                .withMessageContainingAll(table.toString(), Long.toString(bytes));
+    }
+
+    private static PositionalEncodingBlock positions(int size, int maxLength) {
+        return PositionalEncodingBlock.builder()
+                .setEmbeddingSize(size)
+                .optMaxSequenceLength(maxLength)
+                .build();
+    }
+
+    private static Block learned(int size, int maxLength) {
+        return LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(size)
+                .optMaxSequenceLength(maxLength)
+                .build();
+    }
+
+    private static Block tokens(int size, int vocabularySize) {
+        return InputEmbeddingBlock.builder()
+                .setVocabularySize(vocabularySize)
+                .setEmbeddingSize(size)
+                .optMaxSequenceLength(10)
+                .build();
+    }
+
+    private static void refused(NDManager manager, Block block, Shape input) {
+        refused(() -> block.initialize(manager, DataType.FLOAT32, input), new Shape(ROWS, SIZE), 4L * ROWS * SIZE);
     }
 
     private static void requireStays(NDManager manager, Block block, Block another, Shape input) {
@@ -42,34 +77,16 @@ class MachineMemoryTest {
         refused(manager, another, input);
     }
 
-    private static Block learned() {
-        return LearnedPositionalEncodingBlock.builder()
-                .setEmbeddingSize(SIZE)
-                .optMaxSequenceLength(ROWS)
-                .build();
-    }
-
-    private static Block tokens() {
-        return InputEmbeddingBlock.builder()
-                .setVocabularySize(ROWS)
-                .setEmbeddingSize(SIZE)
-                .optMaxSequenceLength(10)
-                .build();
-    }
-
     /** A trainer initializes a loaded model again. */
     @EngineTest
     void needsNoMemoryForATableThatExists(NDManager manager) {
-        requireStays(manager, learned(), learned(), new Shape(1, 3, SIZE));
-        requireStays(manager, tokens(), tokens(), new Shape(1, 3));
+        requireStays(manager, learned(SIZE, ROWS), learned(SIZE, ROWS), new Shape(1, 3, SIZE));
+        requireStays(manager, tokens(SIZE, ROWS), tokens(SIZE, ROWS), new Shape(1, 3));
     }
 
     @EngineTest
     void leavesATableThatCannotMove(NDManager manager) {
-        PositionalEncodingBlock block = PositionalEncodingBlock.builder()
-                .setEmbeddingSize(SIZE)
-                .optMaxSequenceLength(ROWS)
-                .build();
+        PositionalEncodingBlock block = positions(SIZE, ROWS);
         Shape input = new Shape(1, 3, SIZE);
         block.initialize(manager, DataType.FLOAT32, input);
         NDArray table = block.getEncodings();
@@ -84,8 +101,10 @@ class MachineMemoryTest {
     @Test
     void detectsTheMemoryOfTheMachine() {
         Shape impossible = new Shape(1 << 30, 1 << 20);
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> MachineMemory.requireRoomFor(impossible, DataType.FLOAT32, Device.cpu()));
+        refused(
+                () -> MachineMemory.requireRoomFor(impossible, DataType.FLOAT32, Device.cpu()),
+                impossible,
+                4 * impossible.size());
         // 64 MB: any machine that runs the tests has that
         MachineMemory.requireRoomFor(new Shape(1 << 24), DataType.FLOAT32, Device.cpu());
     }
@@ -96,6 +115,102 @@ class MachineMemoryTest {
         MachineMemory.requireRoomFor(new Shape(1 << 30), DataType.FLOAT32, Device.gpu());
         MachineMemory.requireRoomFor(new Shape((1 << 24) - 1), DataType.FLOAT32, Device.cpu());
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> MachineMemory.requireRoomFor(new Shape(1 << 24), DataType.FLOAT32, Device.cpu()));
+                .isThrownBy(() -> MachineMemory.requireRoomFor(new Shape(1 << 24), DataType.FLOAT32, Device.cpu()))
+                .withMessageContaining("expected at most the 1000 ");
+    }
+
+    private static void assertNotInitialized(NDManager manager, Block block, Shape input, int width) {
+        refused(() -> block.initialize(manager, DataType.FLOAT32, input), new Shape(MANY, width), 4L * width * MANY);
+        assertThat(block.isInitialized()).isFalse();
+        assertThat(manager.getManagedArrays()).isEmpty();
+    }
+
+    @EngineTest
+    void refusesTablesThatNoMachineHasMemoryFor(NDManager manager) {
+        PositionalEncodingBlock positions = positions(4096, MANY);
+        Block rotary = RotaryEmbeddingBlock.builder()
+                .setHeadSize(4096)
+                .optMaxSequenceLength(MANY)
+                .build();
+        assertNotInitialized(manager, positions, new Shape(1, 3, 4096), 4096);
+        assertNotInitialized(manager, learned(4096, MANY), new Shape(1, 3, 4096), 4096);
+        assertNotInitialized(manager, tokens(4096, MANY), new Shape(1, 3), 4096);
+        assertNotInitialized(manager, rotary, new Shape(1, 1, 3, 4096), 8192);
+        NDArray x = manager.zeros(new Shape(1, 3, 4096));
+        refused(() -> Forward.infer(manager, positions, x), new Shape(MANY, 4096), 4L * 4096 * MANY);
+    }
+
+    @EngineTest
+    void refusesAGridWithRowsLongerThanABuffer(NDManager manager) {
+        Block block = GridPositionalEncodingBlock.builder()
+                .setEncoding(GridEncoding.visionTransformer(4))
+                .build();
+        Shape huge = new Shape(1, 500_000_000, 4);
+        refused(() -> block.initialize(manager, DataType.FLOAT64, new Shape(1).addAll(huge)), huge, 16_000_000_000L);
+        assertThat(manager.getManagedArrays()).isEmpty();
+        NDArray x = manager.zeros(new Shape(1, 2, 3, 4));
+        assertThat(Forward.infer(manager, block, x).getShape()).isEqualTo(x.getShape());
+    }
+
+    /** A token stream that has gone wrong gives a position of a billion. */
+    @EngineTest
+    void aPositionFarBeyondTheLimitLeavesATableThatGrows(NDManager manager) {
+        PositionalEncodingBlock block = PositionalEncodingBlock.builder()
+                .setEmbeddingSize(512)
+                .optMaxSequenceLength(10)
+                .optAutoExtend(1 << 20)
+                .build();
+        NDArray x = manager.zeros(new Shape(1, 1, 512));
+        block.initialize(manager, DataType.FLOAT32, x.getShape());
+        NDArray table = block.getEncodings();
+        int before = manager.getManagedArrays().size();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Forward.inferFrom(manager, 1_000_000_000, block, x))
+                .withMessageContainingAll("1000000000", "1048576");
+        for (DataType type : new DataType[] {DataType.INT64, DataType.FLOAT32}) {
+            try (NDArray position = manager.full(new Shape(1), 1e9f, type)) {
+                assertThatIllegalArgumentException()
+                        .isThrownBy(() -> Forward.infer(manager, block, x, position))
+                        .withMessageContainingAll("position 1", "optAutoExtend");
+            }
+        }
+        assertThat(manager.getManagedArrays()).hasSize(before);
+        assertThat(block.getMaxSequenceLength()).isEqualTo(10);
+        assertThat(block.getEncodings()).isSameAs(table);
+        assertThat(Forward.infer(manager, block, manager.zeros(new Shape(1, 12, 512)))
+                        .toFloatArray())
+                .isEqualTo(SinusoidalEncoding.vaswani(512).table(0, 12));
+    }
+
+    /** A limit that allows more than the machine has. */
+    @EngineTest
+    void refusesATableThatCannotGrowIntoTheMemory(NDManager manager) {
+        Block positions = PositionalEncodingBlock.builder()
+                .setEmbeddingSize(4096)
+                .optMaxSequenceLength(10)
+                .optAutoExtend(FAR)
+                .build();
+        Block rotary = RotaryEmbeddingBlock.builder()
+                .setHeadSize(4096)
+                .optMaxSequenceLength(10)
+                .optAutoExtend(FAR)
+                .build();
+        Block alibi = AlibiBiasBlock.builder().setHeadCount(4096).build();
+        Block xl = TransformerXlPositionBlock.builder()
+                .setEmbeddingSize(4096)
+                .setHeadCount(4096)
+                .build();
+        assertStays(manager, positions, new Shape(1, 1, 4096), new Shape(FAR, 4096));
+        assertStays(manager, rotary, new Shape(1, 1, 1, 4096), new Shape(FAR, 8192));
+        assertStays(manager, alibi, new Shape(1, 4096, 1, 1), new Shape(2L * FAR - 1, 4096));
+        assertStays(manager, xl, new Shape(1, 4096, 1, 1), new Shape(2L * FAR - 1, 4096));
+    }
+
+    private static void assertStays(NDManager manager, Block block, Shape input, Shape table) {
+        NDArray x = manager.ones(input);
+        block.initialize(manager, DataType.FLOAT32, input);
+        float[] expected = Forward.infer(manager, block, x).toFloatArray();
+        refused(() -> Forward.inferFrom(manager, FAR - 1, block, x), table, 4 * table.size());
+        assertThat(Forward.infer(manager, block, x).toFloatArray()).isEqualTo(expected);
     }
 }

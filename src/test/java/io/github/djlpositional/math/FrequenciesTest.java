@@ -5,39 +5,19 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.github.djlpositional.Goldens;
 import java.math.BigDecimal;
-import java.math.MathContext;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
+/** Frequencies of sinusoids, and of rotations by the ways to scale them. */
 class FrequenciesTest {
-
-    @Test
-    void areRightToAlmostTwoDoubles() {
-        // reference: goldens/frequencies.csv, written by src/test/python/reference_values.py with mpmath
-        for (String[] row : Goldens.rows("frequencies.csv")) {
-            String[] parameters = row[1].split(" ", -1);
-            int pair = Integer.parseInt(row[2]);
-            Frequencies frequencies = row[0].equals("vaswani")
-                    ? Frequencies.geometric(
-                            pair + 1, Double.parseDouble(parameters[0]), Double.parseDouble(parameters[1]) / 2)
-                    : Frequencies.timescales(
-                            Integer.parseInt(parameters[0]),
-                            Double.parseDouble(parameters[1]),
-                            Double.parseDouble(parameters[2]));
-            BigDecimal expected = new BigDecimal(row[3]);
-            BigDecimal actual = new BigDecimal(frequencies.get(pair))
-                    .add(new BigDecimal(frequencies.exactly(pair).low()));
-            double relativeError = actual.subtract(expected)
-                    .divide(expected, MathContext.DECIMAL64)
-                    .doubleValue();
-            assertThat(Math.abs(relativeError)).as("%s %s %s", (Object[]) row).isLessThan(0x1p-96);
-        }
-    }
 
     @Test
     void givenOnesAreTakenAsTheyAre() {
         Frequencies frequencies = Frequencies.of(0.1, 3);
         assertThat(frequencies.size()).isEqualTo(2);
         assertThat(frequencies.get(0)).isEqualTo(0.1);
+        assertThat(Frequencies.of(0, 1e-310, 1e300).get(1)).isEqualTo(1e-310);
         assertThat(frequencies.sine(2, 1)).isEqualTo(StrictMath.sin(6));
         assertThat(frequencies.cosine(2, 1)).isEqualTo(StrictMath.cos(6));
     }
@@ -57,18 +37,12 @@ class FrequenciesTest {
 
     @Test
     void sineIsNearTheTrueOneWhereThatIsAlmostZero() {
-        // mpmath, 60 digits: sin and cos of 2624.3688406067654 · 10000^(-187/256), the double that is nearest to π /
-        // it; the
-        // relative error is thousands of ulps there
+        // mpmath, 60 digits: sin and cos of 2624.3688406067654 · 10000^(-187/256), whose position is the double nearest
+        // to π divided by it; the relative error is thousands of ulps there
         Frequencies frequencies = Frequencies.geometric(188, 10_000, 256);
         double position = 2624.3688406067654;
         assertThat(frequencies.sine(position, 187)).isCloseTo(9.218727486302689e-20, within(0x1p-76));
         assertThat(frequencies.cosine(position, 187)).isEqualTo(-1);
-    }
-
-    @Test
-    void givenOnesMayHaveAnySize() {
-        assertThat(Frequencies.of(0, 1e-310, 1e300).get(1)).isEqualTo(1e-310);
     }
 
     @Test
@@ -81,11 +55,70 @@ class FrequenciesTest {
     }
 
     @Test
-    void equalOthersOfTheSameValues() {
-        assertThat(Frequencies.geometric(4, 10_000, 4))
-                .isEqualTo(Frequencies.geometric(4, 10_000, 4))
-                .hasSameHashCodeAs(Frequencies.geometric(4, 10_000, 4))
-                .isNotEqualTo(Frequencies.geometric(4, 10_000, 5))
-                .isNotEqualTo(Frequencies.of(1, 0.1, 0.01, 0.001));
+    void onlyDynamicScalingsDependOnTheLength() {
+        RotaryScaling dynamic = RotaryScaling.dynamicNtk(2, 100);
+        assertThat(dynamic.dependsOnLength()).isTrue();
+        assertThat(dynamic.lengthThreshold()).isEqualTo(100);
+        assertThat(dynamic.frequencies(16, 10_000, 100)).isEqualTo(dynamic.frequencies(16, 10_000, 1));
+        assertThat(dynamic.frequencies(16, 10_000, 101)).isNotEqualTo(dynamic.frequencies(16, 10_000, 100));
+        double[] ones = {1, 1};
+        assertThat(RotaryScaling.longRope(ones, ones, 100, 200).dependsOnLength())
+                .isTrue();
+        RotaryScaling yarn = RotaryScaling.yarn(4, 100);
+        assertThat(yarn.dependsOnLength()).isFalse();
+        assertThat(yarn.lengthThreshold()).isEqualTo(Integer.MAX_VALUE);
+        assertThat(yarn.frequencies(16, 10_000, 1)).isEqualTo(yarn.frequencies(16, 10_000, 1_000_000));
+    }
+
+    @Test
+    void aFactorOfOneChangesNothing() {
+        Frequencies plain = RotaryScaling.none().frequencies(64, 10_000, 0);
+        assertThat(RotaryScaling.linear(1).frequencies(64, 10_000, 0)).isEqualTo(plain);
+        assertThat(RotaryScaling.llama3(1, 1, 4, 100).frequencies(64, 10_000, 0).get(20))
+                .isCloseTo(plain.get(20), within(1e-17));
+        assertThat(RotaryScaling.yarn(1, 100).attentionFactor()).isEqualTo(1);
+    }
+
+    @Test
+    void optionalArgumentsOfYarnDefaultToThePaper() {
+        Map<String, Object> arguments = new LinkedHashMap<>(Map.of("kind", "yarn", "factor", 4, "originalLength", 100));
+        assertThat(RotaryScaling.fromArguments(arguments)).isEqualTo(RotaryScaling.yarn(4, 100));
+        double factorOfThePaper = RotaryScaling.yarn(4, 100).attentionFactor();
+        arguments.put("betaSlow", 2);
+        assertThat(RotaryScaling.fromArguments(arguments))
+                .isEqualTo(RotaryScaling.yarn(4, 100, 32, 2, true, factorOfThePaper));
+        arguments.put("betaFast", 16);
+        arguments.put("truncate", false);
+        arguments.put("attentionScale", 1);
+        assertThat(RotaryScaling.fromArguments(arguments)).isEqualTo(RotaryScaling.yarn(4, 100, 16, 2, false, 1));
+    }
+
+    @Test
+    void dynamicNtkIsUnscaledUpToTheOriginalLength() {
+        Frequencies plain = RotaryScaling.none().frequencies(8, 10_000, 0);
+        for (int length : new int[] {0, 15, 16}) {
+            assertThat(RotaryScaling.dynamicNtk(2, 16).frequencies(8, 10_000, length))
+                    .isEqualTo(plain);
+        }
+        // the base becomes base · (s · l / L - (s - 1))^(r / (r - 2)) = 10000 · (2 · 24 / 16 - 1)^(8 / 6)
+        double expected = Math.pow(10_000 * Math.pow(2, 8 / 6.0), -6 / 8.0);
+        Frequencies scaled = RotaryScaling.dynamicNtk(2, 16).frequencies(8, 10_000, 24);
+        assertThat(scaled.size()).isEqualTo(4);
+        // a few roundings of double
+        assertThat(scaled.get(3)).isCloseTo(expected, within(1e-14 * expected));
+    }
+
+    @Test
+    void yarnsRampEndsAtTheLastDimension() {
+        // over 1e6 positions, pair log(1e6 / 2π) / (2 log 10) · 8 = 20.8 makes one turn: beyond the last dimension, 7;
+        // and pair 0.8, which is rounded down to 0, a hundred thousand
+        Frequencies scaled =
+                RotaryScaling.yarn(2, 1_000_000, 100_000, 1, true, 1).frequencies(8, 10, 0);
+        for (int pair = 0; pair < 4; pair++) {
+            double ramp = pair / 7.0;
+            double expected = Math.pow(10, -pair / 4.0) * (1 - ramp + ramp / 2);
+            // a few roundings of double
+            assertThat(scaled.get(pair)).isCloseTo(expected, within(1e-14));
+        }
     }
 }

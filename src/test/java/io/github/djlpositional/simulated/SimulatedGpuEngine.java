@@ -83,21 +83,20 @@ public final class SimulatedGpuEngine extends Engine {
         }
 
         private Object ofManager(Object proxy, Method method, Object... args) throws Throwable {
-            Device wanted = deviceIn(args);
             String name = method.getName();
-            boolean isNewManager = name.equals("newSubManager");
+            if (name.equals("from")) {
+                return args[0];
+            }
+            Device wanted = Arrays.stream(args)
+                    .filter(Device.class::isInstance)
+                    .map(Device.class::cast)
+                    .findFirst()
+                    .orElse(device);
             boolean isFromJavaMemory = name.startsWith("create") && !(args[0] instanceof Shape);
             if (isFromJavaMemory && wanted.isGpu()) {
                 engine.waits.incrementAndGet();
             }
-            if (name.equals("from")) {
-                return args[0];
-            }
-            Object result = call(method, args);
-            if (isNewManager) {
-                return engine.simulated((NDManager) result, wanted);
-            }
-            return engine.wrapped(result, wanted, proxy, real);
+            return engine.wrapped(call(real, method, args), wanted, proxy, real);
         }
 
         private Object ofArray(Object proxy, Method method, Object... args) throws Throwable {
@@ -109,12 +108,12 @@ public final class SimulatedGpuEngine extends Engine {
                 return moved((NDArray) proxy, (Device) args[0], (boolean) args[1]);
             }
             if (name.equals("getManager")) {
-                return engine.simulated((NDManager) call(method, args), device);
+                return engine.simulated((NDManager) call(real, method, args), device);
             }
             if (!ACROSS_DEVICES.contains(name)) {
                 requireOneDevice(name, args);
             }
-            return engine.wrapped(call(method, args), device, proxy, real);
+            return engine.wrapped(call(real, method, args), device, proxy, real);
         }
 
         private NDArray moved(NDArray array, Device to, boolean copy) {
@@ -128,14 +127,6 @@ public final class SimulatedGpuEngine extends Engine {
             return engine.simulated(((NDArray) real).duplicate(), to);
         }
 
-        private Device deviceIn(Object... args) {
-            return Arrays.stream(args)
-                    .filter(Device.class::isInstance)
-                    .map(Device.class::cast)
-                    .findFirst()
-                    .orElse(device);
-        }
-
         private void requireOneDevice(String name, Object... args) {
             for (Object arg : args) {
                 List<NDArray> others =
@@ -147,14 +138,14 @@ public final class SimulatedGpuEngine extends Engine {
                 }
             }
         }
+    }
 
-        private Object call(Method method, Object... args) throws Throwable {
-            try {
-                return method.invoke(
-                        real, Arrays.stream(args).map(SimulatedGpuEngine::real).toArray());
-            } catch (InvocationTargetException e) {
-                throw e.getCause();
-            }
+    private static Object call(Object real, Method method, Object... args) throws Throwable {
+        try {
+            return method.invoke(
+                    real, Arrays.stream(args).map(SimulatedGpuEngine::real).toArray());
+        } catch (InvocationTargetException e) {
+            throw e.getCause();
         }
     }
 
@@ -262,22 +253,10 @@ public final class SimulatedGpuEngine extends Engine {
     @Override
     public GradientCollector newGradientCollector() {
         GradientCollector collector = real.newGradientCollector();
-        return new GradientCollector() {
-            @Override
-            public void backward(NDArray target) {
-                collector.backward((NDArray) real(target));
-            }
-
-            @Override
-            public void zeroGradients() {
-                collector.zeroGradients();
-            }
-
-            @Override
-            public void close() {
-                collector.close();
-            }
-        };
+        return (GradientCollector) Proxy.newProxyInstance(
+                GradientCollector.class.getClassLoader(),
+                new Class<?>[] {GradientCollector.class},
+                (proxy, method, args) -> call(collector, method, args == null ? new Object[0] : args));
     }
 
     private static final class SimulatedGpuModel extends BaseModel {

@@ -1,9 +1,13 @@
 package io.github.djlpositional.weights;
 
+import static io.github.djlpositional.weights.Weights.assertRejected;
+import static io.github.djlpositional.weights.Weights.assertUnchanged;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.within;
 
+import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -22,20 +26,29 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.RelativePositionBiasBlock;
+import io.github.djlpositional.math.SinusoidalEncoding;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
-/** Blocks with tables from other libraries' files: their outputs are those that torch computed. */
+/** Blocks with tables from other libraries' files have the outputs that torch computed, or the tables are rejected. */
 class WeightLoaderTest {
 
     private static final int[][] IDS = {{3, 1, 4, 1, 5}, {9, 2, 6, 5, 0}};
 
     /** The error of one addition in float, of numbers below 4. */
     private static final double SUM = 0x1p-23;
+
+    @TempDir
+    private Path folder;
 
     private final LearnedPositionalEncodingBlock learned = learned();
 
@@ -231,7 +244,7 @@ class WeightLoaderTest {
             } finally {
                 assertThat(Thread.interrupted()).isTrue();
             }
-            assertThat(parameter.getArray().toFloatArray()).containsOnly(7);
+            assertUnchanged(parameter);
             assertThat(manager.getManagedArrays()).hasSize(open);
             loader.load();
             assertThat(parameter.getArray().toFloatArray()).doesNotContain(7);
@@ -259,5 +272,145 @@ class WeightLoaderTest {
                     .as("column-major: %s", isColumnMajor)
                     .isEqualTo(expected);
         }
+    }
+
+    private static WeightLoader gpt2() throws Exception {
+        return Weights.loader("gpt2.npz");
+    }
+
+    @EngineTest
+    void anUnknownName(NDManager manager) throws Exception {
+        WeightLoader loader = Weights.loader("bert.safetensors");
+        String name = "embeddings.position_embeddings.weight";
+        assertRejected(
+                () -> loader.table(name, Weights.parameter(manager, 8, 6)),
+                "\"" + name + "\"",
+                // the most similar name comes first
+                "such as [\"bert." + name + "\", ");
+        assertRejected(() -> Weights.loader("types.npz").encodings("x", SinusoidalEncoding.vaswani(4)), "21 tensors");
+    }
+
+    @EngineTest
+    void anotherShape(NDManager manager) throws Exception {
+        for (long[] shape : new long[][] {{8, 7}, {7, 6}, {6, 8}, {48}, {1, 8, 6}}) {
+            WeightLoader loader = gpt2().table("wpe.weight", Weights.parameter(manager, shape));
+            assertRejected(
+                    loader::load, "\"wpe.weight\"", "gpt2.npz", "(8, 6)", new Shape(shape).toString(), "\"table\"");
+        }
+        WeightLoader skipping = gpt2().table("wpe.weight", Weights.parameter(manager, 8, 6), 2);
+        assertRejected(skipping::load, "(8, 6)", "2 skipped rows", "(10, 6)");
+        assertRejected(() -> gpt2().table("wpe.weight", Weights.parameter(manager, 8, 6), -1), "\"wpe.weight\"", "-1");
+        WeightLoader scalar = Weights.loader("types.npz").table("scalar", Weights.parameter(manager));
+        assertRejected(scalar::load, "\"scalar\"", "()");
+    }
+
+    @EngineTest
+    void rowsThatAreLargerThanABuffer(NDManager manager) {
+        StoredTensor tensor = Weights.tensor(new Shape(1, (1 << 28) + 1), false);
+        TableCopy copy = new TableCopy(tensor, Weights.parameter(manager, 1, 1), 0);
+        assertRejected(() -> copy.read(manager), "tensor \"t\" of memory.npz", "1073741828 bytes", "1073741824");
+    }
+
+    @EngineTest
+    void parametersWithoutAnArrayOrOfIntegers(NDManager manager) throws Exception {
+        Parameter uninitialized = Parameter.builder()
+                .setName("table")
+                .setType(Parameter.Type.OTHER)
+                .build();
+        Parameter freed = Weights.parameter(manager, 8, 6);
+        freed.getArray().close();
+        Parameter integers = Weights.parameter(manager, DataType.INT32, 8, 6);
+        for (Parameter parameter : new Parameter[] {uninitialized, freed, integers}) {
+            WeightLoader loader = gpt2().table("wpe.weight", parameter);
+            String type = parameter == integers ? "int32" : "no array";
+            assertRejected(loader::load, "parameter \"table\"", "tensor \"wpe.weight\"", "gpt2.npz", type);
+        }
+    }
+
+    @EngineTest
+    void theSameTensorOrParameterTwice(NDManager manager) throws Exception {
+        Parameter parameter = Weights.parameter(manager, 8, 6);
+        WeightLoader loader = gpt2().table("wpe.weight", parameter);
+        assertRejected(
+                () -> loader.table("wpe.weight", Weights.parameter(manager, 8, 6)), "\"wpe.weight\"", "gpt2.npz");
+        assertRejected(() -> loader.encodings("wpe.weight", SinusoidalEncoding.vaswani(6)), "\"wpe.weight\"");
+        assertRejected(() -> loader.table("wte.weight", parameter), "\"table\"", "\"wte.weight\"");
+        // a rejected call has no effect
+        loader.table("wte.weight", Weights.parameter(manager, 11, 6)).load();
+        assertThat(parameter.getArray().toFloatArray()).doesNotContain(7);
+    }
+
+    @EngineTest
+    void aFileThatHasChangedSinceItWasOpened(NDManager manager) throws Exception {
+        Path path = Files.copy(Weights.path("gpt2.npz"), folder.resolve("weights.npz"));
+        Parameter parameter = Weights.parameter(manager, 8, 6);
+        WeightLoader loader = WeightLoader.of(WeightFile.open(path)).table("wpe.weight", parameter);
+        byte[] bytes = Files.readAllBytes(path);
+        Files.delete(path);
+        Files.write(path, bytes);
+        Files.setLastModifiedTime(path, FileTime.fromMillis(0));
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(loader::load)
+                .withMessageContainingAll(path.toString(), "changed", "WeightFile.open");
+        assertUnchanged(parameter);
+    }
+
+    @Test
+    void nothingToLoad() throws Exception {
+        WeightLoader loader = gpt2();
+        assertRejected(loader::load, "gpt2.npz");
+        assertThatNullPointerException().isThrownBy(() -> WeightLoader.of(null));
+        assertThatNullPointerException().isThrownBy(() -> loader.table("wpe.weight", null));
+        assertThatNullPointerException().isThrownBy(() -> loader.encodings("wpe.weight", null));
+    }
+
+    /** The last of three tensors does not fit: the first two are not written. */
+    @EngineTest
+    void aRejectedLoadChangesNothing(NDManager manager) throws Exception {
+        Parameter words = Weights.parameter(manager, 11, 6);
+        Parameter positions = Weights.parameter(manager, 8, 6);
+        Parameter types = Weights.parameter(manager, 3, 6);
+        WeightLoader loader = Weights.loader("bert.safetensors")
+                .table("bert.embeddings.word_embeddings.weight", words)
+                .table("bert.embeddings.position_embeddings.weight", positions)
+                .table("bert.embeddings.token_type_embeddings.weight", types);
+        assertRejected(loader::load, "(3, 6)");
+        assertUnchanged(words, positions, types);
+        assertThat(words.getArray().hasGradient()).isTrue();
+    }
+
+    /** The second of two arrays is damaged, which its checksum tells after its last byte. */
+    @EngineTest
+    void aDamagedTensorChangesNothing(NDManager manager) throws Exception {
+        byte[] bytes = Files.readAllBytes(Weights.path("roberta.npz"));
+        // within the second array's data, in front of the directory's two entries
+        bytes[Weights.record(1, bytes) - 150] ^= 1;
+        Path file = Files.write(folder.resolve("model.npz"), bytes);
+        Parameter words = Weights.parameter(manager, 11, 6);
+        Parameter positions = Weights.parameter(manager, 10, 6);
+        WeightLoader loader = WeightLoader.of(WeightFile.open(file))
+                .table("roberta.embeddings.word_embeddings.weight", words)
+                .table("roberta.embeddings.position_embeddings.weight", positions);
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(loader::load)
+                .withMessageContainingAll(
+                        file.toString(), "\"roberta.embeddings.position_embeddings.weight\"", "checksum", "again");
+        assertUnchanged(words, positions);
+    }
+
+    /** The format is detected from the content: another suffix does no harm. */
+    @EngineTest
+    void anyNameOfAFile(NDManager manager) throws Exception {
+        Path path = Files.copy(Weights.path("bert.safetensors"), folder.resolve("pytorch_model.bin"));
+        Parameter parameter = Weights.parameter(manager, 8, 6);
+        WeightFile file = WeightFile.open(path);
+        WeightLoader.of(file)
+                .table("bert.embeddings.position_embeddings.weight", parameter)
+                .load();
+        assertThat(parameter.getArray().toFloatArray()).doesNotContain(7);
+        assertThat(file.getPath()).isEqualTo(path);
+        assertThat(file).hasToString("WeightFile(" + path + ", 5 tensors)");
+        assertThatExceptionOfType(UnsupportedOperationException.class)
+                .isThrownBy(() -> file.getTensors().clear());
     }
 }

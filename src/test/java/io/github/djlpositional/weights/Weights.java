@@ -2,13 +2,18 @@ package io.github.djlpositional.weights;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -17,8 +22,15 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.zip.CRC32;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
-/** The files that {@code src/test/python/make_weights.py} created with torch and numpy, and their expected numbers. */
+/**
+ * The files that {@code src/test/python/make_weights.py} created with torch and numpy, their expected numbers, and
+ * files that are created as torch and numpy do, for tests to damage.
+ */
 final class Weights {
 
     private Weights() {}
@@ -64,6 +76,22 @@ final class Weights {
         return parameter(manager, DataType.FLOAT32, shape);
     }
 
+    /** Asserts that a call is rejected, and that the message has some values. */
+    static void assertRejected(ThrowingCallable call, String... values) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(call)
+                .withMessageContainingAll(": expected ", "; ")
+                .withMessageContainingAll(values);
+    }
+
+    /** Asserts that nothing was loaded into parameters. */
+    static void assertUnchanged(Parameter... parameters) {
+        for (Parameter parameter : parameters) {
+            NDArray floats = parameter.getArray().toType(DataType.FLOAT32, false);
+            assertThat(floats.toFloatArray()).containsOnly(7);
+        }
+    }
+
     /** Opens a file and loads each of its tensors of up to a thousand numbers into a parameter of its shape. */
     static void loadAll(NDManager manager, Path path) throws Exception {
         WeightFile file = WeightFile.open(path);
@@ -103,10 +131,61 @@ final class Weights {
     /** A safetensors file of an unpadded header and zeros as data. */
     static byte[] safetensors(String header, int dataBytes) {
         byte[] text = header.getBytes(StandardCharsets.UTF_8);
-        return ByteBuffer.allocate(Long.BYTES + text.length + dataBytes)
-                .order(ByteOrder.LITTLE_ENDIAN)
-                .putLong(text.length)
-                .put(text)
-                .array();
+        byte[] file = new byte[Long.BYTES + text.length + dataBytes];
+        littleEndian(file).putLong(text.length).put(text);
+        return file;
+    }
+
+    /** An array in NumPy's format: a dictionary and zeros. */
+    static byte[] npy(String dictionary, int dataBytes) {
+        byte[] text = dictionary.getBytes(StandardCharsets.ISO_8859_1);
+        byte[] array = new byte[10 + text.length + dataBytes];
+        littleEndian(array)
+                .put(new byte[] {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0})
+                .putShort((short) text.length)
+                .put(text);
+        return array;
+    }
+
+    /** Zeros of type float and of a shape in Python's notation. */
+    static byte[] floats(String shape, int dataBytes) {
+        return npy("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }\n", dataBytes);
+    }
+
+    /** An npz file of one array, which is named t. */
+    static byte[] zip(int method, byte... content) {
+        return zip("t.npy", method, content);
+    }
+
+    static byte[] zip(String name, int method, byte... content) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (ZipOutputStream zip = new ZipOutputStream(bytes)) {
+            ZipEntry entry = new ZipEntry(name);
+            entry.setMethod(method);
+            if (method == ZipEntry.STORED) {
+                CRC32 checksum = new CRC32();
+                checksum.update(content);
+                entry.setCrc(checksum.getValue());
+                entry.setSize(content.length);
+            }
+            zip.putNextEntry(entry);
+            zip.write(content);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return bytes.toByteArray();
+    }
+
+    /**
+     * The place of the last record of a type, such as {@code PK\1\2} for the directory's entry and {@code PK\5\6} for
+     * its end.
+     */
+    static int record(int type, byte... archive) {
+        String signature = "PK" + (char) type + (char) (type + 1);
+        return new String(archive, StandardCharsets.ISO_8859_1).lastIndexOf(signature);
+    }
+
+    static ByteBuffer littleEndian(byte... bytes) {
+        return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
     }
 }

@@ -1,0 +1,203 @@
+package io.github.djlpositional.math;
+
+import io.github.djlpositional.arguments.Check;
+import java.nio.ByteBuffer;
+import java.nio.FloatBuffer;
+import java.util.Arrays;
+import java.util.stream.IntStream;
+
+/**
+ * A table with one row of sines and cosines for each position. Its values are computed when they are written: in
+ * double, and rounded once. Immutable and safe to share.
+ */
+public abstract sealed class PositionTable permits SinusoidalEncoding, RotaryTable {
+
+    /**
+     * Error of a rotated value. The four factors of a sum like sin a · cos b + cos a · sin b are accurate to 2^-51
+     * each: one ulp for {@code Math.sin} and {@code Math.cos}, by their specification, plus the error of their
+     * correction. Since |sin| + |cos| is at most √2 on both sides, they contribute 2√2 · 2^-51 < 2^-49.4, the two
+     * products and the sum 2^-52: below 2^-49. Doubled as a safety margin, which also covers the rounding of the
+     * anchor's product with a factor.
+     */
+    private static final double ERROR = 0x1p-48;
+
+    final Frequencies frequencies;
+
+    /** The factor of every value. */
+    private final double factor;
+
+    /**
+     * What each column has: with p pairs, the sine of a pair (0 … p - 1), its cosine (p … 2p - 1), a zero (2p), or its
+     * negative sine (2p + 1 … 3p).
+     */
+    final int[] columns;
+
+    /** The number of values that the columns refer to. */
+    private final int valueCount;
+
+    PositionTable(Frequencies frequencies, double factor, int... columns) {
+        this.frequencies = frequencies;
+        this.factor = factor;
+        this.columns = columns;
+        int greatest = Arrays.stream(columns).max().orElse(0);
+        valueCount = 1 + Math.max(greatest, 2 * frequencies.size());
+    }
+
+    /**
+     * Writes the rows of consecutive positions. Each value is rounded to the nearest number of the format.
+     *
+     * @param start the first position
+     * @param length the number of positions, at least 0
+     * @param format the format that values are rounded to
+     * @param out the destination, row-major (length, row) from the start of the buffer; its position does not change
+     * @throws IllegalArgumentException if the length is negative or the buffer is too small
+     */
+    public void write(int start, int length, FloatFormat format, ByteBuffer out) {
+        checkRoom(length, columns.length, format, out);
+        FloatBuffer floats = out.duplicate().position(0).order(out.order()).asFloatBuffer();
+        write(start, length, format, out, format == FloatFormat.FLOAT32 ? floats : null);
+    }
+
+    /**
+     * Writes the rows of any positions. Each value is rounded to the nearest number of the format.
+     *
+     * @param positions n finite numbers, integers or not
+     * @param format the format that values are rounded to
+     * @param out the destination, row-major (n, row) from the start of the buffer; its position does not change
+     * @throws IllegalArgumentException if a position is not finite or the buffer is too small
+     */
+    public void write(double[] positions, FloatFormat format, ByteBuffer out) {
+        checkRoom(positions.length, columns.length, format, out);
+        checkFinite(positions);
+        IntStream.range(0, positions.length).parallel().forEach(row -> {
+            double[] values = new double[valueCount];
+            for (int half = 0; half < 2 * frequencies.size(); half++) {
+                values[half] = exactly(positions[row], half);
+            }
+            put(values, row, format, out);
+        });
+    }
+
+    /**
+     * Writes consecutive rows, most of them computed by rotation.
+     *
+     * <p>Only every n-th position (an anchor) and the n offsets from it are computed from the definition. The others
+     * follow from the angle sum sin(a + b) = sin a · cos b + cos a · sin b at a fraction of the cost: for n² positions,
+     * 2n are computed and the others are rotated.
+     *
+     * <p>The error of a rotated value is bounded. Both ends of the error interval are rounded. If the results differ,
+     * the value is computed from the definition (Ziv's rounding test: Ziv, <em>Fast evaluation of elementary
+     * mathematical functions with correctly rounded last bit</em>, ACM TOMS 17, 1991). The result is therefore the
+     * same, bit for bit, as if every value were computed from the definition.
+     *
+     * @param floats the destination in floats, for which whole rows are faster than single numbers; or null
+     */
+    void write(int start, int length, FloatFormat format, ByteBuffer out, FloatBuffer floats) {
+        int stride = Math.max(1, (int) Math.ceil(Math.sqrt(length)));
+        double[][] offsets = new double[Math.min(stride, length)][];
+        IntStream.range(0, offsets.length).parallel().forEach(i -> offsets[i] = frequencies.halves(i));
+        double error = ERROR * factor;
+        int anchors = (int) (((long) length + stride - 1) / stride);
+        IntStream.range(0, anchors).parallel().forEach(anchor -> {
+            int firstRow = anchor * stride;
+            double[] from = frequencies.halves((double) start + firstRow);
+            for (int half = 0; half < from.length; half++) {
+                from[half] *= factor;
+            }
+            double[] values = new double[valueCount];
+            float[] line = new float[columns.length];
+            int rows = Math.min(stride, length - firstRow);
+            for (int i = 0; i < rows; i++) {
+                int row = firstRow + i;
+                rotate(from, offsets[i], values);
+                if (floats == null || !roundSafelyToFloat(values, from.length, error)) {
+                    for (int half = 0; half < from.length; half++) {
+                        if (!roundsSafely(values[half], error, format)) {
+                            values[half] = exactly((double) start + row, half);
+                        }
+                    }
+                }
+                if (floats == null) {
+                    put(values, row, format, out);
+                } else {
+                    negate(values);
+                    for (int column = 0; column < line.length; column++) {
+                        line[column] = (float) values[columns[column]];
+                    }
+                    floats.put(row * line.length, line);
+                }
+            }
+        });
+    }
+
+    private double exactly(double position, int half) {
+        return frequencies.half(position, half) * factor;
+    }
+
+    private static void rotate(double[] from, double[] by, double[] values) {
+        int pairs = from.length / 2;
+        for (int pair = 0; pair < pairs; pair++) {
+            values[pair] = from[pair] * by[pairs + pair] + from[pairs + pair] * by[pair];
+        }
+        for (int pair = 0; pair < pairs; pair++) {
+            values[pairs + pair] = from[pairs + pair] * by[pairs + pair] - from[pair] * by[pair];
+        }
+    }
+
+    /** Whether all numbers within the error of a value round to the same number of the format. */
+    private static boolean roundsSafely(double value, double error, FloatFormat format) {
+        // compared with their signs: the ends of an interval around zero may round to zeros of different signs
+        return Double.compare(format.round(value - error), format.round(value + error)) == 0;
+    }
+
+    /** The same for all values of a row and the most frequent format, in a loop without branches. */
+    private static boolean roundSafelyToFloat(double[] values, int count, double error) {
+        boolean areSafe = true;
+        for (int half = 0; half < count; half++) {
+            int least = Float.floatToRawIntBits((float) (values[half] - error));
+            areSafe &= least == Float.floatToRawIntBits((float) (values[half] + error));
+        }
+        return areSafe;
+    }
+
+    private void put(double[] values, int row, FloatFormat format, ByteBuffer out) {
+        negate(values);
+        for (int column = 0; column < columns.length; column++) {
+            format.put(out, row * columns.length + column, values[columns[column]]);
+        }
+    }
+
+    private void negate(double... values) {
+        int negated = 2 * frequencies.size() + 1;
+        for (int half = negated; half < values.length; half++) {
+            values[half] = -values[half - negated];
+        }
+    }
+
+    static void checkFinite(double... positions) {
+        for (double position : positions) {
+            Check.that(
+                    Double.isFinite(position),
+                    () -> "position " + position + ": expected a finite number; correct the position");
+        }
+    }
+
+    /** Checks that an array or buffer can hold rows of so many values, of so many bytes each; 1 byte for an array. */
+    static void checkLength(int length, int width, int bytes) {
+        Check.between("length", length, 0, Integer.MAX_VALUE);
+        Check.that(
+                (long) length * width * bytes <= Integer.MAX_VALUE,
+                () -> "length " + length + " with " + width + " values for each position: expected at most "
+                        + (Integer.MAX_VALUE / bytes / Math.max(1, width)) + " positions; write them in several parts");
+    }
+
+    /** Checks that a buffer has room for rows, from its start. */
+    static void checkRoom(int length, int width, FloatFormat format, ByteBuffer out) {
+        checkLength(length, width, format.bytes());
+        long bytes = (long) length * width * format.bytes();
+        Check.that(
+                out.limit() >= bytes,
+                () -> "buffer of " + out.limit() + " bytes for " + length + " rows of " + width + " values in " + format
+                        + ": expected " + bytes + " bytes or more; use a larger buffer, or write fewer rows");
+    }
+}

@@ -1,0 +1,225 @@
+package io.github.djlpositional.math;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.github.djlpositional.Goldens;
+import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
+import java.math.BigDecimal;
+import java.math.MathContext;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * The numbers of {@code src/test/resources/goldens}. Programs in {@code src/test/python} computed them from the
+ * formulas of the papers and of published code, with 50 digits or more.
+ */
+class ReferenceValuesTest {
+
+    private static int integer(String text) {
+        return Integer.parseInt(text);
+    }
+
+    private static double real(String text) {
+        return Double.parseDouble(text);
+    }
+
+    private static double[] reals(String text) {
+        return Arrays.stream(text.split(" ", -1))
+                .mapToDouble(Double::parseDouble)
+                .toArray();
+    }
+
+    private static SinusoidalEncoding sinusoids(String file, String... row) {
+        return switch (file) {
+            case "sinusoidal_vaswani.csv", "zero_crossings.csv" ->
+                SinusoidalEncoding.vaswani(integer(row[0]), real(row[1]));
+            case "sinusoidal_rounded_up.csv" ->
+                SinusoidalEncoding.builder()
+                        .setEmbeddingSize(integer(row[0]))
+                        .optBase(real(row[1]))
+                        .optOddSize(OddSize.ROUNDED_UP)
+                        .build();
+            case "sinusoidal_tensor2tensor.csv" ->
+                SinusoidalEncoding.tensor2tensor(integer(row[0]), real(row[1]), real(row[2]));
+            default -> convention(row[0], integer(row[1]));
+        };
+    }
+
+    private static SinusoidalEncoding convention(String name, int size) {
+        return switch (name) {
+            case "ddpm" -> SinusoidalEncoding.diffusion(size);
+            case "improved-diffusion" -> SinusoidalEncoding.diffusion(size, 0, 1, true);
+            case "diffusers flipped" -> SinusoidalEncoding.diffusion(size, 1, 1, true);
+            case "diffusers scale 1000" -> SinusoidalEncoding.diffusion(size, 0, 1000, false);
+            case "bert4keras 10000" -> SinusoidalEncoding.bert4keras(size, 10_000);
+            case "bert4keras 500" -> SinusoidalEncoding.bert4keras(size, 500);
+            case "x-transformers" -> SinusoidalEncoding.xTransformers(size);
+            default -> throw new IllegalArgumentException(name);
+        };
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "sinusoidal_vaswani.csv",
+                "zero_crossings.csv",
+                "sinusoidal_rounded_up.csv",
+                "sinusoidal_tensor2tensor.csv",
+                "conventions.csv"
+            })
+    void sinusoidsAreWithinTwoUlpsAndTablesWithinHalfAnUlp(String file) {
+        Map<List<String>, SinusoidalEncoding> encodings = new HashMap<>();
+        for (String[] row : Goldens.rows(file)) {
+            int at = row.length - 3;
+            SinusoidalEncoding encoding =
+                    encodings.computeIfAbsent(List.of(Arrays.copyOf(row, at)), settings -> sinusoids(file, row));
+            double position = real(row[at]);
+            int dimension = integer(row[at + 1]);
+            BigDecimal expected = new BigDecimal(row[at + 2]);
+            String what = String.join(",", row);
+            // StrictMath's sine and cosine are within 1 ulp; the correction's product and sum add less than another
+            assertThat(Goldens.doubleUlps(encoding.value(position, dimension), expected))
+                    .as(what)
+                    .isLessThanOrEqualTo(2);
+            if (position == Math.rint(position)) {
+                float single = encoding.table((int) position, 1)[dimension];
+                assertThat(Goldens.floatUlps(single, expected)).as(what).isLessThanOrEqualTo(0.501);
+                // the same value amid others, where it comes from a rotation
+                int before = (int) Math.max(0, Math.min(position, 37));
+                float[] table = encoding.table((int) position - before, 60);
+                assertThat(table[before * encoding.getEmbeddingSize() + dimension])
+                        .as(what)
+                        .isEqualTo(single);
+            }
+        }
+    }
+
+    @Test
+    void gridsAreWithinTwoUlps() {
+        for (String[] row : Goldens.rows("grids.csv")) {
+            int channels = integer(row[2]);
+            GridEncoding encoding = switch (row[0]) {
+                case "tensor2tensor" -> GridEncoding.tensor2tensor(integer(row[1]), channels, 1, 10_000);
+                case "multidim" -> GridEncoding.multidim(integer(row[1]), channels);
+                case "visionTransformer" -> GridEncoding.visionTransformer(channels);
+                case "simpleVit" -> GridEncoding.simpleVit(channels);
+                default -> throw new IllegalArgumentException(row[0]);
+            };
+            assertThat(Goldens.doubleUlps(encoding.value(integer(row[4]), reals(row[3])), new BigDecimal(row[5])))
+                    .as(String.join(",", row))
+                    .isLessThanOrEqualTo(2);
+        }
+    }
+
+    @Test
+    void frequenciesAreRightToAlmostTwoDoubles() {
+        for (String[] row : Goldens.rows("frequencies.csv")) {
+            double[] p = reals(row[1]);
+            int pair = integer(row[2]);
+            Frequencies frequencies = row[0].equals("vaswani")
+                    ? Frequencies.geometric(pair + 1, p[0], p[1] / 2)
+                    : Frequencies.timescales((int) p[0], p[1], p[2]);
+            assertFrequency(frequencies, 0x1p-96, row);
+        }
+    }
+
+    private static void assertFrequency(Frequencies frequencies, double tolerance, String... row) {
+        int pair = integer(row[2]);
+        BigDecimal expected = new BigDecimal(row[3]);
+        BigDecimal actual = new BigDecimal(frequencies.get(pair))
+                .add(new BigDecimal(frequencies.exactly(pair).low()));
+        assertThat(actual.subtract(expected)
+                        .divide(expected, MathContext.DECIMAL64)
+                        .abs()
+                        .doubleValue())
+                .as(String.join(",", row))
+                .isLessThan(tolerance);
+    }
+
+    private static double[] factors(double step) {
+        return IntStream.range(0, 8).mapToDouble(k -> 1 + step * k / 4).toArray();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"rotary_frequencies.csv, 1e-19", "rotary_scalings.csv, 0x1p-90"}) // the first has 20 digits
+    void rotaryFrequenciesAreRight(String file, double tolerance) {
+        for (String[] row : Goldens.rows(file)) {
+            double[] p = reals(row[1]);
+            RotaryScaling scaling = switch (row[0]) {
+                case "default" -> RotaryScaling.none();
+                case "linear" -> RotaryScaling.linear(p[2]);
+                case "dynamic" -> RotaryScaling.dynamicNtk(p[2], (int) p[3]);
+                case "yarn" -> RotaryScaling.yarn(p[2], (int) p[3]);
+                case "yarn_untruncated" ->
+                    RotaryScaling.yarn(p[2], (int) p[3], p[4], p[5], false, 0.1 * StrictMath.log(p[2]) + 1);
+                case "llama3" -> RotaryScaling.llama3(p[2], p[3], p[4], (int) p[5]);
+                case "longrope" -> RotaryScaling.longRope(factors(1), factors(3), (int) p[2], (int) p[3]);
+                default -> throw new IllegalArgumentException(row[0]);
+            };
+            long length = scaling.dependsOnLength() ? (long) p[4] : 1;
+            assertFrequency(scaling.frequencies((int) p[0], p[1], length), tolerance, row);
+            assertThat(scaling.attentionFactor()).isCloseTo(real(row[4]), within(1e-15));
+        }
+    }
+
+    @Test
+    void everyFloatOfARotaryTableIsTheNearest() {
+        for (String[] row : Goldens.rows("rotary_rows.csv")) {
+            int size = integer(row[0]);
+            int position = integer(row[3]);
+            Frequencies frequencies = RotaryScaling.none().frequencies(size, real(row[1]), 0);
+            RotaryTable table = new RotaryTable(frequencies, PairLayout.INTERLEAVED, real(row[2]));
+            ByteBuffer consecutive = ByteBuffer.allocate(2 * size * Float.BYTES);
+            ByteBuffer explicit = ByteBuffer.allocate(2 * size * Float.BYTES);
+            table.write(position, 1, FloatFormat.FLOAT32, consecutive);
+            table.write(new double[] {position}, FloatFormat.FLOAT32, explicit);
+            // the cosine twice, and after all cosines minus the sine and the sine
+            BigDecimal cosine = new BigDecimal(row[5]);
+            BigDecimal sine = new BigDecimal(row[6]);
+            List<BigDecimal> expected = List.of(cosine, cosine, sine.negate(), sine);
+            for (int i = 0; i < 4; i++) {
+                int index = i / 2 * size + 2 * integer(row[4]) + i % 2;
+                assertThat(Goldens.floatUlps(consecutive.getFloat(4 * index), expected.get(i)))
+                        .isLessThanOrEqualTo(0.5);
+                assertThat(Goldens.floatUlps(explicit.getFloat(4 * index), expected.get(i)))
+                        .isLessThanOrEqualTo(0.5);
+            }
+        }
+    }
+
+    @Test
+    void alibiSlopesAreTheNearestDoubles() {
+        // head counts that are no power of two included
+        for (String[] row : Goldens.rows("alibi_slopes.csv")) {
+            double slope = AlibiSlopes.of(integer(row[0])).get(integer(row[1]));
+            assertThat(Goldens.doubleUlps(slope, new BigDecimal(row[2])))
+                    .as("%s heads, %s", row[0], row[1])
+                    .isLessThanOrEqualTo(0.51);
+        }
+        // mpmath, 40 digits: -2^(-1/2) · 12345677, a distance at which the slope's own rounding shows
+        AlibiSlopes slopes = AlibiSlopes.of(16);
+        BigDecimal expected = new BigDecimal("-8729711.925038792481402443021817506");
+        assertThat(Goldens.doubleUlps(slopes.bias(0, 12_345_677), expected)).isLessThanOrEqualTo(0.51);
+        assertThat(slopes.bias(0, -12_345_677)).isEqualTo(slopes.bias(0, 12_345_677));
+    }
+
+    @Test
+    void bucketsAreThePublishedOnes() {
+        for (String[] row : Goldens.rows("t5_buckets.csv")) {
+            RelativeBuckets buckets =
+                    RelativeBuckets.of(Boolean.parseBoolean(row[0]), integer(row[1]), integer(row[2]));
+            assertThat(buckets.bucket(Long.parseLong(row[3])))
+                    .as("%s %s", row[0], row[3])
+                    .isEqualTo(integer(row[4]));
+        }
+    }
+}
