@@ -137,7 +137,7 @@ public final class LearnedPositionalEncodingBlock
     @Override
     NDArray rows(
             Temporaries temporaries, Positions positions, NDArray x, ParameterStore parameterStore, boolean training) {
-        NDArray values = parameterStore.getValue(table, x.getDevice(), training);
+        NDArray values = value(this, table, parameterStore, x, training);
         DataTypes.requireSame(x, values, "learned table");
         return positions.rows(temporaries, new Learned(values));
     }

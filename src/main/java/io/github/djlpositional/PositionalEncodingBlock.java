@@ -233,7 +233,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
         if (scale == null) {
             return rows;
         }
-        NDArray factor = parameterStore.getValue(scale, x.getDevice(), training);
+        NDArray factor = value(this, scale, parameterStore, x, training);
         DataTypes.requireSame(x, factor, "learned scale");
         return temporaries.add(rows.mul(factor));
     }

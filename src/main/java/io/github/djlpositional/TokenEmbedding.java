@@ -14,6 +14,7 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.util.PairList;
+import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 
 /** A table of token vectors, in which the row of the padding token is initialized with zeros. */
@@ -45,7 +46,7 @@ final class TokenEmbedding extends AbstractBlock {
     protected NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         NDArray ids = inputs.head();
-        NDArray values = parameterStore.getValue(table, ids.getDevice(), training);
+        NDArray values = ConfiguredBlock.value("the token embedding", table, parameterStore, ids, training);
         DataTypes.requireSameEngine(ids, values, "token table");
         try {
             return Embedding.embedding(ids, values, gradients);

@@ -178,8 +178,7 @@ class BadInputTest {
         Block fromPadding =
                 embedding().optPaddingIndex(0).optPositionsFromPadding(1).build();
         initialized(manager, fromPadding, 2, 3);
-        refused(manager, fromPadding, List.of(ids(manager), manager.arange(3)), "positionsFromPadding", "ids only");
-        refused(() -> Forward.inferFrom(manager, 1, fromPadding, ids(manager)), "positionsFromPadding", "ids only");
+        refused(() -> Forward.inferFrom(manager, 1, fromPadding, ids(manager)), "startPosition 1", "[ids, positions]");
     }
 
     @EngineTest
@@ -260,7 +259,7 @@ class BadInputTest {
     @EngineTest
     void refusesPositionsForAnEncodingThatReturnsThemUnchanged(NDManager manager) {
         Block block = initialized(manager, TestBlocks.EMBEDDING_WITHOUT_POSITIONS.block(), 2, 3);
-        refused(manager, block, List.of(ids(manager), manager.arange(3)), "LambdaBlock", "2 arrays", "expected one");
+        refused(manager, block, List.of(ids(manager), manager.arange(3)), "NoPositions", "2 arrays", "expected one");
     }
 
     @Test

@@ -3,6 +3,7 @@ package io.github.djlpositional;
 import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDManager;
+import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -83,7 +84,9 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
         @Override
         public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
             Class<?> type = parameter.getParameter().getType();
-            return type == Engine.class || type == NDManager.class || hasValues(type);
+            // the constructor of a parameterized class has values of its own
+            return parameter.getDeclaringExecutable() instanceof Method
+                    && (type == Engine.class || type == NDManager.class || hasValues(type));
         }
 
         @Override

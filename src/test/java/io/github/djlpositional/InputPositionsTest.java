@@ -6,8 +6,10 @@ import static io.github.djlpositional.SmallBlocks.initialized;
 import static io.github.djlpositional.SmallBlocks.positions;
 import static io.github.djlpositional.SmallBlocks.refused;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.within;
 
+import ai.djl.MalformedModelException;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
@@ -18,11 +20,13 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
+import ai.djl.nn.UninitializedParameterException;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.ConstantInitializer;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import java.util.Arrays;
 
 /** Typical mistakes with the input of a model, and what prevents them. */
 class InputPositionsTest {
@@ -145,6 +149,40 @@ class InputPositionsTest {
                     other,
                     "engine of the queries");
         }
+    }
+
+    @EngineTest
+    void namesABlockThatWasNotInitialized(NDManager manager) {
+        Block attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(4)
+                .setHeadCount(1)
+                .build();
+        assertThatExceptionOfType(UninitializedParameterException.class)
+                .isThrownBy(() -> Forward.infer(manager, attention, manager.ones(new Shape(2, 3, 4))))
+                .withMessageContainingAll("MultiHeadAttentionBlock", "embeddingSize=4", "initialize(");
+    }
+
+    @EngineTest
+    void aFileOfFewerLayersIsNamedAsOne(NDManager manager) throws Exception {
+        Block two = layers(2);
+        two.initialize(manager, DataType.FLOAT32, new Shape(2, 3, 4));
+        byte[] file = BlockBytes.saved(two);
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> BlockBytes.load(manager, layers(3), file))
+                .withMessageContainingAll("PositionalEncodingBlock", "as many blocks");
+        byte[] other = Arrays.copyOf(file, file.length + 100);
+        Arrays.fill(other, file.length, other.length, (byte) 7);
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> BlockBytes.load(manager, layers(3), other))
+                .withMessageContainingAll("PositionalEncodingBlock", "version 7", "fewer layers");
+    }
+
+    private static Block layers(int count) {
+        SequentialBlock block = new SequentialBlock();
+        for (int i = 0; i < count; i++) {
+            block.add(positions().optLearnedScale(i).build());
+        }
+        return block;
     }
 
     @EngineTest

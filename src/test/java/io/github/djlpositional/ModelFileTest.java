@@ -158,8 +158,8 @@ class ModelFileTest {
     void anotherPositionalEncodingIsRejected(NDManager manager) throws Exception {
         InputEmbeddingBlock.Builder none = embedding().optNoPositions();
         byte[] sinusoidal = saved(manager, embedding().build());
-        rejected(manager, none.build(), sinusoidal, "=PositionalEncodingBlock", "positionalEncoding=LambdaBlock");
-        rejected(manager, embedding().build(), saved(manager, none.build()), "positionalEncoding=LambdaBlock");
+        rejected(manager, none.build(), sinusoidal, "=PositionalEncodingBlock", "positionalEncoding=NoPositions");
+        rejected(manager, embedding().build(), saved(manager, none.build()), "positionalEncoding=NoPositions");
         // the settings of the encoding within the block are compared too
         Block timeMajor = positions().optDropoutRate(0.1f).optSequenceAxis(0).build();
         rejected(manager, embedding().optPositionalEncoding(timeMajor).build(), sinusoidal, "sequenceAxis=0");

@@ -7,12 +7,14 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Positions;
@@ -172,7 +174,8 @@ final class AttentionForward implements AutoCloseable {
 
     /** A projection, from (B, T, D) to (B, T, D): a new array. */
     private NDArray linear(Linear projection, NDArray input) {
-        NDArray weight = parameterStore.getValue(projection.getParameters().valueAt(0), input.getDevice(), training);
+        Parameter parameter = projection.getParameters().valueAt(0);
+        NDArray weight = ConfiguredBlock.value(attention, parameter, parameterStore, input, training);
         DataTypes.requireSame(input, weight, "projections");
         return projection.forward(parameterStore, new NDList(input), training).singletonOrThrow();
     }

@@ -5,6 +5,7 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Temporaries;
@@ -173,7 +174,7 @@ record AttentionMask(NDArray visible, NDArray offset) {
 
     /** 0 for a visible key, and the offset of a hidden one. */
     private static NDArray bias(Temporaries temporaries, NDArray visible) {
-        return temporaries.add(temporaries.add(visible.sub(1)).mul(-hidden(visible.getDataType())));
+        return temporaries.add(Arithmetic.multiply(temporaries.add(visible.sub(1)), -hidden(visible.getDataType())));
     }
 
     /** 1 for keys up to the query, 0 for later ones, (1, 1, T, F). */

@@ -265,7 +265,7 @@ public final class KeyValueCache implements AutoCloseable {
 
         /** Refuses a step that repeats what the cache holds; only a layer that sees no positions can tell. */
         private void requireFollowing(NDArray newValues) {
-            if (length < 2 || newValues.getShape().get(2) <= length) {
+            if (length < 2 || newValues.getShape().get(2) <= length || !HostData.isHost(newValues.getDevice())) {
                 return;
             }
             try (NDArray held = first(values, values.getManager(), length);

@@ -60,9 +60,7 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         }
         for (Parameter parameter : getDirectParameters().values()) {
             DataTypes.requireSame(
-                    queries,
-                    parameterStore.getValue(parameter, queries.getDevice(), training),
-                    "encoding's parameters");
+                    queries, value(this, parameter, parameterStore, queries, training), "encoding's parameters");
         }
         AttentionCall call = new AttentionCall(
                 parameterStore, training, start, Math.toIntExact(length), Math.toIntExact(keys), null, false, 1, null);
@@ -137,8 +135,8 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
     }
 
     /** Returns the value of a parameter on the device of an input, in the data type of the input. */
-    static NDArray value(Temporaries temporaries, Parameter parameter, AttentionCall call, NDArray input) {
-        NDArray value = call.parameterStore().getValue(parameter, input.getDevice(), call.training());
+    final NDArray value(Temporaries temporaries, Parameter parameter, AttentionCall call, NDArray input) {
+        NDArray value = value(this, parameter, call.parameterStore(), input, call.training());
         if (input.getDataType() == DataType.FLOAT32 && value.getDataType() == DataType.FLOAT16) {
             // an attention computes its scores in FLOAT32
             return temporaries.add(value.toType(DataType.FLOAT32, true));

@@ -48,12 +48,12 @@ public final class HostData {
                 () -> "a table of shape " + shape + " has rows of " + bytes + " bytes: expected at most "
                         + LARGEST_BUFFER + "; encode it in parts");
         int rowBytes = (int) bytes;
+        MachineMemory.requireRoomFor(shape, type, device);
         String engine = manager.getEngine().getEngineName();
         Check.that(
                 shape.size() <= Integer.MAX_VALUE || !"MXNet".equals(engine),
                 () -> "a table of shape " + shape + " has " + shape.size() + " values: expected at most "
                         + Integer.MAX_VALUE + " on MXNet; use fewer positions");
-        MachineMemory.requireRoomFor(shape, type, device);
         NDArray array = allocated(manager, device, shape, type);
         // a scope of this method: in the caller's, the temporary pieces would pile up
         try (NDScope scope = new NDScope()) {

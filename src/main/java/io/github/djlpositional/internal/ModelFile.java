@@ -149,7 +149,8 @@ public final class ModelFile {
     private void require(boolean holds, String given, String expected) throws MalformedModelException {
         if (!holds) {
             throw new MalformedModelException("the model file has " + given + " for " + block + ": expected " + expected
-                    + "; it is damaged, or belongs to another block or another version of the library: load another");
+                    + "; it is damaged, or was saved by a model with other blocks, such as fewer layers, or by another"
+                    + " version of the library: load another, or build the model as it was saved");
         }
     }
 
@@ -341,7 +342,8 @@ public final class ModelFile {
     MalformedModelException damaged(Exception cause) {
         return new MalformedModelException(
                 "the model file ends or is damaged within " + block + " (" + cause
-                        + "): expected a complete section; load a file that was saved completely",
+                        + "): expected a complete section; load a file that was saved completely, by a model with"
+                        + " as many blocks",
                 cause);
     }
 }

@@ -117,7 +117,7 @@ class LimitsTest {
                         "3 frequencies for embedding size 8: expected 4",
                         () -> given(8, 1, 2, 3).build()),
                 call(
-                        "embeddingSize of SinusoidalEncoding is missing",
+                        "argument 'embeddingSize' of SinusoidalEncoding is missing",
                         () -> SinusoidalEncoding.builder().build()),
                 call("1 axes: expected 2 or 3", () -> GridEncoding.multidim(1, 8)),
                 call("4 axes: expected 2 or 3", () -> GridEncoding.tensor2tensor(4, 8, 1, 10_000)),
