@@ -15,8 +15,8 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.Pair;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.HasArguments;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.GridEncoding;
-import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
@@ -76,8 +76,8 @@ class FuzzTest {
             FLAGS,
             Boolean.class,
             FLAGS,
-            PairLayout.class,
-            List.of(PairLayout.values()),
+            MultiHeadAttentionBlock.class,
+            List.of(TestBlocks.ATTENTION.block(), TestBlocks.ATTENTION_OF_EVERY_SETTING.block()),
             SinusoidalEncoding.class,
             List.of(SinusoidalEncoding.vaswani(4), SinusoidalEncoding.fairseq(5), SinusoidalEncoding.vaswani(8)),
             GridEncoding.class,
@@ -88,13 +88,17 @@ class FuzzTest {
                     RotaryScaling.dynamicNtk(2, 16),
                     RotaryScaling.longRope(new double[] {1}, new double[] {2}, 4, 8)));
 
+    private static List<?> settingsOf(Method setter) {
+        Class<?> type = setter.getParameterTypes()[0];
+        return type.isEnum() ? List.of(type.getEnumConstants()) : SETTINGS.get(type);
+    }
+
     /** Sorted, so that a seed gives the same cases on every JVM. */
     private static List<Method> settersOf(Class<?> builder) {
         return Arrays.stream(builder.getDeclaredMethods())
                 .filter(method ->
                         method.getName().startsWith("set") || method.getName().startsWith("opt"))
-                .filter(method -> method.getParameterCount() == 1)
-                .filter(method -> SETTINGS.containsKey(method.getParameterTypes()[0]))
+                .filter(method -> method.getParameterCount() == 1 && settingsOf(method) != null)
                 .sorted(Comparator.comparing(Method::getName))
                 .toList();
     }
@@ -104,7 +108,7 @@ class FuzzTest {
         List<Method> setters = settersOf(builder.getClass());
         for (int count = random.nextInt(2, 3 + setters.size()); count > 0; count--) {
             Method setter = RandomCases.one(random, setters);
-            SmallBlocks.call(setter, builder, RandomCases.one(random, SETTINGS.get(setter.getParameterTypes()[0])));
+            SmallBlocks.call(setter, builder, RandomCases.one(random, settingsOf(setter)));
         }
         return SmallBlocks.call(builder.getClass().getMethod("build"), builder);
     }

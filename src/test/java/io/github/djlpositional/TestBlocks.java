@@ -12,8 +12,10 @@ import io.github.djlpositional.attention.AlibiBiasBlock;
 import io.github.djlpositional.attention.KerpleBiasBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativePositionBiasBlock;
+import io.github.djlpositional.attention.RmsNormBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.attention.ShawRelativePositionBlock;
+import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerXlPositionBlock;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.GridEncoding;
@@ -127,7 +129,28 @@ public enum TestBlocks {
                     .optScale(0.3)
                     .optBias(false)
                     .optDropoutRate(0.2f)
-                    .build());
+                    .build()),
+    LAYER(
+            new Shape(2, 3, 8),
+            () -> TransformerLayerBlock.builder()
+                    .setAttention((MultiHeadAttentionBlock) ATTENTION.block())
+                    .setHiddenSize(12)
+                    .build()),
+    LAYER_OF_EVERY_SETTING(
+            new Shape(2, 3, 8),
+            () -> TransformerLayerBlock.builder()
+                    .setAttention((MultiHeadAttentionBlock) ATTENTION_OF_EVERY_SETTING.block())
+                    .setHiddenSize(12)
+                    .optNonlinearity(TransformerLayerBlock.Nonlinearity.SWIGLU)
+                    .optNorm(TransformerLayerBlock.Norm.RMS)
+                    .optEpsilon(1e-6)
+                    .optPreNorm(true)
+                    .optBias(false)
+                    .optDropoutRate(0.1f)
+                    .build()),
+    RMS_NORM(
+            new Shape(2, 3, 4),
+            () -> RmsNormBlock.builder().setEmbeddingSize(4).optEpsilon(1e-5).build());
 
     private final Shape input;
     private final Supplier<Block> maker;

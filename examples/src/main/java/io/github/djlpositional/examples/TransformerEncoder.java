@@ -11,6 +11,8 @@ import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.TransformerLayerBlock;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -31,7 +33,7 @@ public final class TransformerEncoder extends AbstractBlock {
     private final EncoderSpec spec;
     private final boolean returnsEmbedding;
     private final Block input;
-    private final List<EncoderLayer> layers = new ArrayList<>();
+    private final List<TransformerLayerBlock> layers = new ArrayList<>();
     private final Block head;
 
     /**
@@ -52,9 +54,23 @@ public final class TransformerEncoder extends AbstractBlock {
                 .optDropoutRate(spec.dropoutRate());
         input = addChildBlock("input", embedding.build());
         for (int i = 0; i < spec.layers(); i++) {
-            layers.add(addChildBlock("layer", new EncoderLayer(spec)));
+            layers.add(addChildBlock("layer", layer(spec)));
         }
         head = addChildBlock("head", Linear.builder().setUnits(CLASSES).build());
+    }
+
+    /** One layer as in the paper, section 3.1: normalized after each part, with ReLU. */
+    static TransformerLayerBlock layer(EncoderSpec spec) {
+        MultiHeadAttentionBlock.Builder attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(spec.embeddingSize())
+                .setHeadCount(spec.heads())
+                .optDropoutRate(spec.dropoutRate());
+        spec.encoding().relative(spec).ifPresent(attention::optRelativeEncoding);
+        return TransformerLayerBlock.builder()
+                .setAttention(attention.build())
+                .setHiddenSize(spec.feedForwardSize())
+                .optDropoutRate(spec.dropoutRate())
+                .build();
     }
 
     /**
@@ -91,10 +107,10 @@ public final class TransformerEncoder extends AbstractBlock {
     private NDArray encode(ParameterStore store, NDList inputs, boolean training, NDList maps) {
         NDArray isToken = isToken(inputs);
         NDArray x = input.forward(store, inputs, training).singletonOrThrow();
-        for (EncoderLayer layer : layers) {
+        for (TransformerLayerBlock layer : layers) {
             NDList given = new NDList(x, isToken);
             if (maps != null) {
-                maps.add(layer.attentionOf(store, given));
+                maps.add(layer.getAttention().probabilities(store, given));
             }
             x = layer.forward(store, given, training).singletonOrThrow();
         }

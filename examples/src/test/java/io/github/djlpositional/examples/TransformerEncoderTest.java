@@ -12,6 +12,7 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import java.util.ArrayList;
 import java.util.List;
@@ -102,7 +103,7 @@ class TransformerEncoderTest {
     @EngineTest
     void permutingALayersInputPermutesItsOutputAndNothingElse(String engine) {
         try (NDManager manager = Engines.newManager(engine)) {
-            EncoderLayer layer = new EncoderLayer(new EncoderSpec(Encoding.NONE, 20, 8, 16, 1, 4, 32, 0));
+            Block layer = TransformerEncoder.layer(new EncoderSpec(Encoding.NONE, 20, 8, 16, 1, 4, 32, 0));
             layer.initialize(manager, DataType.FLOAT32, new Shape(1, 5, 16));
             NDArray x = manager.randomNormal(new Shape(1, 5, 16));
             NDArray noMask = manager.ones(new Shape(1, 5));

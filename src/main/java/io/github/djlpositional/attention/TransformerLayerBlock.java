@@ -1,0 +1,526 @@
+package io.github.djlpositional.attention;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDScope;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Activation;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.core.Linear;
+import ai.djl.nn.norm.Dropout;
+import ai.djl.nn.norm.LayerNorm;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.ConfiguredBlock;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.ModelFile.Compared;
+import io.github.djlpositional.internal.Temporaries;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.UnaryOperator;
+
+/**
+ * A transformer layer: attention, attention over an encoder's output if there is any, and a feed-forward network, each
+ * with a residual connection, dropout and a normalization. After Vaswani et al., <em>Attention Is All You Need</em>
+ * (2017), section 3.1; with the same weights its output is that of PyTorch's {@code nn.TransformerEncoderLayer}, or of
+ * {@code nn.TransformerDecoderLayer} if it has a cross-attention.
+ *
+ * <pre>{@code
+ * TransformerLayerBlock layer = TransformerLayerBlock.builder()
+ *         .setAttention(MultiHeadAttentionBlock.builder()
+ *                 .setEmbeddingSize(512)
+ *                 .setHeadCount(8)
+ *                 .optRelativeEncoding(RotaryEmbeddingBlock.builder().setHeadSize(64).build())
+ *                 .optCausal(true)
+ *                 .build())
+ *         .setHiddenSize(2048)
+ *         .optPreNorm(true)
+ *         .build();                       // (B, T, 512) -> the same
+ * }</pre>
+ *
+ * <h2>Inputs and output</h2>
+ *
+ * B batch, T sequence length, S length of the encoder's output, D embedding size.
+ *
+ * <ul>
+ *   <li>{@code [x]} or {@code [x, mask]}: x is (B, T, D), of the data type of the weights, and the mask is that of a
+ *       {@link MultiHeadAttentionBlock}.
+ *   <li>With a cross-attention, {@code [x, memory]}, {@code [x, memory, memoryMask]} or {@code [x, memory, memoryMask,
+ *       mask]}: memory is (B, S, D), and memoryMask is (B, S) or any other mask for T queries and S keys.
+ * </ul>
+ *
+ * The output is (B, T, D), a new array on the device and the manager of x; the caller's to close. The attentions get
+ * the forward parameters, such as a {@link KeyValueCache}. A forward throws {@link IllegalArgumentException} for inputs
+ * of another number, shape or data type, and for what the attentions reject.
+ *
+ * <p>With {@link Builder#optPreNorm} the sum of the residual connections is not normalized: a model normalizes the
+ * output of its last layer.
+ */
+public final class TransformerLayerBlock extends ConfiguredBlock {
+
+    /** The function between the two matrices of the feed-forward network. */
+    public enum Nonlinearity {
+        /** max(0, x), as in the original transformer. */
+        RELU,
+        /** x · Φ(x), exact, as in BERT. */
+        GELU,
+        /**
+         * swish(G x) ⊙ W x, with a third matrix, the gate G, as in Llama; Shazeer, <em>GLU Variants Improve
+         * Transformer</em> (2020).
+         */
+        SWIGLU
+    }
+
+    /** The normalization. */
+    public enum Norm {
+        /** Layer normalization, with parameters {@code gamma} and {@code beta}. */
+        LAYER,
+        /** Root mean square normalization, an {@link RmsNormBlock}. */
+        RMS
+    }
+
+    record Settings(
+            int hiddenSize,
+            Nonlinearity nonlinearity,
+            Norm norm,
+            Double epsilon,
+            Boolean preNorm,
+            Boolean bias,
+            @Compared(Compared.Rule.NOT) Float dropoutRate) {
+
+        Settings {
+            Check.positive("hiddenSize", hiddenSize);
+            nonlinearity = Objects.requireNonNullElse(nonlinearity, Nonlinearity.RELU);
+            norm = Objects.requireNonNullElse(norm, Norm.LAYER);
+            epsilon = Objects.requireNonNullElse(epsilon, 1e-5);
+            preNorm = Objects.requireNonNullElse(preNorm, false);
+            bias = Objects.requireNonNullElse(bias, true);
+            dropoutRate = Objects.requireNonNullElse(dropoutRate, 0f);
+            Check.positive("epsilon", epsilon, "usually 1e-5");
+            Check.rate("dropoutRate", dropoutRate);
+        }
+    }
+
+    private final Settings settings;
+    private final int embeddingSize;
+    private final MultiHeadAttentionBlock attention;
+    private final Block attentionNorm;
+
+    /** Null for none, like its norm. */
+    private final MultiHeadAttentionBlock crossAttention;
+
+    private final Block crossAttentionNorm;
+    private final Linear hiddenProjection;
+
+    /** Null unless the function is SwiGLU. */
+    private final Linear gateProjection;
+
+    private final Linear outputProjection;
+    private final Block feedForwardNorm;
+
+    private TransformerLayerBlock(
+            Settings settings, MultiHeadAttentionBlock attention, MultiHeadAttentionBlock crossAttention) {
+        super(settings);
+        this.settings = settings;
+        this.crossAttention = crossAttention;
+        embeddingSize = attention.getEmbeddingSize();
+        this.attention = addConfiguredChild("attention", attention);
+        attentionNorm = addNorm("attentionNorm");
+        if (crossAttention == null) {
+            crossAttentionNorm = null;
+        } else {
+            Check.that(
+                    crossAttention != attention,
+                    "the attention and the cross-attention are the same block: expected two; build another one");
+            Check.that(
+                    crossAttention.getEmbeddingSize() == embeddingSize,
+                    () -> "the cross-attention has embeddingSize " + crossAttention.getEmbeddingSize()
+                            + ": expected that of the attention, " + embeddingSize + "; give both the same size");
+            addConfiguredChild("crossAttention", crossAttention);
+            crossAttentionNorm = addNorm("crossAttentionNorm");
+        }
+        hiddenProjection = addProjection("hiddenProjection", embeddingSize, settings.hiddenSize);
+        gateProjection = settings.nonlinearity == Nonlinearity.SWIGLU
+                ? addProjection("gateProjection", embeddingSize, settings.hiddenSize)
+                : null;
+        outputProjection = addProjection("outputProjection", settings.hiddenSize, embeddingSize);
+        feedForwardNorm = addNorm("feedForwardNorm");
+    }
+
+    private Linear addProjection(String name, int from, int to) {
+        Linear projection = Linear.builder().setUnits(to).optBias(settings.bias).build();
+        projection.prepare(new Shape[] {new Shape(-1, from)});
+        return addPart(name, projection);
+    }
+
+    private Block addNorm(String name) {
+        return addPart(
+                name,
+                settings.norm == Norm.LAYER
+                        ? new SizedLayerNorm(embeddingSize, settings.epsilon)
+                        : RmsNormBlock.builder()
+                                .setEmbeddingSize(embeddingSize)
+                                .optEpsilon(settings.epsilon)
+                                .build());
+    }
+
+    /** DJL's layer normalization of a size that is known before it is initialized. */
+    private static final class SizedLayerNorm extends LayerNorm {
+        SizedLayerNorm(int size, double epsilon) {
+            super(LayerNorm.builder().axis(2).optEpsilon((float) epsilon));
+            normalizedShape = new Shape(size);
+            prepare(new Shape[0]);
+        }
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+            NDArray x = inputs.head();
+            NDArray scale = parameterStore.getValue(gamma, x.getDevice(), training);
+            NDArray offset = parameterStore.getValue(beta, x.getDevice(), training);
+            NDList y;
+            // on MXNet the operation leaves its intermediate arrays open, some of them with the manager of the weights
+            try (NDScope scope = new NDScope()) {
+                scope.suppressNotUsedWarning();
+                y = layerNorm(x, normalizedShape, scale, offset, epsilon);
+                NDScope.unregister(y);
+            }
+            y.forEach(NDScope::register);
+            return y;
+        }
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * Creates a block from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values; those of
+     *     {@code attention} and {@code crossAttention} are maps for {@link MultiHeadAttentionBlock#fromArguments}
+     * @return the block
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static TransformerLayerBlock fromArguments(Map<?, ?> arguments) {
+        Settings settings = Records.read(Settings.class, arguments, "attention", "crossAttention");
+        return new TransformerLayerBlock(
+                settings,
+                Check.given("attention", attention(arguments, "attention")),
+                attention(arguments, "crossAttention"));
+    }
+
+    private static MultiHeadAttentionBlock attention(Map<?, ?> arguments, String name) {
+        Map<?, ?> values = Records.value(TransformerLayerBlock.class, arguments, name, Map.class);
+        return values == null
+                ? null
+                : Records.ofType(
+                        name, values, Map.of("MultiHeadAttentionBlock", MultiHeadAttentionBlock::fromArguments));
+    }
+
+    /** {@return the attention over the layer's input, a child of this block} */
+    public MultiHeadAttentionBlock getAttention() {
+        return attention;
+    }
+
+    /** {@return the attention over an encoder's output, a child of this block; null if there is none} */
+    public MultiHeadAttentionBlock getCrossAttention() {
+        return crossAttention;
+    }
+
+    /** {@return the feed-forward network's first projection, from D to the hidden size; it belongs to this block} */
+    public Linear getHiddenProjection() {
+        return hiddenProjection;
+    }
+
+    /**
+     * {@return SwiGLU's gate, a projection from D to the hidden size; it belongs to this block; null if there is none}
+     */
+    public Linear getGateProjection() {
+        return gateProjection;
+    }
+
+    /** {@return the feed-forward network's last projection, from the hidden size to D; it belongs to this block} */
+    public Linear getOutputProjection() {
+        return outputProjection;
+    }
+
+    /** {@return the normalization of the attention, with parameters of (D); it belongs to this block} */
+    public Block getAttentionNorm() {
+        return attentionNorm;
+    }
+
+    /**
+     * {@return the normalization of the cross-attention, with parameters of (D); it belongs to this block; null if
+     * there is none}
+     */
+    public Block getCrossAttentionNorm() {
+        return crossAttentionNorm;
+    }
+
+    /** {@return the normalization of the feed-forward network, with parameters of (D); it belongs to this block} */
+    public Block getFeedForwardNorm() {
+        return feedForwardNorm;
+    }
+
+    @Override
+    protected NDList forwardInternal(
+            ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        requireShapes(inputs.getShapes());
+        NDArray x = inputs.head();
+        Parameter weight = hiddenProjection.getDirectParameters().get("weight");
+        DataTypes.requireSame(x, parameterStore.getValue(weight, x.getDevice(), training), "projections");
+        if (x.getShape().size() == 0) {
+            return new NDList(x.duplicate());
+        }
+        try (Temporaries own = new Temporaries()) {
+            Forward forward = new Forward(parameterStore, training, params, own);
+            boolean isDecoder = crossAttention != null;
+            x = forward.residual(
+                    x, attentionNorm, given -> forward.attend(attention, inputs, isDecoder ? 3 : 1, given));
+            if (isDecoder) {
+                NDArray memory = inputs.get(1);
+                x = forward.residual(
+                        x,
+                        crossAttentionNorm,
+                        given -> forward.attend(crossAttention, inputs, 2, memory, given, memory));
+            }
+            return new NDList(own.keep(forward.residual(x, feedForwardNorm, forward::feed)));
+        }
+    }
+
+    /** What the parts of a forward share. */
+    private final class Forward {
+
+        private final ParameterStore store;
+        private final boolean training;
+        private final PairList<String, Object> params;
+        private final Temporaries own;
+
+        Forward(ParameterStore store, boolean training, PairList<String, Object> params, Temporaries own) {
+            this.store = store;
+            this.training = training;
+            this.params = params;
+            this.own = own;
+        }
+
+        /** x plus a part of the layer, normalized before or after. */
+        NDArray residual(NDArray x, Block norm, UnaryOperator<NDArray> part) {
+            NDArray given = settings.preNorm ? apply(norm, x) : x;
+            NDArray sum = own.add(x.add(dropOut(part.apply(given))));
+            return settings.preNorm ? sum : apply(norm, sum);
+        }
+
+        /** An attention over some arrays, with the mask among the layer's inputs if there is one. */
+        NDArray attend(MultiHeadAttentionBlock block, NDList inputs, int maskIndex, NDArray... given) {
+            NDList all = new NDList(given);
+            if (inputs.size() > maskIndex) {
+                all.add(inputs.get(maskIndex));
+            }
+            return own.add(block.forward(store, all, training, params).singletonOrThrow());
+        }
+
+        NDArray feed(NDArray x) {
+            NDArray hidden = apply(hiddenProjection, x);
+            NDArray activated = switch (settings.nonlinearity) {
+                case RELU -> own.add(Activation.relu(hidden));
+                case GELU -> gelu(hidden);
+                case SWIGLU -> {
+                    NDArray gate = apply(gateProjection, x);
+                    NDArray swish = own.add(gate.mul(own.add(Activation.sigmoid(gate))));
+                    yield own.add(swish.mul(hidden));
+                }
+            };
+            return apply(outputProjection, dropOut(activated));
+        }
+
+        private NDArray gelu(NDArray x) {
+            if (x.getDataType() != DataType.FLOAT64) {
+                return own.add(Activation.gelu(x));
+            }
+            // MXNet computes its GELU in FLOAT32
+            NDArray erf =
+                    own.add(own.add(Arithmetic.multiply(x, Math.sqrt(0.5))).erf());
+            NDArray half = own.add(Arithmetic.multiply(x, 0.5));
+            return own.add(half.add(own.add(half.mul(erf))));
+        }
+
+        private NDArray apply(Block block, NDArray x) {
+            return own.add(block.forward(store, new NDList(x), training).singletonOrThrow());
+        }
+
+        private NDArray dropOut(NDArray x) {
+            return training && settings.dropoutRate > 0
+                    ? own.add(Dropout.dropout(x, settings.dropoutRate, true).singletonOrThrow())
+                    : x;
+        }
+    }
+
+    @Override
+    public Shape[] getOutputShapes(Shape[] inputShapes) {
+        requireShapes(inputShapes);
+        return new Shape[] {inputShapes[0]};
+    }
+
+    @Override
+    protected void requireShapes(Shape... inputShapes) {
+        int count = inputShapes.length;
+        Check.that(
+                crossAttention == null ? count == 1 || count == 2 : count >= 2 && count <= 4,
+                () -> count + " inputs were given: expected "
+                        + (crossAttention == null
+                                ? "[x] or [x, mask]"
+                                : "[x, memory], [x, memory, memoryMask] or [x, memory, memoryMask, mask]")
+                        + "; pass one of these");
+        AttentionInputs.requireShapes(new Shape[] {inputShapes[0]}, embeddingSize);
+        if (crossAttention != null) {
+            AttentionInputs.requireShapes(crossShapes(inputShapes), embeddingSize);
+        }
+    }
+
+    private static Shape[] crossShapes(Shape... inputShapes) {
+        return new Shape[] {inputShapes[1], inputShapes[0], inputShapes[1]};
+    }
+
+    @Override
+    protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+        Shape x = Shape.update(inputShapes[0], 2, embeddingSize);
+        attention.initialize(manager, dataType, x);
+        if (crossAttention != null) {
+            crossAttention.initialize(manager, dataType, crossShapes(inputShapes));
+        }
+        Shape hidden = Shape.update(x, 2, settings.hiddenSize);
+        for (Block part : getChildren().values()) {
+            if (part != attention && part != crossAttention) {
+                part.initialize(manager, dataType, part == outputProjection ? hidden : x);
+            }
+        }
+    }
+
+    /** Builds a {@link TransformerLayerBlock}. */
+    public static final class Builder {
+
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
+        private MultiHeadAttentionBlock attention;
+        private MultiHeadAttentionBlock crossAttention;
+
+        private Builder() {}
+
+        /**
+         * Sets the attention over the layer's input, and with it the embedding size. In a decoder it is causal.
+         *
+         * @param block the attention, which becomes a child of this block
+         * @return this builder
+         * @throws NullPointerException if it is null
+         */
+        public Builder setAttention(MultiHeadAttentionBlock block) {
+            attention = Objects.requireNonNull(block, "attention");
+            return this;
+        }
+
+        /**
+         * Sets the attention over an encoder's output. By default there is none.
+         *
+         * @param block an attention of the same embedding size, which becomes a child of this block
+         * @return this builder
+         * @throws NullPointerException if it is null
+         */
+        public Builder optCrossAttention(MultiHeadAttentionBlock block) {
+            crossAttention = Objects.requireNonNull(block, "crossAttention");
+            return this;
+        }
+
+        /**
+         * Sets the size of the hidden layer of the feed-forward network, often 4 · D.
+         *
+         * @param hiddenSize at least 1
+         * @return this builder
+         */
+        public Builder setHiddenSize(int hiddenSize) {
+            return options.set("hiddenSize", hiddenSize);
+        }
+
+        /**
+         * Sets the function of the feed-forward network (default: {@link Nonlinearity#RELU}).
+         *
+         * @param nonlinearity the function
+         * @return this builder
+         * @throws NullPointerException if it is null
+         */
+        public Builder optNonlinearity(Nonlinearity nonlinearity) {
+            return options.set("nonlinearity", nonlinearity);
+        }
+
+        /**
+         * Sets the normalization (default: {@link Norm#LAYER}).
+         *
+         * @param norm the normalization
+         * @return this builder
+         * @throws NullPointerException if it is null
+         */
+        public Builder optNorm(Norm norm) {
+            return options.set("norm", norm);
+        }
+
+        /**
+         * Sets the number that the normalizations add to the variance or the mean square (default: 10<sup>-5</sup>).
+         *
+         * @param epsilon positive and finite; BERT uses 10<sup>-12</sup>
+         * @return this builder
+         */
+        public Builder optEpsilon(double epsilon) {
+            return options.set("epsilon", epsilon);
+        }
+
+        /**
+         * Sets where the normalizations are (default: false).
+         *
+         * @param preNorm true to normalize the input of each part, as in GPT-2 and Llama; false to normalize each sum,
+         *     as in the original transformer and BERT
+         * @return this builder
+         */
+        public Builder optPreNorm(boolean preNorm) {
+            return options.set("preNorm", preNorm);
+        }
+
+        /**
+         * Sets whether the matrices of the feed-forward network have a bias (default: true).
+         *
+         * @param bias false for none, as in Llama
+         * @return this builder
+         */
+        public Builder optBias(boolean bias) {
+            return options.set("bias", bias);
+        }
+
+        /**
+         * Sets the rate of the dropout after the function of the feed-forward network and after each part, in training
+         * only (default: 0). That of the attention probabilities is set in the attention.
+         *
+         * @param dropoutRate at least 0, below 1
+         * @return this builder
+         */
+        public Builder optDropoutRate(float dropoutRate) {
+            return options.set("dropoutRate", dropoutRate);
+        }
+
+        /**
+         * Builds the block.
+         *
+         * @return the block
+         * @throws IllegalArgumentException if there is no attention, a setting is out of range, or the embedding sizes
+         *     differ
+         */
+        public TransformerLayerBlock build() {
+            return new TransformerLayerBlock(options.build(), Check.given("attention", attention), crossAttention);
+        }
+    }
+}

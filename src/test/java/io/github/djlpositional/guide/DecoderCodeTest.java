@@ -1,0 +1,298 @@
+package io.github.djlpositional.guide;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.Device;
+import ai.djl.Model;
+import ai.djl.engine.Engine;
+import ai.djl.inference.Predictor;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Block;
+import ai.djl.nn.core.Linear;
+import ai.djl.training.DefaultTrainingConfig;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
+import ai.djl.training.Trainer;
+import ai.djl.training.loss.Loss;
+import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.Tracker;
+import ai.djl.translate.NoBatchifyTranslator;
+import ai.djl.translate.TranslatorContext;
+import ai.djl.util.PairList;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RmsNormBlock;
+import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.attention.TransformerLayerBlock;
+import io.github.djlpositional.attention.TransformerLayerBlock.Nonlinearity;
+import io.github.djlpositional.attention.TransformerLayerBlock.Norm;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The code of docs/using.md about layers and a decoder in a service. */
+class DecoderCodeTest {
+
+    @TempDir
+    private Path folder;
+
+    // tag::decoder[]
+    /** Token ids (B, T) to a score for each token of the vocabulary, (B, T, 100): the architecture of Llama. */
+    static final class Decoder extends AbstractBlock {
+
+        private final Block input = addChildBlock(
+                "input",
+                InputEmbeddingBlock.builder()
+                        .setVocabularySize(100)
+                        .setEmbeddingSize(64)
+                        .optNoPositions() // the attentions have rotary positions
+                        .build());
+        private final List<Block> layers = List.of(addChildBlock("layer", layer()), addChildBlock("layer", layer()));
+        private final Block norm = addChildBlock(
+                "norm", RmsNormBlock.builder().setEmbeddingSize(64).build());
+        private final Block head = addChildBlock(
+                "head", Linear.builder().setUnits(100).optBias(false).build());
+
+        private static TransformerLayerBlock layer() {
+            return TransformerLayerBlock.builder()
+                    .setAttention(MultiHeadAttentionBlock.builder()
+                            .setEmbeddingSize(64)
+                            .setHeadCount(4)
+                            .optRelativeEncoding(RotaryEmbeddingBlock.builder()
+                                    .setHeadSize(16)
+                                    .build())
+                            .optCausal(true)
+                            .optBias(false)
+                            .build())
+                    .setHiddenSize(172)
+                    .optNonlinearity(Nonlinearity.SWIGLU)
+                    .optNorm(Norm.RMS)
+                    .optPreNorm(true)
+                    .optBias(false)
+                    .build();
+        }
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
+            NDList x = input.forward(store, inputs, training, params);
+            for (Block layer : layers) {
+                x = layer.forward(store, x, training, params); // params: the cache
+            }
+            return head.forward(store, norm.forward(store, x, training), training);
+        }
+
+        @Override
+        protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+            Shape vectors = inputShapes[0].add(64);
+            input.initialize(manager, dataType, inputShapes);
+            layers.forEach(layer -> layer.initialize(manager, dataType, vectors));
+            norm.initialize(manager, dataType, vectors);
+            head.initialize(manager, dataType, vectors);
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return new Shape[] {inputShapes[0].add(100)};
+        }
+    }
+    // end::decoder[]
+
+    // tag::generator[]
+    /** A prompt, token ids (1, T) in INT64, to the ids that follow it, (1, count). */
+    static final class Generator extends AbstractBlock {
+
+        private final Block decoder;
+        private final int count;
+
+        Generator(Block decoder, int count) {
+            this.decoder = addChildBlock("decoder", decoder);
+            this.count = count;
+        }
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
+            NDManager manager = inputs.head().getManager();
+            long[] next = inputs.head().toLongArray(); // the first step takes the prompt, later steps one token
+            long[] generated = new long[count];
+            try (KeyValueCache cache = new KeyValueCache(manager)) { // one for each request
+                for (int i = 0; i < count; i++) {
+                    try (NDManager step = manager.newSubManager()) {
+                        NDArray ids = step.create(next).expandDims(0);
+                        NDArray scores = decoder.forward(store, new NDList(ids), false, cache.nextStep())
+                                .singletonOrThrow();
+                        NDArray best = scores.get("0, -1:").argMax(1).toType(DataType.INT64, false);
+                        next = best.toLongArray();
+                        generated[i] = next[0];
+                    }
+                }
+            }
+            return new NDList(manager.create(generated).expandDims(0));
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return new Shape[] {new Shape(1, count)};
+        }
+    }
+
+    /** Token ids of a prompt and of its continuation. */
+    static final class IdsTranslator implements NoBatchifyTranslator<long[], long[]> {
+
+        @Override
+        public NDList processInput(TranslatorContext context, long[] prompt) {
+            return new NDList(context.getNDManager().create(prompt).expandDims(0));
+        }
+
+        @Override
+        public long[] processOutput(TranslatorContext context, NDList output) {
+            return output.singletonOrThrow().toLongArray();
+        }
+    }
+    // end::generator[]
+
+    /** The decoder learns to count to 9 and to start again. */
+    @EngineTest
+    void decoderIsTrainedSavedLoadedAndServed(Engine started, NDManager manager) throws Exception {
+        started.setRandomSeed(1);
+        String engine = started.getEngineName();
+        // tag::decoder-training[]
+        try (Model model = Model.newInstance("decoder", Device.cpu(), engine)) {
+            model.setBlock(new Decoder());
+            DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
+                    .optDevices(new Device[] {Device.cpu()})
+                    .optOptimizer(Optimizer.adam()
+                            .optLearningRateTracker(Tracker.fixed(0.003f))
+                            .build());
+            try (Trainer trainer = model.newTrainer(config)) {
+                trainer.initialize(new Shape(1, 20));
+                for (int count = 0; count < 60; count++) {
+                    try (NDManager step = trainer.getManager().newSubManager()) {
+                        NDArray ids = batch(step); // (B, 21)
+                        try (GradientCollector collector = trainer.newGradientCollector()) {
+                            NDList scores = trainer.forward(new NDList(ids.get(":, :20")));
+                            NDList next = new NDList(ids.get(":, 1:").expandDims(2));
+                            collector.backward(trainer.getLoss().evaluate(next, scores));
+                        }
+                        trainer.step();
+                    }
+                }
+            }
+            model.save(folder, "decoder");
+        }
+        // end::decoder-training[]
+        // tag::service[]
+        try (Model model = Model.newInstance("decoder", Device.cpu(), engine)) {
+            model.setBlock(new Decoder());
+            model.load(folder, "decoder");
+            model.setBlock(new Generator(model.getBlock(), 12));
+            Callable<long[]> request = () -> {
+                // a predictor is for one thread; any number of them share the model
+                try (Predictor<long[], long[]> predictor = model.newPredictor(new IdsTranslator())) {
+                    return predictor.predict(new long[] {3, 4, 5});
+                }
+            };
+            // end::service[]
+            assertThat(request.call()).containsExactly(6, 7, 8, 9, 0, 1, 2, 3, 4, 5, 6, 7);
+            requireSameInSeveralThreads(model);
+            // tag::service[]
+        }
+        // end::service[]
+        requireLoadedWeights(manager, engine);
+    }
+
+    private static NDArray batch(NDManager manager) {
+        NDArray counts = manager.arange(21).expandDims(0).add(manager.arange(10).expandDims(1));
+        return counts.toType(DataType.INT64, false).mod(10);
+    }
+
+    private static void requireSameInSeveralThreads(Model model) throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(4);
+        try {
+            List<Future<long[]>> answers = new ArrayList<>();
+            for (int i = 0; i < 16; i++) {
+                long[] prompt = {i % 10, (i + 1) % 10};
+                answers.add(threads.submit(() -> {
+                    try (Predictor<long[], long[]> predictor = model.newPredictor(new IdsTranslator())) {
+                        return predictor.predict(prompt);
+                    }
+                }));
+            }
+            for (int i = 0; i < 16; i++) {
+                long[] expected = new long[12];
+                for (int j = 0; j < 12; j++) {
+                    expected[j] = (i + 2L + j) % 10;
+                }
+                assertThat(answers.get(i).get()).as("prompt %d", i).containsExactly(expected);
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    /** The cached steps give the tokens of forwards over the whole sequence. */
+    private void requireLoadedWeights(NDManager manager, String engine) throws Exception {
+        try (Model model = Model.newInstance("decoder", Device.cpu(), engine)) {
+            model.setBlock(new Decoder());
+            model.load(folder, "decoder");
+            NDArray scores = Forward.infer(manager, model.getBlock(), manager.create(new long[][] {{3, 4, 5, 6, 7}}));
+            assertThat(scores.argMax(2).toType(DataType.INT64, false).toLongArray())
+                    .endsWith(6, 7, 8);
+        }
+    }
+
+    @EngineTest
+    void layersOfAnEncoderAndADecoder(NDManager manager) {
+        // tag::layers[]
+        // nn.TransformerEncoderLayer(64, 4, 256)
+        TransformerLayerBlock encoder = TransformerLayerBlock.builder()
+                .setAttention(MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(64)
+                        .setHeadCount(4)
+                        .optDropoutRate(0.1f)
+                        .build())
+                .setHiddenSize(256)
+                .optDropoutRate(0.1f)
+                .build();
+        // nn.TransformerDecoderLayer(64, 4, 256, dropout=0)
+        TransformerLayerBlock decoder = TransformerLayerBlock.builder()
+                .setAttention(MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(64)
+                        .setHeadCount(4)
+                        .optCausal(true)
+                        .build())
+                .optCrossAttention(MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(64)
+                        .setHeadCount(4)
+                        .build())
+                .setHiddenSize(256)
+                .build();
+        // end::layers[]
+        NDArray source = manager.ones(new Shape(2, 5, 64));
+        NDArray target = manager.ones(new Shape(2, 3, 64));
+        NDArray isToken =
+                manager.create(new boolean[][] {{true, true, true, true, true}, {true, true, true, false, false}});
+        encoder.initialize(manager, DataType.FLOAT32, source.getShape());
+        decoder.initialize(manager, DataType.FLOAT32, target.getShape(), source.getShape());
+        ParameterStore store = new ParameterStore(manager, false);
+        // tag::layers[]
+        NDList memory = encoder.forward(store, new NDList(source, isToken), false); // [x, mask]
+        NDList y = decoder.forward(store, new NDList(target, memory.head(), isToken), false); // [x, memory, memoryMask]
+        // end::layers[]
+        assertThat(y.head().getShape()).isEqualTo(target.getShape());
+    }
+}

@@ -1,0 +1,191 @@
+package io.github.djlpositional.guide;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.core.Linear;
+import ai.djl.training.ParameterStore;
+import ai.djl.training.initializer.XavierInitializer;
+import ai.djl.training.initializer.XavierInitializer.FactorType;
+import ai.djl.training.initializer.XavierInitializer.RandomType;
+import ai.djl.util.PairList;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.TransformerLayerBlock;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.weights.WeightFile;
+import io.github.djlpositional.weights.WeightLoader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * The code of docs/coming-from-pytorch.md, with the model that {@code src/test/python/make_layers.py} wrote: D = 8, two
+ * heads, 11 tokens.
+ */
+class PortingCodeTest {
+
+    private static final Path PATH = Path.of("src/test/resources/layers/language_model.npz");
+
+    // tag::model[]
+    /** Token ids (B, T) and a mask (B, T), 1 for a token, to scores (B, T, 11). */
+    static final class LanguageModel extends AbstractBlock {
+
+        final InputEmbeddingBlock input = addChildBlock(
+                "input",
+                InputEmbeddingBlock.builder()
+                        .setVocabularySize(11)
+                        .setEmbeddingSize(8)
+                        .optScaleEmbedding(true) // times √D; sinusoids are the default
+                        .build());
+        final List<TransformerLayerBlock> layers =
+                List.of(addChildBlock("layer", layer()), addChildBlock("layer", layer()));
+        final Linear linear =
+                addChildBlock("linear", Linear.builder().setUnits(11).build());
+
+        private static TransformerLayerBlock layer() {
+            return TransformerLayerBlock.builder()
+                    .setAttention(MultiHeadAttentionBlock.builder()
+                            .setEmbeddingSize(8)
+                            .setHeadCount(2)
+                            .optCausal(true) // instead of src_mask
+                            .build())
+                    .setHiddenSize(16)
+                    .build();
+        }
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
+            NDList x = input.forward(store, new NDList(inputs.get(0)), training, params);
+            for (Block layer : layers) {
+                x = layer.forward(store, new NDList(x.head(), inputs.get(1)), training, params);
+            }
+            return linear.forward(store, x, training);
+        }
+
+        @Override
+        protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+            Shape vectors = inputShapes[0].add(8);
+            input.initialize(manager, dataType, inputShapes[0]);
+            layers.forEach(layer -> layer.initialize(manager, dataType, vectors));
+            linear.initialize(manager, dataType, vectors);
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return new Shape[] {inputShapes[0].add(11)};
+        }
+    }
+    // end::model[]
+
+    // tag::weights[]
+    static void load(LanguageModel model, Path path, NDManager manager) throws Exception {
+        WeightLoader loader = WeightLoader.of(WeightFile.open(path))
+                .table("embedding.weight", model.input.getTokenTable())
+                .encodings("pos_encoder.pe", SinusoidalEncoding.vaswani(8)); // compares them, nothing to load
+        add(loader, "linear", model.linear, "weight", "bias");
+        for (int i = 0; i < 2; i++) {
+            String name = "transformer_encoder.layers." + i;
+            TransformerLayerBlock layer = model.layers.get(i);
+            add(loader, name + ".self_attn.out_proj", layer.getAttention().getResultProjection(), "weight", "bias");
+            add(loader, name + ".linear1", layer.getHiddenProjection(), "weight", "bias");
+            add(loader, name + ".linear2", layer.getOutputProjection(), "weight", "bias");
+            add(loader, name + ".norm1", layer.getAttentionNorm(), "gamma", "beta");
+            add(loader, name + ".norm2", layer.getFeedForwardNorm(), "gamma", "beta");
+            loadProjections(path, manager, name + ".self_attn.", layer.getAttention());
+        }
+        loader.load();
+    }
+
+    private static void add(WeightLoader loader, String name, Block block, String weight, String bias) {
+        loader.table(name + ".weight", block.getParameters().get(weight))
+                .table(name + ".bias", block.getParameters().get(bias));
+    }
+
+    /** in_proj_weight is (3 · D, D): the rows of the queries, the keys and the values. */
+    private static void loadProjections(Path path, NDManager manager, String name, MultiHeadAttentionBlock attention)
+            throws IOException {
+        try (NDManager temporary = manager.newSubManager();
+                InputStream in = Files.newInputStream(path)) {
+            NDList weights = NDList.decode(temporary, in);
+            List<Linear> projections = List.of(
+                    attention.getQueryProjection(), attention.getKeyProjection(), attention.getValueProjection());
+            for (String kind : List.of("weight", "bias")) {
+                NDList parts = weights.get(name + "in_proj_" + kind).split(3);
+                for (int i = 0; i < 3; i++) {
+                    Parameter parameter = projections.get(i).getParameters().get(kind);
+                    parts.get(i).copyTo(parameter.getArray());
+                }
+            }
+        }
+    }
+    // end::weights[]
+
+    @EngineTest
+    void equalsTheModelInPython(NDManager manager) throws Exception {
+        // tag::running[]
+        LanguageModel model = new LanguageModel();
+        model.initialize(manager, DataType.FLOAT32, new Shape(1, 5), new Shape(1, 5));
+        load(model, PATH, manager);
+        NDArray ids = manager.create(new long[][] {{3, 1, 4, 1, 5}, {9, 2, 6, 0, 0}});
+        NDArray isToken = ids.neq(0); // torch's src_key_padding_mask is ids == 0
+        NDArray scores = model.forward(new ParameterStore(manager, false), new NDList(ids, isToken), false)
+                .singletonOrThrow(); // (2, 5, 11)
+        // end::running[]
+        try (InputStream in = Files.newInputStream(PATH)) {
+            NDArray expected = NDList.decode(manager, in).get("output");
+            float[] floats = expected.toType(DataType.FLOAT32, false).toFloatArray();
+            assertThat(scores.toFloatArray()).containsExactly(floats, within(1e-5f));
+        }
+    }
+
+    @EngineTest
+    void masks(NDManager manager) {
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(8)
+                .setHeadCount(2)
+                .build();
+        attention.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 8));
+        NDArray x = manager.arange(24f).reshape(1, 3, 8).div(24);
+        NDArray keyPaddingMask = manager.create(new boolean[][] {{false, false, true}});
+        // tag::masks[]
+        NDArray isToken = keyPaddingMask.logicalNot(); // torch: true hides a key; here: true is a token
+        // end::masks[]
+        NDArray y = Forward.infer(manager, attention, x, isToken);
+        NDArray alone = Forward.infer(manager, attention, x.get(":, :2"));
+        assertThat(y.get(":, :2").toFloatArray()).containsExactly(alone.toFloatArray(), within(1e-6f));
+    }
+
+    @EngineTest
+    void initialValues(NDManager manager) {
+        TransformerLayerBlock layer = LanguageModel.layer();
+        // tag::initial[]
+        // U(-1/√in, 1/√in) for every matrix, as in torch's nn.Linear
+        layer.setInitializer(new XavierInitializer(RandomType.UNIFORM, FactorType.IN, 1), Parameter.Type.WEIGHT);
+        // end::initial[]
+        layer.initialize(manager, DataType.FLOAT32, new Shape(1, 5, 8));
+        for (Linear linear :
+                List.of(layer.getHiddenProjection(), layer.getAttention().getKeyProjection())) {
+            float[] weight = linear.getParameters().get("weight").getArray().toFloatArray();
+            assertThat(weight).doesNotHaveDuplicates();
+            for (float value : weight) {
+                assertThat(value).isBetween((float) -Math.sqrt(1 / 8.0), (float) Math.sqrt(1 / 8.0));
+            }
+        }
+        Block norm = layer.getAttentionNorm();
+        assertThat(norm.getParameters().get("gamma").getArray().toFloatArray()).containsOnly(1f);
+    }
+}

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Writes the transformer layers that TransformerLayerBlockTest and PortingCodeTest compare with, with torch.
+
+    python3 src/test/python/make_layers.py        (made with torch 1.13 and numpy 1.24)
+
+Each npz file has the weights under torch's names, the inputs, and the outputs, all in float64 but for the weights of
+language_model. Masks have torch's sense: true for what is ignored. It writes the same bytes each time.
+"""
+
+import math
+import pathlib
+
+import numpy as np
+import torch
+from torch import nn
+
+FOLDER = pathlib.Path(__file__).parents[1] / "resources" / "layers"
+
+SIZE, HEADS, HIDDEN, LENGTH, MEMORY, BATCH = 8, 2, 16, 5, 4, 2
+
+torch.set_default_dtype(torch.float64)
+
+PADDING = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+MEMORY_PADDING = torch.tensor([[False] * 4, [False] * 2 + [True] * 2])
+CAUSAL = torch.triu(torch.ones(LENGTH, LENGTH, dtype=torch.bool), diagonal=1)
+
+
+def save(name, arrays):
+    """numpy gives every file in the archive the same time."""
+    plain = {key: np.ascontiguousarray(getattr(value, "detach", lambda: value)()) for key, value in arrays.items()}
+    np.savez(FOLDER / (name + ".npz"), **dict(sorted(plain.items())))
+
+
+def shuffled(module):
+    """New weights, large enough for attention that is far from uniform, with norms that are not the identity."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.normal_(1 if parameter.dim() == 1 else 0, 0.5)
+    return module
+
+
+def gradients(output, tensors):
+    """Of the sum of the outputs, each times a weight, by every tensor."""
+    weight = torch.randn(output.shape)
+    found = torch.autograd.grad((output * weight).sum(), list(tensors.values()))
+    return {"gradient_weight": weight, **{"gradient." + key: value for key, value in zip(tensors, found)}}
+
+
+def encoder_layer(name, **options):
+    layer = shuffled(nn.TransformerEncoderLayer(SIZE, HEADS, HIDDEN, dropout=0, batch_first=True, **options))
+    x = torch.randn(BATCH, LENGTH, SIZE)
+    save(name, {
+        **layer.state_dict(),
+        "input": x,
+        "padding": PADDING,
+        "output": layer(x),
+        "output_padded": layer(x, src_key_padding_mask=PADDING),
+        "output_causal": layer(x, src_mask=CAUSAL),
+        "output_causal_padded": layer(x, src_mask=CAUSAL, src_key_padding_mask=PADDING),
+    })
+
+
+def decoder_layer(name, **options):
+    layer = shuffled(nn.TransformerDecoderLayer(SIZE, HEADS, HIDDEN, dropout=0, batch_first=True, **options))
+    x = torch.randn(BATCH, LENGTH, SIZE, requires_grad=True)
+    memory = torch.randn(BATCH, MEMORY, SIZE, requires_grad=True)
+    tensors = {"input": x, "memory": memory, **dict(layer.named_parameters())}
+    save(name, {
+        **layer.state_dict(),
+        **gradients(layer(x, memory, tgt_mask=CAUSAL), tensors),
+        "input": x,
+        "memory": memory,
+        "padding": PADDING,
+        "memory_padding": MEMORY_PADDING,
+        "output": layer(x, memory, tgt_mask=CAUSAL),
+        "output_memory_padded": layer(x, memory, tgt_mask=CAUSAL, memory_key_padding_mask=MEMORY_PADDING),
+        "output_padded": layer(x, memory, tgt_mask=CAUSAL, tgt_key_padding_mask=PADDING,
+                               memory_key_padding_mask=MEMORY_PADDING),
+    })
+
+
+def rms_norm(x, weight, epsilon):
+    """Zhang and Sennrich (2019), equation 4, with the epsilon of the Llama models."""
+    return x / torch.sqrt((x ** 2).mean(-1, keepdim=True) + epsilon) * weight
+
+
+def llama_layer():
+    """A layer of Llama without its rotation: pre-norm, RMSNorm, causal attention, SwiGLU, no bias; from the formulas."""
+    shapes = {"q": (SIZE, SIZE), "k": (SIZE, SIZE), "v": (SIZE, SIZE), "o": (SIZE, SIZE),
+              "gate": (HIDDEN, SIZE), "up": (HIDDEN, SIZE), "down": (SIZE, HIDDEN)}
+    w = {key + "_proj.weight": torch.randn(shape) / 2 for key, shape in shapes.items()}
+    w.update({key: 1 + torch.randn(SIZE) / 2 for key in ("input_layernorm.weight", "post_attention_layernorm.weight")})
+    w["input"] = x = torch.randn(BATCH, LENGTH, SIZE)
+    for tensor in w.values():
+        tensor.requires_grad_()
+
+    normalized = rms_norm(x, w["input_layernorm.weight"], 1e-5)
+    q, k, v = ((normalized @ w[key + "_proj.weight"].T).reshape(BATCH, LENGTH, HEADS, -1).transpose(1, 2)
+               for key in "qkv")
+    scores = (q @ k.transpose(2, 3) / math.sqrt(SIZE / HEADS)).masked_fill(CAUSAL, -math.inf)
+    mixed = (torch.softmax(scores, 3) @ v).transpose(1, 2).reshape(BATCH, LENGTH, SIZE)
+    middle = x + mixed @ w["o_proj.weight"].T
+    given = rms_norm(middle, w["post_attention_layernorm.weight"], 1e-5)
+    gate = given @ w["gate_proj.weight"].T
+    hidden = gate * torch.sigmoid(gate) * (given @ w["up_proj.weight"].T)
+    output = middle + hidden @ w["down_proj.weight"].T
+    save("llama", {**w, **gradients(output, w), "output": output, "normalized": normalized})
+
+
+class PositionalEncoding(nn.Module):
+    """As in https://pytorch.org/tutorials/beginner/transformer_tutorial.html, for batches (B, T, D)."""
+
+    def __init__(self, d_model, max_len=50):
+        super().__init__()
+        position = torch.arange(max_len).unsqueeze(1)
+        div_term = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
+        pe = torch.zeros(1, max_len, d_model)
+        pe[0, :, 0::2] = torch.sin(position * div_term)
+        pe[0, :, 1::2] = torch.cos(position * div_term)
+        self.register_buffer("pe", pe)
+
+    def forward(self, x):
+        return x + self.pe[:, :x.size(1)]
+
+
+class LanguageModel(nn.Module):
+    """As in the same tutorial."""
+
+    def __init__(self, ntoken):
+        super().__init__()
+        self.embedding = nn.Embedding(ntoken, SIZE)
+        self.pos_encoder = PositionalEncoding(SIZE)
+        layer = nn.TransformerEncoderLayer(SIZE, HEADS, HIDDEN, dropout=0, batch_first=True)
+        self.transformer_encoder = nn.TransformerEncoder(layer, 2)
+        self.linear = nn.Linear(SIZE, ntoken)
+
+    def forward(self, src, src_mask=None, padding=None):
+        src = self.pos_encoder(self.embedding(src) * math.sqrt(SIZE))
+        return self.linear(self.transformer_encoder(src, src_mask, padding))
+
+
+def language_model():
+    # weights that float32 holds exactly
+    model = shuffled(LanguageModel(11)).float().double()
+    ids = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 0, 0]])
+    save("language_model", {
+        **{key: value.float() for key, value in model.state_dict().items()},
+        "ids": ids,
+        "output": model(ids, CAUSAL, ids == 0),
+    })
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    torch.manual_seed(15)
+    encoder_layer("encoder_post_norm")
+    encoder_layer("encoder_pre_norm", activation="gelu", norm_first=True)
+    decoder_layer("decoder_post_norm")
+    decoder_layer("decoder_pre_norm", activation="gelu", norm_first=True)
+    llama_layer()
+    language_model()
