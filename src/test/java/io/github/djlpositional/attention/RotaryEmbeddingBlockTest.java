@@ -227,6 +227,35 @@ class RotaryEmbeddingBlockTest {
     }
 
     @EngineTest
+    void crossAttentionFarFromTheStartMakesNoTableUpToThere(NDManager manager) {
+        NDArray keys = manager.ones(new Shape(1, 5, 8));
+        NDArray queries = manager.ones(new Shape(1, 3, 8));
+        for (RotaryScaling scaling : List.of(
+                RotaryScaling.dynamicNtk(2, 16),
+                RotaryScaling.longRope(new double[] {1, 1}, new double[] {2, 2}, 16, 32))) {
+            for (int limit : new int[] {5000, 1 << 29}) {
+                MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(8)
+                        .setHeadCount(2)
+                        .optRelativeEncoding(RotaryEmbeddingBlock.builder()
+                                .setHeadSize(4)
+                                .optScaling(scaling)
+                                .optAutoExtend(limit)
+                                .build())
+                        .build();
+                attention.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 8));
+                int before = manager.getManagedArrays().size();
+                if (limit == 5000) {
+                    refused(() -> Forward.inferFrom(manager, 1 << 28, attention, keys, queries, keys), "268435456", "5000");
+                } else {
+                    Forward.inferFrom(manager, 1 << 28, attention, keys, queries, keys).close();
+                }
+                assertThat(manager.getManagedArrays()).hasSize(before);
+            }
+        }
+    }
+
+    @EngineTest
     void extendsItselfUpToItsLimit(NDManager manager) {
         RotaryEmbeddingBlock block =
                 builder().optMaxSequenceLength(4).optAutoExtend(600).build();
