@@ -49,7 +49,7 @@ public class ArchitectureTest {
         "internal, java..;ai.djl..;com.google.gson..;arguments;math",
         "'', java..;ai.djl..;arguments;math;internal",
         "attention, java..;ai.djl..;arguments;math;internal",
-        "weights, java..;ai.djl..;com.google.gson..;arguments;math;internal"
+        "weights, java..;ai.djl..;com.google.gson..;arguments;math;internal;attention"
     })
     void aPackageDependsOnlyOn(String name, String others) {
         String own = name.isEmpty() ? packageOf("") : packageOf(name);

@@ -73,7 +73,7 @@ class WeightsCodeTest {
         WeightFile opt = WeightFile.open(file("opt.safetensors"));
         // tag::offset[]
         WeightLoader.of(opt)
-                .table("model.decoder.embed_positions.weight", positions.getTable(), 2) // skips the first two rows
+                .rows("model.decoder.embed_positions.weight", 2, 2 + 8, positions.getTable())
                 .load();
         // end::offset[]
         PositionalEncodingBlock sinusoids =

@@ -63,7 +63,7 @@ class WeightLoaderTest {
             throws Exception {
         Weights.loader(file)
                 .table(tokens, input.getTokenTable())
-                .table(positions, learned.getTable(), skippedRows)
+                .rows(positions, skippedRows, skippedRows + 8, learned.getTable())
                 .load();
     }
 
@@ -250,7 +250,7 @@ class WeightLoaderTest {
             }
             Parameter parameter = Weights.parameter(manager, DataType.FLOAT64, rows - 2, 3);
             StoredTensor tensor = Weights.tensor(new Shape(rows, 3), isColumnMajor, bytes);
-            TableCopy table = new TableCopy(tensor, parameter, 2);
+            TableCopy table = new TableCopy(new TensorPart(tensor, false, 2, rows), parameter);
             try (NDManager staging = manager.newSubManager()) {
                 table.read(staging).run();
             }
