@@ -188,10 +188,7 @@ final class NpzFile {
             case "|b1" -> StoredType.BOOL;
             case "|u1" -> StoredType.U8;
             case "|i1" -> StoredType.I8;
-            case "<i2", ">i2" -> StoredType.I16;
-            case "<u2", ">u2" -> StoredType.U16;
             case "<i4", ">i4" -> StoredType.I32;
-            case "<u4", ">u4" -> StoredType.U32;
             case "<i8", ">i8" -> StoredType.I64;
             default -> null;
         };

@@ -4,8 +4,8 @@ import ai.djl.ndarray.types.DataType;
 import java.nio.ByteBuffer;
 
 /**
- * A type of numbers that can be read, by its name in safetensors, and a data type of both engines for all its numbers.
- * Complex numbers, 8-bit floats and unsigned 64-bit integers cannot be read.
+ * A type of numbers that can be read, by its name in safetensors, and the data type of its arrays. The engines have no
+ * arrays of other integers; complex numbers and 8-bit floats cannot be read either.
  */
 enum StoredType {
     F16(Short.BYTES, 11, DataType.FLOAT16),
@@ -17,10 +17,7 @@ enum StoredType {
     BOOL(1, 0, DataType.UINT8),
     U8(1, 0, DataType.UINT8),
     I8(1, 0, DataType.INT8),
-    I16(Short.BYTES, 0, DataType.INT32),
-    U16(Short.BYTES, 0, DataType.INT32),
     I32(Integer.BYTES, 0, DataType.INT32),
-    U32(Integer.BYTES, 0, DataType.INT64),
     I64(Long.BYTES, 0, DataType.INT64);
 
     private final int bytes;
@@ -52,20 +49,7 @@ enum StoredType {
             case F16 -> half(raw.getShort(index * Short.BYTES));
             case BF16 -> Float.intBitsToFloat(raw.getShort(index * Short.BYTES) << 16);
             case F32 -> raw.getFloat(index * Float.BYTES);
-            case F64 -> raw.getDouble(index * Double.BYTES);
-            default -> getInteger(raw, index);
-        };
-    }
-
-    long getInteger(ByteBuffer raw, int index) {
-        int at = index * bytes;
-        return switch (this) {
-            case BOOL, U8, I8 -> raw.get(at);
-            case I16 -> raw.getShort(at);
-            case U16 -> raw.getChar(at);
-            case I32 -> raw.getInt(at);
-            case U32 -> Integer.toUnsignedLong(raw.getInt(at));
-            default -> raw.getLong(at);
+            default -> raw.getDouble(index * Double.BYTES);
         };
     }
 

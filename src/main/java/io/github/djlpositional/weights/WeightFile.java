@@ -1,6 +1,7 @@
 package io.github.djlpositional.weights;
 
 import ai.djl.MalformedModelException;
+import ai.djl.engine.EngineException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
@@ -132,15 +133,15 @@ public final class WeightFile {
 
     /**
      * Reads a tensor into a new array. F16, F32 and F64 become FLOAT16, FLOAT32 and FLOAT64; BF16 becomes FLOAT32;
-     * BOOL, U8, I8, I32 and I64 become BOOLEAN, UINT8, INT8, INT32 and INT64. Other integers, for which the engines
-     * have no arrays, become wider: I16 and U16 INT32, U32 INT64. NumPy's types become the same. All numbers stay
-     * exact.
+     * BOOL, U8, I8, I32 and I64 become BOOLEAN, UINT8, INT8, INT32 and INT64, as do these types of NumPy. The engines
+     * have no arrays of other integers (I16, U16, U32, U64).
      *
-     * @param manager the manager of the new array, of any engine
+     * @param manager the manager of the new array
      * @param name the tensor's name
-     * @return the tensor, row-major, on the manager's device, attached to the manager; the caller's to close
-     * @throws IllegalArgumentException if the file has no such tensor, it has another type (U64, complex numbers, 8-bit
-     *     floats, text), a row is larger than 1 GiB, or the machine has no memory for it
+     * @return the tensor, of its shape, on the manager's device, attached to the manager; the caller's to close
+     * @throws IllegalArgumentException if the file has no such tensor, it has another type, a row is larger than 1 GiB,
+     *     or the machine has no memory for it
+     * @throws EngineException if the engine cannot create an array of this shape
      * @throws MalformedModelException if the file is damaged, or has changed since it was opened
      * @throws IOException if the file cannot be read
      */

@@ -3,8 +3,8 @@ package io.github.djlpositional.weights;
 import ai.djl.Device;
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
+import ai.djl.nn.ParameterList;
 import ai.djl.nn.core.Linear;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
@@ -47,22 +47,14 @@ import java.util.Set;
 public final class WeightLoader {
 
     /** The names in an {@code nn.MultiheadAttention}: weights, biases, and those of forms that are not loaded. */
-    private static final List<String> ATTENTION_NAMES = List.of(
-            "in_proj_weight",
-            "out_proj.weight",
-            "in_proj_bias",
-            "out_proj.bias",
-            "q_proj_weight",
-            "k_proj_weight",
-            "v_proj_weight",
-            "bias_k",
-            "bias_v");
+    private static final List<String> ATTENTION_NAMES = List.of(("in_proj_weight out_proj.weight in_proj_bias"
+                    + " out_proj.bias q_proj_weight k_proj_weight v_proj_weight bias_k bias_v")
+            .split(" "));
 
     private final WeightFile file;
     private final List<TableCopy> tables = new ArrayList<>();
     private final List<EncodingCheck> encodings = new ArrayList<>();
     private final Set<TensorPart> parts = new HashSet<>();
-    private final Set<String> parameters = new HashSet<>();
 
     private WeightLoader(WeightFile file) {
         this.file = file;
@@ -87,7 +79,7 @@ public final class WeightLoader {
      * @throws IllegalArgumentException if the file has no such tensor, or the tensor or the parameter was added before
      */
     public WeightLoader table(String name, Parameter parameter) {
-        return add(List.of(new TableCopy(TensorPart.whole(file.tensor(name)), parameter)));
+        return add(new TableCopy(TensorPart.whole(file.tensor(name)), parameter));
     }
 
     /**
@@ -104,7 +96,7 @@ public final class WeightLoader {
      *     the parameter were added before
      */
     public WeightLoader rows(String name, long from, long to, Parameter parameter) {
-        return add(List.of(new TableCopy(new TensorPart(file.tensor(name), false, from, to), parameter)));
+        return add(new TableCopy(new TensorPart(file.tensor(name), false, from, to), parameter));
     }
 
     /**
@@ -120,54 +112,45 @@ public final class WeightLoader {
      *     columns, or these columns or the parameter were added before
      */
     public WeightLoader columnsAsRows(String name, long from, long to, Parameter parameter) {
-        return add(List.of(new TableCopy(new TensorPart(file.tensor(name), true, from, to), parameter)));
+        return add(new TableCopy(new TensorPart(file.tensor(name), true, from, to), parameter));
     }
 
     /**
      * Adds the tensors of an {@code nn.MultiheadAttention} of PyTorch: {@code in_proj_weight} (3D, D) and
-     * {@code out_proj.weight} (D, D), and with biases {@code in_proj_bias} (3D) and {@code out_proj.bias} (D). A file
-     * does not tell the number of heads: the block must have that of the module.
+     * {@code out_proj.weight} (D, D), and with biases {@code in_proj_bias} (3D) and {@code out_proj.bias} (D). The file
+     * does not have the number of heads, so it is not compared.
      *
-     * @param prefix what precedes these names in the file, such as {@code layers.0.self_attn.}; may be empty
-     * @param block the initialized block to write to, with the module's embedding size D; owned by the caller
+     * @param prefix the text before these names in the file, such as {@code layers.0.self_attn.}; may be empty
+     * @param block the initialized block to write to, of the module's sizes; owned by the caller
      * @return this loader
-     * @throws IllegalArgumentException if the file lacks one of these tensors; it has biases and the block has none; it
-     *     has tensors for {@code add_bias_kv}, or for keys or values of other sizes than D; {@code in_proj_weight} has
-     *     another shape; or one of the tensors or parameters was added before
+     * @throws IllegalArgumentException if the file has other tensors than the block needs: it lacks one, only one of
+     *     block and module has biases, or the module was built with {@code kdim}, {@code vdim} or {@code add_bias_kv};
+     *     or if a tensor is too small, or one of these tensors or parameters was added before
      */
     public WeightLoader multiheadAttention(String prefix, MultiHeadAttentionBlock block) {
-        // every form has this one; for another prefix, the message lists similar names
+        // every module has this one: if there is none, the message suggests other prefixes
         file.tensor(prefix + "out_proj.weight");
-        boolean hasBias = block.getResultProjection().getDirectParameters().contains("bias");
-        List<String> expected = ATTENTION_NAMES.subList(0, hasBias ? 4 : 2);
+        ParameterList results = block.getResultProjection().getDirectParameters();
+        List<String> expected = ATTENTION_NAMES.subList(0, 2 * results.size());
         List<String> found = ATTENTION_NAMES.stream()
                 .filter(name -> file.getTensors().containsKey(prefix + name))
                 .toList();
         Check.that(
                 found.equals(expected),
                 () -> "the attention " + InvalidFileException.quoted(prefix) + " of " + file.getPath() + " has " + found
-                        + ": expected " + expected + "; build the block with optBias as in PyTorch; a module with"
-                        + " add_bias_kv, kdim or vdim cannot be loaded");
-        long size = block.getEmbeddingSize();
-        StoredTensor weight = file.tensor(prefix + "in_proj_weight");
-        Check.that(
-                weight.shape().equals(new Shape(3 * size, size)),
-                () -> weight + " has shape " + weight.shape() + ": expected (" + 3 * size + ", " + size
-                        + ") for an attention of embedding size " + size + "; build the block with the module's size");
-        List<TableCopy> copies = new ArrayList<>();
+                        + ": expected " + expected + "; build the block with optBias as in PyTorch, and the module"
+                        + " without kdim, vdim and add_bias_kv");
         List<Linear> projections =
                 List.of(block.getQueryProjection(), block.getKeyProjection(), block.getValueProjection());
-        for (String kind : hasBias ? List.of("weight", "bias") : List.of("weight")) {
-            for (int i = 0; i < 3; i++) {
+        long size = block.getEmbeddingSize();
+        for (String kind : results.keys()) {
+            for (int i = 0; i < projections.size(); i++) {
                 Parameter parameter = projections.get(i).getDirectParameters().get(kind);
-                StoredTensor tensor = file.tensor(prefix + "in_proj_" + kind);
-                copies.add(new TableCopy(new TensorPart(tensor, false, i * size, (i + 1) * size), parameter));
+                rows(prefix + "in_proj_" + kind, i * size, (i + 1) * size, parameter);
             }
-            Parameter parameter =
-                    block.getResultProjection().getDirectParameters().get(kind);
-            copies.add(new TableCopy(TensorPart.whole(file.tensor(prefix + "out_proj." + kind)), parameter));
+            table(prefix + "out_proj." + kind, results.get(kind));
         }
-        return add(copies);
+        return this;
     }
 
     /**
@@ -184,35 +167,28 @@ public final class WeightLoader {
      */
     public WeightLoader encodings(String name, SinusoidalEncoding encoding) {
         Objects.requireNonNull(encoding, "encoding");
-        TensorPart part = TensorPart.whole(file.tensor(name));
-        requireUnused(part);
-        encodings.add(new EncodingCheck(part.tensor(), encoding));
-        parts.add(part);
+        encodings.add(
+                new EncodingCheck(unused(TensorPart.whole(file.tensor(name))).tensor(), encoding));
         return this;
     }
 
-    /** Adds all or nothing. */
-    private WeightLoader add(List<TableCopy> copies) {
-        for (TableCopy copy : copies) {
-            Check.that(
-                    !parameters.contains(copy.parameter().getId()),
-                    () -> "parameter "
-                            + InvalidFileException.quoted(copy.parameter().getName()) + " was given before "
-                            + copy.part() + ": expected one tensor for each parameter; add each parameter once");
-            requireUnused(copy.part());
-        }
-        for (TableCopy copy : copies) {
-            tables.add(copy);
-            parts.add(copy.part());
-            parameters.add(copy.parameter().getId());
-        }
-        return this;
-    }
-
-    private void requireUnused(TensorPart part) {
+    private WeightLoader add(TableCopy copy) {
+        Parameter parameter = copy.parameter();
+        copy.part().requireExists();
         Check.that(
-                !parts.contains(part),
-                () -> part + " was given twice: expected one use of each tensor, or of each part; add each once");
+                tables.stream().noneMatch(table -> table.parameter().getId().equals(parameter.getId())),
+                () -> "parameter " + InvalidFileException.quoted(parameter.getName()) + " was given before "
+                        + copy.part() + ": expected one tensor for each parameter; add each parameter once");
+        unused(copy.part());
+        tables.add(copy);
+        return this;
+    }
+
+    private TensorPart unused(TensorPart part) {
+        Check.that(
+                parts.add(part),
+                () -> part + " were given twice: expected one use of each tensor or of the same part; add each once");
+        return part;
     }
 
     /**
@@ -229,7 +205,7 @@ public final class WeightLoader {
         Check.that(
                 !parts.isEmpty(),
                 () -> "nothing was added to load from " + file.getPath()
-                        + ": expected one or more tensors; add them with table or encodings");
+                        + ": expected one or more tensors; add them with table, rows or encodings");
         tables.forEach(TableCopy::requireFits);
         encodings.forEach(EncodingCheck::requireTable);
         file.requireUnchanged();
