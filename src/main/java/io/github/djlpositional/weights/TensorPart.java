@@ -50,11 +50,8 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
 
     /** Returns the shape of the rows. */
     Shape shape() {
-        return new Shape(to - from)
-                .addAll(
-                        isTransposed
-                                ? tensor.shape().slice(0, 1)
-                                : sizes(tensor).slice(1));
+        Shape sizes = sizes(tensor);
+        return new Shape(to - from).addAll(isTransposed ? sizes.slice(0, 1) : sizes.slice(1));
     }
 
     /**

@@ -129,7 +129,7 @@ public final class WeightLoader {
      */
     public WeightLoader multiheadAttention(String prefix, MultiHeadAttentionBlock block) {
         // every module has this one: if there is none, the message suggests other prefixes
-        file.tensor(prefix + "out_proj.weight");
+        file.tensor(Objects.requireNonNull(prefix, "prefix") + "out_proj.weight");
         ParameterList results = block.getResultProjection().getDirectParameters();
         List<String> expected = ATTENTION_NAMES.subList(0, 2 * results.size());
         List<String> found = ATTENTION_NAMES.stream()

@@ -254,7 +254,7 @@ class TensorPartsTest {
                 Map.of("i1", DataType.INT8, "u1", DataType.UINT8, "i4", DataType.INT32, "i8", DataType.INT64);
         for (String name : types.keySet()) {
             int bits = (name.charAt(1) - '0') * Byte.SIZE;
-            long least = name.equals("u1") ? 0 : -1L << bits - 1;
+            long least = name.equals("u1") ? 0 : -1L << (bits - 1);
             long greatest = name.equals("u1") ? 255 : -1 - least;
             for (NDArray array : List.of(
                     npz.read(manager, name), npz.read(manager, "big_" + name), safetensors.read(manager, name))) {
