@@ -27,7 +27,8 @@ EXPECTED = {}
 # most aligned first, the order in which the reference writer lays tensors out
 SAFETENSORS_TYPES = [
     (torch.int64, "I64"), (torch.float64, "F64"), (torch.float32, "F32"), (torch.int32, "I32"),
-    (torch.bfloat16, "BF16"), (torch.float16, "F16"), (torch.uint8, "U8"), (torch.bool, "BOOL"),
+    (torch.bfloat16, "BF16"), (torch.float16, "F16"), (torch.int16, "I16"), (torch.uint8, "U8"), (torch.int8, "I8"),
+    (torch.bool, "BOOL"),
 ]
 
 
@@ -119,6 +120,60 @@ def linear():
     save_safetensors("linear.safetensors", {"weight": layer.weight, "bias": layer.bias})
     x = torch.arange(8.0).reshape(2, 4)
     expect("linear", layer(x))
+
+
+def attention():
+    """nn.MultiheadAttention in each of its forms, and GPT-2's attention and feed-forward of Conv1D, x @ weight + bias.
+
+    Stored in float32, computed in float64. PyTorch starts biases at 0, here they are random.
+    """
+    torch.manual_seed(7)
+    queries, keys = torch.randn(2, 3, 8).double(), torch.randn(2, 5, 8).double()
+    values = torch.randn(2, 5, 8).double()
+    tensors = {}
+    for name, options in (("self_attn", {}), ("plain", {"bias": False}), ("extended", {"add_bias_kv": True}),
+                          ("separate", {"kdim": 6, "vdim": 4})):
+        layer = nn.MultiheadAttention(8, 2, batch_first=True, **options)
+        if layer.in_proj_bias is not None:
+            nn.init.normal_(layer.in_proj_bias)
+            nn.init.normal_(layer.out_proj.bias)
+        tensors.update({f"{name}.{key}": tensor.clone() for key, tensor in layer.state_dict().items()})
+        if name in ("self_attn", "plain"):
+            expect(f"attention {name}", layer.double()(queries, keys, values)[0])
+    sizes = {"attn.c_attn": (8, 24), "attn.c_proj": (8, 8), "mlp.c_fc": (8, 32)}
+    conv1d = {f"h.0.{name}.{part}": torch.randn(shape) / 4 for name, size in sizes.items()
+              for part, shape in (("weight", size), ("bias", size[1:]))}
+    tensors.update(conv1d)
+
+    def conv(name, x):
+        return x @ conv1d[f"h.0.{name}.weight"].double() + conv1d[f"h.0.{name}.bias"].double()
+
+    # (2, 5, 24) to three of (2, heads, 5, 4)
+    query, key, value = (part.reshape(2, 5, 2, 4).transpose(1, 2) for part in conv("attn.c_attn", keys).chunk(3, 2))
+    scores = (query @ key.transpose(2, 3) / 2).masked_fill(torch.ones(5, 5).triu(1).bool(), -math.inf)
+    expect("gpt2 attention", conv("attn.c_proj", (scores.softmax(3) @ value).transpose(1, 2).reshape(2, 5, 8)))
+    expect("gpt2 feed-forward", conv("mlp.c_fc", keys))
+    for name, tensor in (("queries", queries), ("keys", keys), ("values", values)):
+        expect(f"attention {name}", tensor)
+    save_safetensors("attention.safetensors", tensors)
+    np.savez(FOLDER / "attention.npz", **{"h.0.attn.c_attn.weight": np.asfortranarray(
+        conv1d["h.0.attn.c_attn.weight"].numpy())})
+
+
+def integers():
+    """The smallest and the greatest number of each type; torch 1.13 has no unsigned types of two or more bytes."""
+    arrays = {}
+    for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"):
+        limits = np.iinfo(kind)
+        arrays[kind] = np.array([limits.min, limits.max, 1], kind)
+        arrays[f"big_{kind}"] = arrays[kind].astype(f">{kind}")
+    arrays["b1"] = np.array([False, True, True])
+    arrays["number"] = np.array(7)
+    np.savez(FOLDER / "integers.npz", **arrays)
+    unsigned = {"u2": "U16", "u4": "U32", "u8": "U64"}
+    save_safetensors("integers.safetensors", {
+        name: torch.from_numpy(array.view(name.replace("u", "i")) if name in unsigned else array)
+        for name, array in arrays.items() if not name.startswith("big")}, renamed=unsigned.items())
 
 
 NUMBERS = [
@@ -333,7 +388,7 @@ def foreign():
 
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for part in (bert, roberta, opt, gpt2, linear, types, zips, encodings, t5, foreign):
+    for part in (bert, roberta, opt, gpt2, linear, attention, integers, types, zips, encodings, t5, foreign):
         part()
     lines = [name + "," + ",".join(repr(value) for value in values) for name, values in EXPECTED.items()]
     (FOLDER / "expected.csv").write_text("name,values\n" + "\n".join(lines) + "\n")

@@ -52,7 +52,8 @@ public class ArchitectureTest {
             packageOf("internal"), List.of("ai.djl..", "com.google.gson..", "arguments", "math"),
             packageOf(""), List.of("ai.djl..", "arguments", "math", "internal"),
             packageOf("attention"), List.of("ai.djl..", "arguments", "math", "internal"),
-            packageOf("weights"), List.of("ai.djl..", "com.google.gson..", "arguments", "math", "internal"));
+            packageOf("weights"),
+                    List.of("ai.djl..", "com.google.gson..", "arguments", "math", "internal", "attention"));
 
     private static String packageOf(String name) {
         return "io.github.djlpositional" + (name.isEmpty() ? "" : "." + name);

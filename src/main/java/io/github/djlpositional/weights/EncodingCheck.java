@@ -14,7 +14,7 @@ record EncodingCheck(StoredTensor tensor, SinusoidalEncoding encoding) {
     /** Checks that the tensor is a table of real numbers of the encoding's size. */
     void requireTable() {
         Check.that(
-                tensor.type() != null,
+                tensor.type() != null && tensor.type().isReal(),
                 () -> tensor + " has type " + InvalidFileException.quoted(tensor.typeName())
                         + ": expected F16, BF16, F32 or F64; give the name of a sinusoidal table");
         Shape shape = tensor.shape();
@@ -30,7 +30,7 @@ record EncodingCheck(StoredTensor tensor, SinusoidalEncoding encoding) {
 
     /** Checks that the tensor has the encoding's values from position 0. */
     void requireValues() throws IOException, MalformedModelException {
-        tensor.read(0, VALUES_AT_ONCE, (first, count, raw) -> {
+        tensor.read(0, tensor.shape().size(), VALUES_AT_ONCE, (first, count, raw) -> {
             for (int i = 0; i < count; i++) {
                 requireValue(first + i, tensor.type().get(raw, i));
             }

@@ -185,6 +185,11 @@ final class NpzFile {
             case "<f2", ">f2" -> StoredType.F16;
             case "<f4", ">f4" -> StoredType.F32;
             case "<f8", ">f8" -> StoredType.F64;
+            case "|b1" -> StoredType.BOOL;
+            case "|u1" -> StoredType.U8;
+            case "|i1" -> StoredType.I8;
+            case "<i4", ">i4" -> StoredType.I32;
+            case "<i8", ">i8" -> StoredType.I64;
             default -> null;
         };
         long headerLength = start.length + lengthBytes + length;

@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 
 /**
  * Reads the header of a safetensors file: the length of the header (8 bytes, little-endian), the header in JSON, the
@@ -35,8 +36,6 @@ final class SafetensorsFile {
 
     /** The longest header in the format. */
     private static final long LONGEST_HEADER = 100_000_000;
-
-    private static final Set<String> LOADED = Set.of("F16", "BF16", "F32", "F64");
 
     /** More axes, and more fields in its header, than any tensor has. */
     private static final int MOST = 64;
@@ -58,7 +57,10 @@ final class SafetensorsFile {
                     reader.read(in);
                 }
             };
-            StoredType stored = LOADED.contains(type) ? StoredType.valueOf(type) : null;
+            StoredType stored = Stream.of(StoredType.values())
+                    .filter(each -> each.name().equals(type))
+                    .findFirst()
+                    .orElse(null);
             return new StoredTensor(file, name, type, stored, ByteOrder.LITTLE_ENDIAN, shape, false, data);
         }
     }

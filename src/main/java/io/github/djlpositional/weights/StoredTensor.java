@@ -61,11 +61,12 @@ record StoredTensor(
     }
 
     /**
-     * Reads the numbers from index {@code start} to the end, in the order of the file, at most {@code most} at once.
+     * Reads the numbers from index {@code start} to {@code end - 1}, in the order of the file, at most {@code most} at
+     * once. The rest of the tensor is read too: a checksum may follow it.
      */
-    void read(long start, int most, Receiver receiver) throws IOException, MalformedModelException {
+    void read(long start, long end, int most, Receiver receiver) throws IOException, MalformedModelException {
         try {
-            data.open(in -> read(in, start, most, receiver));
+            data.open(in -> read(in, start, end, most, receiver));
         } catch (EOFException | ZipException e) {
             String what = "the data of tensor " + InvalidFileException.quoted(name) + ": " + e.getMessage();
             throw InvalidFileException.damaged(what, e).of(file);
@@ -74,7 +75,7 @@ record StoredTensor(
         }
     }
 
-    private void read(InputStream in, long start, int most, Receiver receiver) throws IOException {
+    private void read(InputStream in, long start, long end, int most, Receiver receiver) throws IOException {
         long size = shape.size();
         byte[] bytes = new byte[(int) Math.min(size - start, most) * type.bytes()];
         ByteBuffer raw = ByteBuffer.wrap(bytes).order(order);
@@ -88,7 +89,9 @@ record StoredTensor(
             if (missing > 0) {
                 throw new EOFException("its data ends " + missing + " bytes too soon");
             }
-            receiver.accept(first, count, raw);
+            if (first < end) {
+                receiver.accept(first, (int) Math.min(count, end - first), raw);
+            }
         }
     }
 

@@ -1,44 +1,55 @@
 package io.github.djlpositional.weights;
 
-import io.github.djlpositional.math.FloatFormat;
+import ai.djl.ndarray.types.DataType;
 import java.nio.ByteBuffer;
 
 /**
- * A type of numbers that can be loaded, by its name in safetensors. Integers, complex numbers and 8-bit floats cannot.
+ * A type of numbers that can be read, by its name in safetensors, and the data type of its arrays. The engines have no
+ * arrays of other integers; complex numbers and 8-bit floats cannot be read either.
  */
 enum StoredType {
-    F16(Short.BYTES, 11, FloatFormat.FLOAT16),
+    F16(Short.BYTES, 11, DataType.FLOAT16),
     /** The upper half of a {@code float}. No array of this type is created: on PyTorch that aborts the JVM. */
-    BF16(Short.BYTES, 8, null),
-    F32(Float.BYTES, 24, FloatFormat.FLOAT32),
-    F64(Double.BYTES, 53, FloatFormat.FLOAT64);
+    BF16(Short.BYTES, 8, DataType.FLOAT32),
+    F32(Float.BYTES, 24, DataType.FLOAT32),
+    F64(Double.BYTES, 53, DataType.FLOAT64),
+    /** Any byte but 0 is true. Read as integers: MXNet copies parts of boolean arrays wrongly. */
+    BOOL(1, 0, DataType.UINT8),
+    U8(1, 0, DataType.UINT8),
+    I8(1, 0, DataType.INT8),
+    I32(Integer.BYTES, 0, DataType.INT32),
+    I64(Long.BYTES, 0, DataType.INT64);
 
     private final int bytes;
     private final int significantBits;
-    private final FloatFormat format;
+    private final DataType dataType;
 
-    StoredType(int bytes, int significantBits, FloatFormat format) {
+    StoredType(int bytes, int significantBits, DataType dataType) {
         this.bytes = bytes;
         this.significantBits = significantBits;
-        this.format = format;
+        this.dataType = dataType;
     }
 
     int bytes() {
         return bytes;
     }
 
-    /** Returns the format that has the same bits, or null. */
-    FloatFormat format() {
-        return format;
+    /** Returns the data type of an array that is read: it represents every number of this type. */
+    DataType dataType() {
+        return dataType;
     }
 
-    /** Returns a stored number exactly; {@code index} counts numbers from the start of the buffer. */
+    boolean isReal() {
+        return dataType.isFloating();
+    }
+
+    /** Returns a stored real number exactly; {@code index} counts numbers from the start of the buffer. */
     double get(ByteBuffer raw, int index) {
         return switch (this) {
             case F16 -> half(raw.getShort(index * Short.BYTES));
             case BF16 -> Float.intBitsToFloat(raw.getShort(index * Short.BYTES) << 16);
             case F32 -> raw.getFloat(index * Float.BYTES);
-            case F64 -> raw.getDouble(index * Double.BYTES);
+            default -> raw.getDouble(index * Double.BYTES);
         };
     }
 
@@ -51,9 +62,14 @@ enum StoredType {
         return bits < 0 ? -value : value;
     }
 
-    /** Returns whether a format represents every number of this type. */
-    boolean fitsInto(FloatFormat wanted) {
-        return format == wanted || bytes < wanted.bytes();
+    /** Returns whether a data type represents every number of this type, which is real. */
+    boolean fitsInto(DataType wanted) {
+        return isReal() && (isStoredAs(wanted) || bytes < wanted.getNumOfBytes());
+    }
+
+    /** Returns whether a data type has the same bytes. */
+    boolean isStoredAs(DataType type) {
+        return type == dataType && bytes == type.getNumOfBytes();
     }
 
     /** Returns the greatest error of rounding a number of [-1, 1] to this type. */

@@ -1,7 +1,12 @@
 package io.github.djlpositional.weights;
 
 import ai.djl.MalformedModelException;
+import ai.djl.engine.EngineException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
 import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.internal.MachineMemory;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.channels.Channels;
@@ -26,9 +31,9 @@ import java.util.Objects;
  * file.getTensors().forEach((name, info) -> System.out.println(name + " " + info.type() + " " + info.shape()));
  * }</pre>
  *
- * <p>Opening a file reads only its headers. {@link WeightLoader} reads the tensors that are loaded. No file is kept
- * open, so there is nothing to close; the file must not change until it is loaded. An npz file must be in the default
- * file system.
+ * <p>Opening a file reads only its headers. {@link WeightLoader} copies tensors into parameters, {@link #read} gives
+ * one as an array. No file is kept open, so there is nothing to close; the file must not change until it is loaded. An
+ * npz file must be in the default file system.
  *
  * <h2>Untrusted files</h2>
  *
@@ -124,6 +129,38 @@ public final class WeightFile {
         Map<String, TensorInfo> infos = new LinkedHashMap<>();
         tensors.forEach((name, tensor) -> infos.put(name, new TensorInfo(tensor.typeName(), tensor.shape())));
         return Collections.unmodifiableMap(infos);
+    }
+
+    /**
+     * Reads a tensor into a new array. F16, F32 and F64 become FLOAT16, FLOAT32 and FLOAT64; BF16 becomes FLOAT32;
+     * BOOL, U8, I8, I32 and I64 become BOOLEAN, UINT8, INT8, INT32 and INT64, as do these types of NumPy. The engines
+     * have no arrays of other integers (I16, U16, U32, U64).
+     *
+     * @param manager the manager of the new array
+     * @param name the tensor's name
+     * @return the tensor, of its shape, on the manager's device, attached to the manager; the caller's to close
+     * @throws IllegalArgumentException if the file has no such tensor, it has another type, a row is larger than 1 GiB,
+     *     or the machine has no memory for it
+     * @throws EngineException if the engine cannot create an array of this shape
+     * @throws MalformedModelException if the file is damaged, or has changed since it was opened
+     * @throws IOException if the file cannot be read
+     */
+    public NDArray read(NDManager manager, String name) throws IOException, MalformedModelException {
+        StoredTensor tensor = tensor(name);
+        Check.that(
+                tensor.type() != null,
+                () -> tensor + " has type " + InvalidFileException.quoted(tensor.typeName()) + ": expected one of "
+                        + List.of(StoredType.values()) + " or the same of NumPy; convert it where the file is created");
+        DataType type = tensor.type().dataType();
+        MachineMemory.requireRoomFor(tensor.shape(), type, manager.getDevice());
+        requireUnchanged();
+        try (NDManager temporary = manager.newSubManager()) {
+            NDArray read = TensorPart.whole(tensor).read(temporary, type).reshape(tensor.shape());
+            requireUnchanged();
+            NDArray array = tensor.type() == StoredType.BOOL ? read.toType(DataType.BOOLEAN, false) : read;
+            array.attach(manager);
+            return array;
+        }
     }
 
     /** Returns the tensor with a name, which must exist. */

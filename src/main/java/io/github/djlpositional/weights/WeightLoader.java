@@ -4,7 +4,10 @@ import ai.djl.Device;
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
 import ai.djl.nn.Parameter;
+import ai.djl.nn.ParameterList;
+import ai.djl.nn.core.Linear;
 import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -26,9 +29,10 @@ import java.util.Set;
  * }</pre>
  *
  * <p>A parameter may be of any block, not only of this library's: a bias (buckets, N) of T5, vectors (2k + 1, H) of
- * Shaw, a weight (out, in) of {@code Linear}. It must have an array, from {@code initialize} or from a model file. The
- * numbers are written into this array, so it keeps its device, its data type and its owner, and is trained, frozen and
- * saved as before.
+ * Shaw, a weight (out, in) of {@code Linear}. A layer normalization's {@code weight} and {@code bias} are {@code gamma}
+ * and {@code beta} in DJL. A parameter must have an array, from {@code initialize} or from a model file. The numbers
+ * are written into this array, so it keeps its device, its data type and its owner, and is trained, frozen and saved as
+ * before.
  *
  * <p>Numbers are never rounded. A {@code FLOAT16} parameter accepts F16; {@code FLOAT32} accepts F32, F16 and BF16;
  * {@code FLOAT64} accepts F64 and all of these. In npz, F16, F32 and F64 are {@code <f2}, {@code <f4} and {@code <f8},
@@ -42,11 +46,15 @@ import java.util.Set;
  */
 public final class WeightLoader {
 
+    /** The names in an {@code nn.MultiheadAttention}: weights, biases, and those of forms that are not loaded. */
+    private static final List<String> ATTENTION_NAMES = List.of(("in_proj_weight out_proj.weight in_proj_bias"
+                    + " out_proj.bias q_proj_weight k_proj_weight v_proj_weight bias_k bias_v")
+            .split(" "));
+
     private final WeightFile file;
     private final List<TableCopy> tables = new ArrayList<>();
     private final List<EncodingCheck> encodings = new ArrayList<>();
-    private final Set<String> names = new HashSet<>();
-    private final Set<String> parameters = new HashSet<>();
+    private final Set<TensorPart> parts = new HashSet<>();
 
     private WeightLoader(WeightFile file) {
         this.file = file;
@@ -71,33 +79,77 @@ public final class WeightLoader {
      * @throws IllegalArgumentException if the file has no such tensor, or the tensor or the parameter was added before
      */
     public WeightLoader table(String name, Parameter parameter) {
-        return table(name, parameter, 0);
+        return add(new TableCopy(TensorPart.whole(file.tensor(name)), parameter));
     }
 
     /**
-     * Adds a tensor for a parameter, without the tensor's first rows: the position tables of OPT, BART and RoBERTa have
-     * two rows before position 0.
+     * Adds rows of a tensor, its parts along the first axis, for a parameter. The position tables of OPT, BART and
+     * RoBERTa have two rows before position 0; {@code in_proj_weight} of {@code nn.MultiheadAttention} has the rows of
+     * three weights. Several parameters may be given different rows of a tensor, which may overlap.
      *
      * @param name the tensor's name in the file
-     * @param parameter the parameter to write to, (T, D) for a tensor (skippedRows + T, D); owned by the caller
-     * @param skippedRows the number of rows to skip, at least 0
+     * @param from the first row, at least 0
+     * @param to one more than the last row, at most the tensor's number of rows
+     * @param parameter the parameter to write to, (to - from, D) for a tensor (n, D); owned by the caller
      * @return this loader
-     * @throws IllegalArgumentException if the file has no such tensor, the tensor or the parameter was added before, or
-     *     the number of rows is negative
+     * @throws IllegalArgumentException if the file has no such tensor, the tensor has no such rows, or these rows or
+     *     the parameter were added before
      */
-    public WeightLoader table(String name, Parameter parameter, int skippedRows) {
-        Objects.requireNonNull(parameter, "parameter");
-        String quoted = InvalidFileException.quoted(name);
+    public WeightLoader rows(String name, long from, long to, Parameter parameter) {
+        return add(new TableCopy(new TensorPart(file.tensor(name), false, from, to), parameter));
+    }
+
+    /**
+     * Adds columns of a matrix for a parameter; each column becomes a row. This transposes: {@code Conv1D} of GPT-2
+     * stores a weight as (in, out), {@code Linear} as (out, in).
+     *
+     * @param name the tensor's name in the file
+     * @param from the first column, at least 0
+     * @param to one more than the last column, at most the tensor's number of columns
+     * @param parameter the parameter to write to, (to - from, in) for a tensor (in, out); owned by the caller
+     * @return this loader
+     * @throws IllegalArgumentException if the file has no such tensor, the tensor is not a matrix or has no such
+     *     columns, or these columns or the parameter were added before
+     */
+    public WeightLoader columnsAsRows(String name, long from, long to, Parameter parameter) {
+        return add(new TableCopy(new TensorPart(file.tensor(name), true, from, to), parameter));
+    }
+
+    /**
+     * Adds the tensors of an {@code nn.MultiheadAttention} of PyTorch: {@code in_proj_weight} (3D, D) and
+     * {@code out_proj.weight} (D, D), and with biases {@code in_proj_bias} (3D) and {@code out_proj.bias} (D). The file
+     * does not have the number of heads, so it is not compared.
+     *
+     * @param prefix the text before these names in the file, such as {@code layers.0.self_attn.}; may be empty
+     * @param block the initialized block to write to, of the module's sizes; owned by the caller
+     * @return this loader
+     * @throws IllegalArgumentException if the file has other tensors than the block needs: it lacks one, only one of
+     *     block and module has biases, or the module was built with {@code kdim}, {@code vdim} or {@code add_bias_kv};
+     *     or if a tensor is too small, or one of these tensors or parameters was added before
+     */
+    public WeightLoader multiheadAttention(String prefix, MultiHeadAttentionBlock block) {
+        // every module has this one: if there is none, the message suggests other prefixes
+        file.tensor(Objects.requireNonNull(prefix, "prefix") + "out_proj.weight");
+        ParameterList results = block.getResultProjection().getDirectParameters();
+        List<String> expected = ATTENTION_NAMES.subList(0, 2 * results.size());
+        List<String> found = ATTENTION_NAMES.stream()
+                .filter(name -> file.getTensors().containsKey(prefix + name))
+                .toList();
         Check.that(
-                skippedRows >= 0,
-                () -> skippedRows + " rows to skip in tensor " + quoted
-                        + ": expected 0 or more; give the number of rows before position 0, usually 0 or 2");
-        Check.that(
-                !parameters.contains(parameter.getId()),
-                () -> "parameter " + InvalidFileException.quoted(parameter.getName()) + " was given before tensor "
-                        + quoted + ": expected one tensor for each parameter; add each parameter once");
-        tables.add(new TableCopy(unused(name), parameter, skippedRows));
-        parameters.add(parameter.getId());
+                found.equals(expected),
+                () -> "the attention " + InvalidFileException.quoted(prefix) + " of " + file.getPath() + " has " + found
+                        + ": expected " + expected + "; build the block with optBias as in PyTorch, and the module"
+                        + " without kdim, vdim and add_bias_kv");
+        List<Linear> projections =
+                List.of(block.getQueryProjection(), block.getKeyProjection(), block.getValueProjection());
+        long size = block.getEmbeddingSize();
+        for (String kind : results.keys()) {
+            for (int i = 0; i < projections.size(); i++) {
+                Parameter parameter = projections.get(i).getDirectParameters().get(kind);
+                rows(prefix + "in_proj_" + kind, i * size, (i + 1) * size, parameter);
+            }
+            table(prefix + "out_proj." + kind, results.get(kind));
+        }
         return this;
     }
 
@@ -115,16 +167,28 @@ public final class WeightLoader {
      */
     public WeightLoader encodings(String name, SinusoidalEncoding encoding) {
         Objects.requireNonNull(encoding, "encoding");
-        encodings.add(new EncodingCheck(unused(name), encoding));
+        encodings.add(
+                new EncodingCheck(unused(TensorPart.whole(file.tensor(name))).tensor(), encoding));
         return this;
     }
 
-    private StoredTensor unused(String name) {
-        StoredTensor tensor = file.tensor(name);
+    private WeightLoader add(TableCopy copy) {
+        Parameter parameter = copy.parameter();
+        copy.part().requireExists();
         Check.that(
-                names.add(name),
-                () -> tensor + " was given twice: expected one use of each tensor; add each tensor once");
-        return tensor;
+                tables.stream().noneMatch(table -> table.parameter().getId().equals(parameter.getId())),
+                () -> "parameter " + InvalidFileException.quoted(parameter.getName()) + " was given before "
+                        + copy.part() + ": expected one tensor for each parameter; add each parameter once");
+        unused(copy.part());
+        tables.add(copy);
+        return this;
+    }
+
+    private TensorPart unused(TensorPart part) {
+        Check.that(
+                parts.add(part),
+                () -> part + " were given twice: expected one use of each tensor or of the same part; add each once");
+        return part;
     }
 
     /**
@@ -139,9 +203,9 @@ public final class WeightLoader {
      */
     public void load() throws IOException, MalformedModelException {
         Check.that(
-                !names.isEmpty(),
+                !parts.isEmpty(),
                 () -> "nothing was added to load from " + file.getPath()
-                        + ": expected one or more tensors; add them with table or encodings");
+                        + ": expected one or more tensors; add them with table, rows or encodings");
         tables.forEach(TableCopy::requireFits);
         encodings.forEach(EncodingCheck::requireTable);
         file.requireUnchanged();

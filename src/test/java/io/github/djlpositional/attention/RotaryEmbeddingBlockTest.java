@@ -246,9 +246,13 @@ class RotaryEmbeddingBlockTest {
                 attention.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 8));
                 int before = manager.getManagedArrays().size();
                 if (limit == 5000) {
-                    refused(() -> Forward.inferFrom(manager, 1 << 28, attention, keys, queries, keys), "268435456", "5000");
+                    refused(
+                            () -> Forward.inferFrom(manager, 1 << 28, attention, keys, queries, keys),
+                            "268435456",
+                            "5000");
                 } else {
-                    Forward.inferFrom(manager, 1 << 28, attention, keys, queries, keys).close();
+                    Forward.inferFrom(manager, 1 << 28, attention, keys, queries, keys)
+                            .close();
                 }
                 assertThat(manager.getManagedArrays()).hasSize(before);
             }

@@ -2,15 +2,19 @@ package io.github.djlpositional.guide;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.ParameterList;
 import ai.djl.nn.core.Linear;
+import ai.djl.nn.norm.LayerNorm;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
 import java.io.ByteArrayOutputStream;
@@ -73,7 +77,7 @@ class WeightsCodeTest {
         WeightFile opt = WeightFile.open(file("opt.safetensors"));
         // tag::offset[]
         WeightLoader.of(opt)
-                .table("model.decoder.embed_positions.weight", positions.getTable(), 2) // skips the first two rows
+                .rows("model.decoder.embed_positions.weight", 2, 2 + 8, positions.getTable())
                 .load();
         // end::offset[]
         PositionalEncodingBlock sinusoids =
@@ -94,5 +98,55 @@ class WeightsCodeTest {
                 .load();
         // end::any[]
         assertThat(linear.getParameters().get("bias").getArray().getShape()).isEqualTo(new Shape(3));
+    }
+
+    @EngineTest
+    void layers(NDManager manager) throws Exception {
+        WeightFile model = WeightFile.open(file("attention.safetensors"));
+        // tag::attention[]
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(8)
+                .setHeadCount(2) // as in the model: the file does not have this number
+                .build();
+        attention.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8));
+        WeightLoader.of(model)
+                .multiheadAttention("self_attn.", attention) // in_proj_weight, out_proj.weight and their biases
+                .load();
+        // end::attention[]
+        Linear units = Linear.builder().setUnits(32).build();
+        units.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
+        ParameterList query = attention.getQueryProjection().getParameters();
+        ParameterList feedForward = units.getParameters();
+        // tag::conv1d[]
+        WeightLoader.of(model)
+                .columnsAsRows("h.0.attn.c_attn.weight", 0, 8, query.get("weight")) // (D, 3D): queries, keys, values
+                .rows("h.0.attn.c_attn.bias", 0, 8, query.get("bias")) // (3D)
+                .columnsAsRows("h.0.mlp.c_fc.weight", 0, 32, feedForward.get("weight")) // (D, 4D), all columns
+                .table("h.0.mlp.c_fc.bias", feedForward.get("bias"))
+                .load();
+        // end::conv1d[]
+        assertThat(feedForward.get("weight").getArray().getShape()).isEqualTo(new Shape(32, 8));
+        WeightFile bert = WeightFile.open(file("bert.safetensors"));
+        // tag::norm[]
+        LayerNorm norm = LayerNorm.builder().axis(-1).optEpsilon(1e-12f).build(); // BERT's; the default is 1e-5
+        norm.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 6));
+        WeightLoader.of(bert)
+                .table("bert.embeddings.LayerNorm.weight", norm.getParameters().get("gamma")) // bias is "beta"
+                .load();
+        // end::norm[]
+        assertThat(norm.getParameters().get("gamma").getArray().toFloatArray()).containsOnly(1);
+    }
+
+    @EngineTest
+    void arrays(NDManager manager) throws Exception {
+        WeightFile bert = WeightFile.open(file("bert.safetensors"));
+        ByteArrayOutputStream printed = new ByteArrayOutputStream();
+        PrintStream out = new PrintStream(printed, true, StandardCharsets.UTF_8);
+        // tag::read[]
+        try (NDArray positionIds = bert.read(manager, "bert.embeddings.position_ids")) { // I64: INT64
+            out.println(positionIds.getShape());
+        }
+        // end::read[]
+        assertThat(printed.toString(StandardCharsets.UTF_8)).isEqualToIgnoringNewLines("(1, 8)");
     }
 }

@@ -35,7 +35,9 @@ class StoredTypesTest {
     private static double[] loaded(
             NDManager manager, String file, String tensor, DataType type, int skipped, long... shape) throws Exception {
         Parameter parameter = Weights.parameter(manager, type, shape);
-        Weights.loader(file).table(tensor, parameter, skipped).load();
+        Weights.loader(file)
+                .rows(tensor, skipped, skipped + shape[0], parameter)
+                .load();
         NDArray array = parameter.getArray();
         assertThat(array.getDataType()).isEqualTo(type);
         return array.toType(DataType.FLOAT64, false).toDoubleArray();

@@ -1,0 +1,129 @@
+package io.github.djlpositional.weights;
+
+import ai.djl.Device;
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.math.FloatFormat;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.stream.IntStream;
+
+/**
+ * Rows {@code from} to {@code to - 1} of a tensor, which are its parts along the first axis, or these columns of a
+ * matrix, each of which becomes a row. A scalar is a row.
+ */
+record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to) {
+
+    private static final int PIECE_BYTES = 8 << 20;
+
+    static TensorPart whole(StoredTensor tensor) {
+        return new TensorPart(tensor, false, 0, sizes(tensor).get(0));
+    }
+
+    private static Shape sizes(StoredTensor tensor) {
+        return tensor.shape().dimension() == 0 ? new Shape(1) : tensor.shape();
+    }
+
+    /** Returns the number of rows or columns of the whole tensor. */
+    private long available() {
+        return sizes(tensor).get(isTransposed ? 1 : 0);
+    }
+
+    /** Checks that the tensor has these rows or columns. */
+    void requireExists() {
+        Shape sizes = tensor.shape();
+        Check.that(
+                !isTransposed || sizes.dimension() == 2,
+                () -> tensor + " has shape " + sizes + ": expected a matrix; give the name of one with two axes");
+        Check.that(
+                0 <= from && from <= to && to <= available(),
+                () -> this + " of shape " + sizes + ": expected a range within [0, " + available()
+                        + "); give one, or build the block with the tensor's sizes");
+    }
+
+    /** Returns the shape of the rows. */
+    Shape shape() {
+        Shape sizes = sizes(tensor);
+        return new Shape(to - from).addAll(isTransposed ? sizes.slice(0, 1) : sizes.slice(1));
+    }
+
+    /**
+     * Reads the rows into a new array of a manager, on its device. They are read in pieces to the engine's memory, so
+     * that the size of Java's heap and the 2 GB of a buffer do not limit them.
+     *
+     * <p>A line is a part along the axis that varies slowest in the file; a column-major matrix has columns as lines.
+     * Where the rows are not lines, they are a range of the last axis of each line, and the axes are reversed at last.
+     */
+    NDArray read(NDManager manager, DataType type) throws IOException, MalformedModelException {
+        Shape shape = shape();
+        if (shape.size() == 0) {
+            return manager.create(shape, type);
+        }
+        int last = shape.dimension() - 1;
+        boolean areLines = isTransposed == (tensor.isColumnMajor() && last > 0);
+        long[] sizes = IntStream.rangeClosed(0, last)
+                .mapToLong(axis -> shape.get(areLines ? axis : last - axis))
+                .toArray();
+        long firstLine = areLines ? from : 0;
+        long lineCount = sizes[0];
+        Shape keptLine = new Shape(sizes).slice(1);
+        Shape line = areLines ? keptLine : keptLine.slice(0, last - 1).add(available());
+        long lineBytes =
+                line.size() * Math.max(type.getNumOfBytes(), tensor.type().bytes());
+        Check.that(
+                lineBytes <= HostData.LARGEST_BUFFER,
+                () -> tensor + " has rows of " + lineBytes + " bytes: expected at most " + HostData.LARGEST_BUFFER
+                        + "; split it into tensors of more and shorter rows");
+        int lineValues = (int) line.size();
+        int linesAtOnce = (int) Math.max(1, Math.min(lineCount, PIECE_BYTES / lineBytes));
+        try (NDManager temporary = manager.newSubManager(Device.cpu())) {
+            NDArray lines = temporary.create(new Shape(sizes), type);
+            ByteBuffer buffer = temporary.allocateDirect(linesAtOnce * lineValues * type.getNumOfBytes());
+            long start = firstLine * lineValues;
+            tensor.read(start, start + lineCount * lineValues, linesAtOnce * lineValues, (first, count, raw) -> {
+                convert(raw.clear().limit(count * tensor.type().bytes()), type, buffer.clear());
+                buffer.rewind().limit(count * type.getNumOfBytes());
+                long at = first / lineValues - firstLine;
+                Shape pieceShape = new Shape(count / lineValues).addAll(line);
+                try (NDArray piece = HostData.toArray(temporary, Device.cpu(), buffer, pieceShape, type);
+                        NDArray kept = areLines ? piece : piece.get(NDIndex.sliceAxis(last, from, to))) {
+                    lines.set(NDIndex.sliceAxis(0, at, at + pieceShape.get(0)), kept);
+                }
+            });
+            NDArray rows = areLines ? lines : lines.transpose().flatten().reshape(shape);
+            NDArray result = rows.toDevice(manager.getDevice(), false);
+            result.attach(manager);
+            return result;
+        }
+    }
+
+    /** Converts all numbers of a buffer; integers keep their type. */
+    private void convert(ByteBuffer raw, DataType target, ByteBuffer out) {
+        StoredType type = tensor.type();
+        if (!type.isReal() && type.bytes() == Long.BYTES) {
+            out.asLongBuffer().put(raw.asLongBuffer());
+        } else if (!type.isReal() && type.bytes() == Integer.BYTES) {
+            out.asIntBuffer().put(raw.asIntBuffer());
+        } else if (type.isStoredAs(target) && (raw.order() == out.order() || type.bytes() == 1)) {
+            out.put(raw);
+        } else {
+            FloatFormat format = DataTypes.formatOf(target);
+            for (int i = 0; i < raw.limit() / type.bytes(); i++) {
+                format.put(out, i, type.get(raw, i));
+            }
+        }
+    }
+
+    /** Returns this part as messages name it. */
+    @Override
+    public String toString() {
+        return (isTransposed ? "columns [" : "rows [") + from + ", " + to + ") of " + tensor;
+    }
+}

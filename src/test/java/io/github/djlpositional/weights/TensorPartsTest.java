@@ -1,0 +1,345 @@
+package io.github.djlpositional.weights;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.core.Linear;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Rows and columns of tensors, a whole attention, and tensors as arrays, in files that torch and numpy wrote. */
+class TensorPartsTest {
+
+    private static final String FILE = "attention.safetensors";
+
+    /** The largest difference to what torch computed in float64. */
+    private static final Map<DataType, Double> ERRORS = Map.of(DataType.FLOAT32, 1e-5, DataType.FLOAT64, 1e-10);
+
+    @TempDir
+    private Path folder;
+
+    private static MultiHeadAttentionBlock attention(int size, boolean hasBias) {
+        return MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(size)
+                .setHeadCount(2)
+                .optBias(hasBias)
+                .build();
+    }
+
+    private static MultiHeadAttentionBlock initialized(NDManager manager, DataType type, boolean hasBias) {
+        MultiHeadAttentionBlock block = attention(8, hasBias);
+        block.initialize(manager, type, new Shape(2, 5, 8));
+        return block;
+    }
+
+    private static NDArray input(NDManager manager, DataType type, String name) throws Exception {
+        double[] numbers = Weights.expected("attention " + name);
+        return manager.create(numbers).reshape(2, -1, 8).toType(type, false);
+    }
+
+    private static void assertOutput(String name, DataType type, NDArray output) throws Exception {
+        assertThat(output.getDataType()).isEqualTo(type);
+        assertThat(output.toType(DataType.FLOAT64, false).toDoubleArray())
+                .containsExactly(Weights.expected(name), within(ERRORS.get(type)));
+    }
+
+    private static void assertRejected(ThrowingCallable call, String... values) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(call)
+                .withMessageContainingAll(": expected ", "; ")
+                .withMessageContainingAll(values);
+    }
+
+    @EngineTest
+    void attentionOfPyTorch(NDManager manager) throws Exception {
+        for (DataType type : ERRORS.keySet()) {
+            for (boolean hasBias : new boolean[] {true, false}) {
+                String name = hasBias ? "self_attn" : "plain";
+                MultiHeadAttentionBlock block = initialized(manager, type, hasBias);
+                int open = manager.getManagedArrays().size();
+                Weights.loader(FILE).multiheadAttention(name + ".", block).load();
+                assertThat(manager.getManagedArrays()).hasSize(open);
+                NDArray output = Forward.infer(
+                        manager,
+                        block,
+                        input(manager, type, "keys"),
+                        input(manager, type, "queries"),
+                        input(manager, type, "values"));
+                assertOutput("attention " + name, type, output);
+            }
+        }
+    }
+
+    @EngineTest
+    void attentionsThatDoNotFit(NDManager manager) throws Exception {
+        WeightLoader loader = Weights.loader(FILE);
+        MultiHeadAttentionBlock biased = initialized(manager, DataType.FLOAT32, true);
+        MultiHeadAttentionBlock plain = initialized(manager, DataType.FLOAT32, false);
+        assertRejected(() -> loader.multiheadAttention("self_attn.", plain), "\"self_attn.\"", "in_proj_bias", FILE);
+        assertRejected(() -> loader.multiheadAttention("plain.", biased), "\"plain.\"", "in_proj_bias");
+        assertRejected(() -> loader.multiheadAttention("extended.", biased), "bias_k, bias_v");
+        assertRejected(() -> loader.multiheadAttention("separate.", biased), "q_proj_weight", "kdim");
+        assertRejected(
+                () -> loader.multiheadAttention("attn.", biased), "\"attn.out_proj.weight\"", "self_attn.out_pr");
+        // nothing was added
+        assertRejected(loader::load, FILE);
+        MultiHeadAttentionBlock large = attention(16, true);
+        assertRejected(() -> loader.multiheadAttention("self_attn.", large), "rows [16, 32)", "(24, 8)", "block");
+        for (int size : new int[] {4, 8}) {
+            MultiHeadAttentionBlock block = attention(size, true);
+            if (size == 4) {
+                block.initialize(manager, DataType.FLOAT32, new Shape(1, 1, size));
+            }
+            WeightLoader other = Weights.loader(FILE).multiheadAttention("self_attn.", block);
+            assertRejected(other::load, "self_attn.in_proj_weight", size == 4 ? "(4, 4)" : "initialize");
+        }
+    }
+
+    /** Conv1D stores (in, out); c_attn has the columns of queries, keys and values. */
+    @EngineTest
+    void layersOfGpt2(NDManager manager) throws Exception {
+        for (DataType type : ERRORS.keySet()) {
+            MultiHeadAttentionBlock block = MultiHeadAttentionBlock.builder()
+                    .setEmbeddingSize(8)
+                    .setHeadCount(2)
+                    .optCausal(true)
+                    .build();
+            block.initialize(manager, type, new Shape(2, 5, 8));
+            Linear feedForward = Linear.builder().setUnits(32).build();
+            feedForward.initialize(manager, type, new Shape(2, 5, 8));
+            WeightLoader loader = Weights.loader(FILE);
+            List<Linear> projections =
+                    List.of(block.getQueryProjection(), block.getKeyProjection(), block.getValueProjection());
+            for (int i = 0; i < 3; i++) {
+                addConv1d(loader, "h.0.attn.c_attn.", 8 * i, 8 * i + 8, projections.get(i));
+            }
+            addConv1d(loader, "h.0.attn.c_proj.", 0, 8, block.getResultProjection());
+            addConv1d(loader, "h.0.mlp.c_fc.", 0, 32, feedForward);
+            loader.load();
+            NDArray x = input(manager, type, "keys");
+            assertOutput("gpt2 attention", type, Forward.infer(manager, block, x));
+            assertOutput("gpt2 feed-forward", type, Forward.infer(manager, feedForward, x));
+        }
+    }
+
+    private static void addConv1d(WeightLoader loader, String prefix, int from, int to, Block linear) {
+        loader.columnsAsRows(prefix + "weight", from, to, linear.getParameters().get("weight"));
+        loader.rows(prefix + "bias", from, to, linear.getParameters().get("bias"));
+    }
+
+    /** Tensors of up to four axes in both orders, in one and in several pieces, against plain indexing. */
+    @EngineTest
+    void rowsAndColumnsOfAnyTensor(NDManager manager) throws Exception {
+        Random random = new Random(15);
+        for (int round = 0; round < 50; round++) {
+            int rank = 1 + random.nextInt(4);
+            assertPart(manager, random, random.ints(rank, 1, 6).toArray());
+        }
+        for (int round = 0; round < 8; round++) {
+            assertPart(manager, random, random.ints(2, 900, 1800).toArray());
+        }
+    }
+
+    private static void assertPart(NDManager manager, Random random, int... sizes) throws Exception {
+        boolean isColumnMajor = random.nextBoolean();
+        boolean isTransposed = sizes.length == 2 && random.nextBoolean();
+        int available = sizes[isTransposed ? 1 : 0];
+        int from = random.nextInt(available);
+        int to = from + 1 + random.nextInt(available - from);
+        int size = IntStream.of(sizes).reduce(1, (a, b) -> a * b);
+        int inner = size / sizes[0];
+        ByteBuffer bytes = ByteBuffer.allocate(size * Float.BYTES);
+        for (int i = 0; i < size; i++) {
+            bytes.putFloat((isColumnMajor ? columnMajor(i, sizes) : i) * Float.BYTES, i);
+        }
+        IntStream expected = isTransposed
+                ? IntStream.range(0, (to - from) * sizes[0]).map(i -> i % sizes[0] * inner + from + i / sizes[0])
+                : IntStream.range(from * inner, to * inner);
+        Shape shape = new Shape(IntStream.of(sizes).asLongStream().toArray());
+        TensorPart part = new TensorPart(Weights.tensor(shape, isColumnMajor, bytes.array()), isTransposed, from, to);
+        try (NDArray array = part.read(manager, DataType.FLOAT64)) {
+            assertThat(array.getShape()).isEqualTo(part.shape());
+            assertThat(array.toDoubleArray())
+                    .as("%s %s column-major: %s", part, shape, isColumnMajor)
+                    .isEqualTo(expected.asDoubleStream().toArray());
+        }
+    }
+
+    /** The place in Fortran's order of the number that has the place {@code index} in C's order. */
+    private static int columnMajor(int index, int... sizes) {
+        int place = 0;
+        int rest = index;
+        int stride = IntStream.of(sizes).reduce(1, (a, b) -> a * b);
+        for (int axis = sizes.length - 1; axis >= 0; axis--) {
+            stride /= sizes[axis];
+            place += rest % sizes[axis] * stride;
+            rest /= sizes[axis];
+        }
+        return place;
+    }
+
+    @EngineTest
+    void rowsMayOverlapButNotRepeat(NDManager manager) throws Exception {
+        Parameter first = Weights.parameter(manager, 3, 6);
+        Parameter second = Weights.parameter(manager, 4, 6);
+        WeightLoader loader = Weights.loader("gpt2.npz").rows("wpe.weight", 0, 3, first);
+        Parameter other = Weights.parameter(manager, 3, 6);
+        assertRejected(() -> loader.rows("wpe.weight", 0, 3, other), "rows [0, 3)", "\"wpe.weight\"");
+        loader.rows("wpe.weight", 2, 6, second).load();
+        assertThat(second.getArray().get(0).toFloatArray())
+                .isEqualTo(first.getArray().get(2).toFloatArray());
+        assertThat(other.getArray().toFloatArray()).containsOnly(7);
+    }
+
+    @EngineTest
+    void partsThatATensorDoesNotHave(NDManager manager) throws Exception {
+        WeightLoader loader = Weights.loader(FILE);
+        Parameter parameter = Weights.parameter(manager, 8, 8);
+        String name = "self_attn.in_proj_weight";
+        for (long[] range : new long[][] {{-1, 7}, {17, 25}, {8, 0}, {Long.MIN_VALUE, Long.MAX_VALUE}}) {
+            String given = "[" + range[0] + ", " + range[1] + ")";
+            assertRejected(() -> loader.rows(name, range[0], range[1], parameter), "rows " + given, name, "(24, 8)");
+            assertRejected(() -> loader.columnsAsRows(name, range[0], range[1], parameter), "columns " + given, "8");
+        }
+        assertRejected(() -> loader.columnsAsRows("self_attn.in_proj_bias", 0, 8, parameter), "(24)", "matrix");
+        assertRejected(() -> loader.rows("in_proj_weight", 0, 8, parameter), "\"in_proj_weight\"", name);
+        loader.rows(name, 0, 16, parameter);
+        assertRejected(loader::load, "rows [0, 16)", "(16, 8)", "(8, 8)", "\"table\"");
+        assertThat(parameter.getArray().toFloatArray()).containsOnly(7);
+    }
+
+    /** The checksum at the end of an array counts for its first rows too. */
+    @EngineTest
+    void damageBehindTheRows(NDManager manager) throws Exception {
+        byte[] bytes = Files.readAllBytes(Weights.path("attention.npz"));
+        bytes[bytes.length - 200] ^= 1;
+        Path file = Files.write(folder.resolve("damaged.npz"), bytes);
+        Parameter parameter = Weights.parameter(manager, 1, 8);
+        WeightLoader loader =
+                WeightLoader.of(WeightFile.open(file)).columnsAsRows("h.0.attn.c_attn.weight", 0, 1, parameter);
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(loader::load)
+                .withMessageContainingAll("h.0.attn.c_attn.weight", "checksum");
+        assertThat(parameter.getArray().toFloatArray()).containsOnly(7);
+    }
+
+    /** The smallest, the greatest and another number of each type. */
+    @EngineTest
+    void integersAndBooleansAsArrays(NDManager manager) throws Exception {
+        WeightFile npz = Weights.open("integers.npz");
+        WeightFile safetensors = Weights.open("integers.safetensors");
+        Map<String, DataType> types =
+                Map.of("i1", DataType.INT8, "u1", DataType.UINT8, "i4", DataType.INT32, "i8", DataType.INT64);
+        for (String name : types.keySet()) {
+            int bits = (name.charAt(1) - '0') * Byte.SIZE;
+            long least = name.equals("u1") ? 0 : -1L << (bits - 1);
+            long greatest = name.equals("u1") ? 255 : -1 - least;
+            for (NDArray array : List.of(
+                    npz.read(manager, name), npz.read(manager, "big_" + name), safetensors.read(manager, name))) {
+                assertThat(array.getDataType()).as(name).isEqualTo(types.get(name));
+                assertThat(numbers(array)).as(name).containsExactly(least, greatest, 1);
+            }
+        }
+        for (WeightFile file : List.of(npz, safetensors)) {
+            assertThat(file.read(manager, "b1").toBooleanArray()).containsExactly(false, true, true);
+            assertThat(file.read(manager, "number").getShape()).isEqualTo(new Shape());
+            assertThat(file.read(manager, "number").toLongArray()).containsExactly(7);
+            for (String name : List.of("i2", "u2", "u4", "u8")) {
+                String type = file.getTensors().get(name).type();
+                assertRejected(() -> file.read(manager, name), "\"" + name + "\"", "\"" + type + "\"", "I64");
+            }
+        }
+    }
+
+    private static long[] numbers(NDArray array) {
+        return switch (array.getDataType()) {
+            case INT32 -> IntStream.of(array.toIntArray()).asLongStream().toArray();
+            case INT64 -> array.toLongArray();
+            case UINT8 -> IntStream.of(array.toUint8Array()).asLongStream().toArray();
+            default -> array.toType(DataType.INT64, false).toLongArray();
+        };
+    }
+
+    @EngineTest
+    void realNumbersAsArrays(NDManager manager) throws Exception {
+        WeightFile file = Weights.open("types.safetensors");
+        int open = manager.getManagedArrays().size();
+        Map<String, DataType> types = Map.of(
+                "f64", DataType.FLOAT64, "f32", DataType.FLOAT32, "f16", DataType.FLOAT16, "bf16", DataType.FLOAT32);
+        for (String name : types.keySet()) {
+            try (NDArray array = file.read(manager, name);
+                    NDArray wide = array.toType(DataType.FLOAT64, true)) {
+                assertThat(array.getDataType()).isEqualTo(types.get(name));
+                assertThat(array.getShape()).isEqualTo(new Shape(4, 3));
+                assertThat(array.getManager()).isSameAs(manager);
+                assertThat(wide.toDoubleArray()).isEqualTo(Weights.expected(name));
+            }
+        }
+        assertThat(manager.getManagedArrays()).hasSize(open);
+        assertThat(file.read(manager, "scalar").toFloatArray()).containsExactly(2.5f);
+        assertThat(file.read(manager, "empty").getShape()).isEqualTo(new Shape(0, 3));
+        NDArray cube = Weights.open("types.npz").read(manager, "F4_3d");
+        assertThat(cube.getShape()).isEqualTo(new Shape(2, 3, 4));
+        assertThat(numbers(cube.toType(DataType.INT64, false)))
+                .containsExactly(LongStream.range(0, 24).toArray());
+        assertRejected(() -> file.read(manager, "f8"), "\"f8\"", "F8_E4M3", "BF16");
+        for (String name : List.of("c8", "text", "longdouble", "pickled", "fields")) {
+            assertRejected(() -> Weights.open("types.npz").read(manager, name), "\"" + name + "\"");
+        }
+    }
+
+    /** A boolean is a byte; another one than 0 and 1 must not reach an engine. */
+    @EngineTest
+    void booleansOfAnyByte(NDManager manager) throws Exception {
+        String header = "{\"b\":{\"dtype\":\"BOOL\",\"shape\":[3],\"data_offsets\":[0,3]}}";
+        byte[] bytes = Weights.safetensors(header, 3);
+        bytes[bytes.length - 1] = -1;
+        bytes[bytes.length - 2] = 2;
+        WeightFile file = WeightFile.open(Files.write(folder.resolve("booleans"), bytes));
+        assertThat(file.read(manager, "b").toByteBuffer()).isEqualTo(ByteBuffer.wrap(new byte[] {0, 1, 1}));
+    }
+
+    @EngineTest
+    void anArrayOfAFileThatHasChanged(NDManager manager) throws Exception {
+        Path path = Files.copy(Weights.path("gpt2.npz"), folder.resolve("weights.npz"));
+        WeightFile file = WeightFile.open(path);
+        int open = manager.getManagedArrays().size();
+        Files.setLastModifiedTime(path, FileTime.fromMillis(0));
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> file.read(manager, "wte.weight"))
+                .withMessageContaining("changed");
+        assertThat(manager.getManagedArrays()).hasSize(open);
+    }
+
+    /** Loading needs no gradients of integers: they are rejected for a parameter. */
+    @Test
+    void integersAreNoWeights() throws Exception {
+        try (NDManager manager = NDManager.newBaseManager()) {
+            Parameter parameter = Weights.parameter(manager, DataType.FLOAT64, 3);
+            WeightLoader loader = Weights.loader("integers.npz").table("i4", parameter);
+            assertRejected(loader::load, "\"<i4\"", "float64");
+        }
+    }
+}
