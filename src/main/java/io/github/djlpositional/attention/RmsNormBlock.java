@@ -71,7 +71,7 @@ public final class RmsNormBlock extends ConfiguredBlock {
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         requireShapes(inputs.getShapes());
         NDArray x = inputs.head();
-        NDArray factor = parameterStore.getValue(scale, x.getDevice(), training);
+        NDArray factor = value(this, scale, parameterStore, x, training);
         DataTypes.requireSame(x, factor, "scale");
         try (Temporaries own = new Temporaries()) {
             DataType type = x.getDataType();

@@ -277,7 +277,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
         requireShapes(inputs.getShapes());
         NDArray x = inputs.head();
         Parameter weight = hiddenProjection.getDirectParameters().get("weight");
-        DataTypes.requireSame(x, parameterStore.getValue(weight, x.getDevice(), training), "projections");
+        DataTypes.requireSame(x, value(this, weight, parameterStore, x, training), "projections");
         if (x.getShape().size() == 0) {
             return new NDList(x.duplicate());
         }

@@ -210,7 +210,7 @@ class EncodingTypeTest {
         // 4 · 2 · 1200 · 1200 scores are more than one part
         MultiHeadAttentionBlock block = attention(manager, true, DataType.FLOAT32);
         NDArray x = numbers(manager, 7, DataType.FLOAT32, 4, 1200, SIZE);
-        NDArray mask = numbers(manager, 8, DataType.FLOAT32, 4, 1200, 1200).gt(0);
+        NDArray mask = manager.randomUniform(-1, 1, new Shape(4, 1200, 1200)).gt(0);
         mask = mask.toType(DataType.FLOAT32, false).maximum(manager.eye(1200).expandDims(0));
         NDArray whole = Forward.infer(manager, block, x, mask);
         NDArray one = Forward.infer(manager, block, x.get("2:3"), mask.get("2:3"));
@@ -244,11 +244,11 @@ class EncodingTypeTest {
         }
     }
 
-    /** Compares about a dozen elements of a gradient. */
+    /** Compares about seven elements of a gradient. */
     private static void requireDifferences(NDArray of, DoubleSupplier sum, double[] gradient, String what) {
         double[] values = of.toDoubleArray();
         double step = 1e-5;
-        for (int i = 0; i < values.length; i += 1 + values.length / 13) {
+        for (int i = 0; i < values.length; i += 1 + values.length / 7) {
             double above = sumAt(of, i, values[i] + step, sum);
             double below = sumAt(of, i, values[i] - step, sum);
             sumAt(of, i, values[i], sum);
@@ -350,7 +350,7 @@ class EncodingTypeTest {
         List<Integer> kept = new ArrayList<>();
         for (int round = 0; round < 3; round++) {
             try (KeyValueCache cache = new KeyValueCache(manager)) {
-                for (int position = 0; position < 190; position++) {
+                for (int position = 0; position < 100; position++) {
                     try (NDManager own = manager.newSubManager()) {
                         step(own, block, cache, numbers(own, 7, DataType.FLOAT32, 1, 1, SIZE));
                     }
@@ -361,7 +361,7 @@ class EncodingTypeTest {
         // the second round has new views of the table that the first has extended, the third none
         assertThat(kept.get(2)).isEqualTo(kept.get(1));
         // two tables, and in each 64 ranges or one row for each position
-        assertThat(kept.get(2)).isLessThanOrEqualTo(2 + 2 * 190);
+        assertThat(kept.get(2)).isLessThanOrEqualTo(2 + 2 * 100);
     }
 
     @EngineTest

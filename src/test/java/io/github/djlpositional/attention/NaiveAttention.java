@@ -71,7 +71,11 @@ final class NaiveAttention {
     private double[][][] probabilities(int first, double[][] queries, double[][] keys, Visible visible) {
         double[][] q = linear(block.getQueryProjection(), queries);
         double[][] k = linear(block.getKeyProjection(), keys);
-        int length = Math.max(first + q.length, k.length);
+        // keys that no query sees are padding
+        int tokens = (int) IntStream.range(0, k.length)
+                .filter(j -> IntStream.range(0, q.length).anyMatch(i -> visible.test(i, j)))
+                .count();
+        int length = Math.max(first + q.length, tokens);
         double[][][] weights = new double[heads][q.length][k.length];
         for (int head = 0; head < heads; head++) {
             for (int i = 0; i < q.length; i++) {

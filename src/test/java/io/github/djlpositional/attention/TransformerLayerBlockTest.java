@@ -16,6 +16,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
+import ai.djl.nn.UninitializedParameterException;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
@@ -313,6 +314,19 @@ class TransformerLayerBlockTest {
                         .setHiddenSize(16)
                         .build(),
                 "attention");
+    }
+
+    @EngineTest
+    void namesABlockThatWasNotInitialized(NDManager manager) {
+        NDArray x = manager.ones(new Shape(2, 5, 8));
+        for (Block block : new Block[] {
+            layer("llama", true).build(),
+            RmsNormBlock.builder().setEmbeddingSize(8).build()
+        }) {
+            assertThatExceptionOfType(UninitializedParameterException.class)
+                    .isThrownBy(() -> Forward.infer(manager, block, x))
+                    .withMessageContainingAll(block.getClass().getSimpleName(), "initialize");
+        }
     }
 
     @EngineTest

@@ -25,7 +25,6 @@ import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
-import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -92,7 +91,7 @@ class PortingCodeTest {
     // end::model[]
 
     // tag::weights[]
-    static void load(LanguageModel model, Path path, NDManager manager) throws Exception {
+    static void load(LanguageModel model, Path path) throws Exception {
         WeightLoader loader = WeightLoader.of(WeightFile.open(path))
                 .table("embedding.weight", model.input.getTokenTable())
                 .encodings("pos_encoder.pe", SinusoidalEncoding.vaswani(8)); // compares them, nothing to load
@@ -100,12 +99,11 @@ class PortingCodeTest {
         for (int i = 0; i < 2; i++) {
             String name = "transformer_encoder.layers." + i;
             TransformerLayerBlock layer = model.layers.get(i);
-            add(loader, name + ".self_attn.out_proj", layer.getAttention().getResultProjection(), "weight", "bias");
+            loader.multiheadAttention(name + ".self_attn.", layer.getAttention());
             add(loader, name + ".linear1", layer.getHiddenProjection(), "weight", "bias");
             add(loader, name + ".linear2", layer.getOutputProjection(), "weight", "bias");
             add(loader, name + ".norm1", layer.getAttentionNorm(), "gamma", "beta");
             add(loader, name + ".norm2", layer.getFeedForwardNorm(), "gamma", "beta");
-            loadProjections(path, manager, name + ".self_attn.", layer.getAttention());
         }
         loader.load();
     }
@@ -114,24 +112,6 @@ class PortingCodeTest {
         loader.table(name + ".weight", block.getParameters().get(weight))
                 .table(name + ".bias", block.getParameters().get(bias));
     }
-
-    /** in_proj_weight is (3 · D, D): the rows of the queries, the keys and the values. */
-    private static void loadProjections(Path path, NDManager manager, String name, MultiHeadAttentionBlock attention)
-            throws IOException {
-        try (NDManager temporary = manager.newSubManager();
-                InputStream in = Files.newInputStream(path)) {
-            NDList weights = NDList.decode(temporary, in);
-            List<Linear> projections = List.of(
-                    attention.getQueryProjection(), attention.getKeyProjection(), attention.getValueProjection());
-            for (String kind : List.of("weight", "bias")) {
-                NDList parts = weights.get(name + "in_proj_" + kind).split(3);
-                for (int i = 0; i < 3; i++) {
-                    Parameter parameter = projections.get(i).getParameters().get(kind);
-                    parts.get(i).copyTo(parameter.getArray());
-                }
-            }
-        }
-    }
     // end::weights[]
 
     @EngineTest
@@ -139,7 +119,7 @@ class PortingCodeTest {
         // tag::running[]
         LanguageModel model = new LanguageModel();
         model.initialize(manager, DataType.FLOAT32, new Shape(1, 5), new Shape(1, 5));
-        load(model, PATH, manager);
+        load(model, PATH);
         NDArray ids = manager.create(new long[][] {{3, 1, 4, 1, 5}, {9, 2, 6, 0, 0}});
         NDArray isToken = ids.neq(0); // torch's src_key_padding_mask is ids == 0
         NDArray scores = model.forward(new ParameterStore(manager, false), new NDList(ids, isToken), false)

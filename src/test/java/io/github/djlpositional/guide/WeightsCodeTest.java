@@ -128,7 +128,7 @@ class WeightsCodeTest {
         assertThat(feedForward.get("weight").getArray().getShape()).isEqualTo(new Shape(32, 8));
         WeightFile bert = WeightFile.open(file("bert.safetensors"));
         // tag::norm[]
-        LayerNorm norm = LayerNorm.builder().axis(-1).optEpsilon(1e-12f).build(); // BERT's; the default is 1e-5
+        LayerNorm norm = LayerNorm.builder().axis(2).optEpsilon(1e-12f).build(); // BERT's; the default is 1e-5
         norm.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 6));
         WeightLoader.of(bert)
                 .table("bert.embeddings.LayerNorm.weight", norm.getParameters().get("gamma")) // bias is "beta"
