@@ -23,6 +23,9 @@ public enum Encoding {
     /** The sinusoids of <em>Attention Is All You Need</em>, added to the input. */
     SINUSOIDAL,
 
+    /** The same with token vectors that start smaller, from N(0, 1 / D), and are multiplied by √D as in the paper. */
+    SINUSOIDAL_SCALED,
+
     /** A learned vector for each position, added to the input. */
     LEARNED,
 
@@ -47,7 +50,7 @@ public enum Encoding {
     /** Creates the block that adds positions to the input; an identity for the other kinds. */
     Block absolute(EncoderSpec spec) {
         return switch (this) {
-            case SINUSOIDAL ->
+            case SINUSOIDAL, SINUSOIDAL_SCALED ->
                 PositionalEncodingBlock.builder()
                         .setEmbeddingSize(spec.embeddingSize())
                         .optMaxSequenceLength(spec.maxWords())

@@ -50,6 +50,7 @@ public final class TransformerEncoder extends AbstractBlock {
                 .setVocabularySize(spec.vocabularySize())
                 .setEmbeddingSize(spec.embeddingSize())
                 .optPaddingIndex(PADDING)
+                .optScaleEmbedding(spec.encoding() == Encoding.SINUSOIDAL_SCALED)
                 .optPositionalEncoding(spec.encoding().absolute(spec))
                 .optDropoutRate(spec.dropoutRate());
         input = addChildBlock("input", embedding.build());
