@@ -17,6 +17,7 @@ import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.attention.ShawRelativePositionBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerXlPositionBlock;
+import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.PairLayout;
@@ -88,6 +89,14 @@ public enum TestBlocks {
                     .optScaling(RotaryScaling.longRope(new double[] {1, 1.1}, new double[] {2, 4}, 4, 16))
                     .optMaxSequenceLength(12)
                     .optAutoExtend(1 << 20)
+                    .build()),
+    ALIBI_OF_EVERY_SETTING(
+            new Shape(2, 3, 4),
+            () -> AlibiBiasBlock.builder()
+                    .setHeadCount(3)
+                    .optSlopes(AlibiSlopes.given(0.5, 0, 0.25))
+                    .optLearned(true)
+                    .optScaled(true)
                     .build()),
     ALIBI(new Shape(2, 3, 4), AlibiBiasBlock.builder().setHeadCount(3).optCausal(true)::build),
     T5(

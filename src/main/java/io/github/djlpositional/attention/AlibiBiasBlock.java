@@ -1,16 +1,23 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.FloatFormat;
 import java.nio.ByteBuffer;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.IntStream;
 
 /**
  * Attention with linear biases (ALiBi): the score of a key falls with its distance from the query, by a slope that each
@@ -50,29 +57,62 @@ import java.util.Objects;
  */
 public final class AlibiBiasBlock extends RelativeBiasBlock {
 
-    record Settings(int headCount, Boolean causal) {
+    record Settings(int headCount, Boolean causal, List<Double> slopes, Boolean learned, Boolean scaled) {
         Settings {
             causal = Objects.requireNonNullElse(causal, false);
+            learned = Objects.requireNonNullElse(learned, false);
+            scaled = Objects.requireNonNullElse(scaled, false);
+            Check.that(
+                    !causal || !learned,
+                    "causal and learned biases: expected one of them; build the MultiHeadAttentionBlock with optCausal(true)");
+            AlibiSlopes found = slopesOf(headCount, slopes);
+            Check.that(
+                    found.heads() == headCount,
+                    found.heads() + " slopes with headCount " + headCount
+                            + ": expected one for each head; give as many slopes");
+        }
+
+        static AlibiSlopes slopesOf(int headCount, List<Double> given) {
+            return given == null
+                    ? AlibiSlopes.of(headCount)
+                    : AlibiSlopes.given(
+                            given.stream().mapToDouble(Double::doubleValue).toArray());
         }
     }
 
+    private final Settings settings;
     private final AlibiSlopes slopes;
-    private final boolean causal;
+
+    /** The biases, or only the negative distances if the slopes are learned. */
     private final ConstantTable table;
+
+    /** The logarithms of learned slopes; null for fixed ones. */
+    private final Parameter logSlopes;
 
     private AlibiBiasBlock(Settings settings) {
         super(settings, settings.headCount);
-        slopes = AlibiSlopes.of(settings.headCount);
-        causal = settings.causal;
-        table = addTable(new Shape(settings.headCount), this::write);
+        this.settings = settings;
+        slopes = Settings.slopesOf(settings.headCount, settings.slopes);
+        table = addTable(new Shape(settings.learned ? 1 : settings.headCount), this::write);
+        logSlopes = settings.learned ? addParameter("logSlopes", new Shape(settings.headCount), this::logSlopes) : null;
+    }
+
+    private NDArray logSlopes(NDManager manager, Shape shape, DataType type) {
+        return HostData.computed(manager, manager.getDevice(), shape, type, (first, count, format, out) -> {
+            for (int i = 0; i < count; i++) {
+                format.put(out, i, Math.log(slopes.get(first + i)));
+            }
+        });
     }
 
     private void write(int first, int count, FloatFormat format, ByteBuffer out) {
         int index = 0;
         for (int relative = first; relative < first + count; relative++) {
-            boolean isMasked = causal && relative > 0;
-            for (int head = 0; head < slopes.heads(); head++) {
-                format.put(out, index++, isMasked ? Double.NEGATIVE_INFINITY : slopes.bias(head, relative));
+            boolean isMasked = settings.causal && relative > 0;
+            int columns = settings.learned ? 1 : settings.headCount;
+            for (int head = 0; head < columns; head++) {
+                double bias = settings.learned ? -Math.abs(relative) : slopes.bias(head, relative);
+                format.put(out, index++, isMasked ? Double.NEGATIVE_INFINITY : bias);
             }
         }
     }
@@ -93,20 +133,29 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
         return new AlibiBiasBlock(Records.read(Settings.class, arguments));
     }
 
-    /** {@return the slopes of the N heads} */
+    /** {@return the slopes of the N heads, before any training} */
     public AlibiSlopes getSlopes() {
         return slopes;
     }
 
     @Override
     public boolean isCausal() {
-        return causal;
+        return settings.causal;
     }
 
     @Override
     NDArray biases(Temporaries temporaries, AttentionCall call, NDArray queries) {
         NDArray rows = rows(temporaries, table, call, queries, queries.getDataType());
-        return call.queryLength() == 1 ? temporaries.add(rows.duplicate()) : rows;
+        NDArray biases = rows;
+        if (settings.learned) {
+            NDArray learned =
+                    temporaries.add(value(temporaries, logSlopes, call, queries).exp());
+            biases = temporaries.add(rows.mul(learned));
+        }
+        if (settings.scaled) {
+            biases = scaled(temporaries, call, biases);
+        }
+        return biases == rows && call.queryLength() == 1 ? temporaries.add(rows.duplicate()) : biases;
     }
 
     /** Builds an {@link AlibiBiasBlock}. */
@@ -138,10 +187,45 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
         }
 
         /**
+         * Sets the slopes of the heads (default: {@link AlibiSlopes#of(int)}).
+         *
+         * @param slopes as many as there are heads
+         * @return this builder
+         */
+        public Builder optSlopes(AlibiSlopes slopes) {
+            return options.set(
+                    "slopes",
+                    IntStream.range(0, slopes.heads()).mapToObj(slopes::get).toList());
+        }
+
+        /**
+         * Sets whether the slopes are trained, starting from the given ones (default: false). The parameter
+         * {@code logSlopes}, (N), holds their logarithms, so that they stay positive; a head without bias keeps none.
+         * Not together with {@link #optCausal}.
+         *
+         * @param learned true to train them
+         * @return this builder
+         */
+        public Builder optLearned(boolean learned) {
+            return options.set("learned", learned);
+        }
+
+        /**
+         * Sets whether the attention's scale, usually 1 / √H, multiplies the biases too (default: false). Falcon adds
+         * them before it divides the scores.
+         *
+         * @param scaled true to multiply them
+         * @return this builder
+         */
+        public Builder optScaled(boolean scaled) {
+            return options.set("scaled", scaled);
+        }
+
+        /**
          * Builds the block.
          *
          * @return the block
-         * @throws IllegalArgumentException if the number of heads is outside 1 to 65,536
+         * @throws IllegalArgumentException if the number of heads is outside 1 to 65,536, or not that of the slopes
          */
         public AlibiBiasBlock build() {
             return new AlibiBiasBlock(options.build());

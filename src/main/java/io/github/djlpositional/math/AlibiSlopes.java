@@ -1,6 +1,8 @@
 package io.github.djlpositional.math;
 
 import io.github.djlpositional.arguments.Check;
+import java.util.Arrays;
+import java.util.function.IntFunction;
 
 /**
  * The slope of each attention head in ALiBi, by which the score of a key decreases with each step of its distance from
@@ -23,25 +25,77 @@ public final class AlibiSlopes {
 
     private final DoubleDouble[] slopes;
 
-    private AlibiSlopes(int heads) {
-        int power = Integer.highestOneBit(heads);
+    private AlibiSlopes(int heads, IntFunction<DoubleDouble> slope) {
         slopes = new DoubleDouble[heads];
-        for (int head = 0; head < heads; head++) {
-            // -8 (head + 1) / m, and for the heads beyond m the odd multiples of -8 / 2m
-            long halfSteps = head < power ? 2L * (head + 1) : 2L * (head - power) + 1;
-            slopes[head] = DoubleDouble.LN_2.times(-4.0 * halfSteps / power).exp();
-        }
+        Arrays.setAll(slopes, slope);
     }
 
     /**
-     * {@return the slopes of a number of heads}
+     * {@return the published slopes of a number of heads}
      *
      * @param heads N, from 1 to 65,536
      * @throws IllegalArgumentException if the number is outside its range
      */
     public static AlibiSlopes of(int heads) {
+        return of(heads, 8);
+    }
+
+    /**
+     * {@return the slopes of a number of heads with another number instead of 8} MPT calls it {@code alibi_bias_max}.
+     *
+     * @param heads N, from 1 to 65,536
+     * @param maximum positive and finite
+     * @throws IllegalArgumentException if an argument is outside its range
+     */
+    public static AlibiSlopes of(int heads, double maximum) {
+        requireValid(heads, maximum);
+        int power = Integer.highestOneBit(heads);
+        // -maximum (head + 1) / m, and for the heads beyond m the odd multiples of -maximum / 2m
+        return new AlibiSlopes(heads, head -> {
+            long halfSteps = head < power ? 2L * (head + 1) : 2L * (head - power) + 1;
+            return powerOfTwo(DoubleDouble.of(-maximum / 2).times(halfSteps), power);
+        });
+    }
+
+    /**
+     * {@return the slopes 2<sup>-maximum · h / N</sup> for any number of heads} OLMo uses them; they differ from
+     * {@link #of(int, double)} where N is not a power of two.
+     *
+     * @param heads N, from 1 to 65,536
+     * @param maximum positive and finite; 8 in OLMo
+     * @throws IllegalArgumentException if an argument is outside its range
+     */
+    public static AlibiSlopes geometric(int heads, double maximum) {
+        requireValid(heads, maximum);
+        return new AlibiSlopes(
+                heads, head -> powerOfTwo(DoubleDouble.of(-maximum).times(head + 1), heads));
+    }
+
+    /**
+     * {@return given slopes}
+     *
+     * @param slopes one for each head, 0 or more and finite; with 0 the head has no bias
+     * @throws IllegalArgumentException if there is none, or one is outside its range
+     */
+    public static AlibiSlopes given(double... slopes) {
+        Check.between("head count", slopes.length, 1, MAX_HEADS);
+        for (int head = 0; head < slopes.length; head++) {
+            double slope = slopes[head];
+            String name = "slope of head " + head;
+            Check.that(
+                    slope >= 0 && Double.isFinite(slope),
+                    () -> name + " is " + slope + ": expected 0 or more and finite; use 0 for a head without bias");
+        }
+        return new AlibiSlopes(slopes.length, head -> DoubleDouble.of(slopes[head]));
+    }
+
+    private static void requireValid(int heads, double maximum) {
         Check.between("head count", heads, 1, MAX_HEADS);
-        return new AlibiSlopes(heads);
+        Check.positive("maximum", maximum, "usually 8");
+    }
+
+    private static DoubleDouble powerOfTwo(DoubleDouble dividend, int divisor) {
+        return DoubleDouble.LN_2.times(dividend.dividedBy(divisor)).exp();
     }
 
     /** {@return the number of heads, N} */
@@ -53,7 +107,7 @@ public final class AlibiSlopes {
      * Returns the double nearest to a head's slope.
      *
      * @param head the head, counted from 0
-     * @return score per step, in (0, 1)
+     * @return score per step
      * @throws ArrayIndexOutOfBoundsException if there is no such head
      */
     public double get(int head) {

@@ -7,6 +7,7 @@ import static io.github.djlpositional.attention.TestNumbers.djls;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
+import static io.github.djlpositional.attention.TestNumbers.refused;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
@@ -22,10 +23,12 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.Goldens;
 import io.github.djlpositional.TestBlocks;
+import io.github.djlpositional.math.AlibiSlopes;
 import java.math.BigDecimal;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
 
 /** The numbers of ALiBi's, T5's and KERPLE's biases, and their use as a mask. */
 class BiasBlocksTest {
@@ -113,6 +116,37 @@ class BiasBlocksTest {
                 assertThat(bias.getFloat(0, 0, i, j)).isEqualTo(j > i ? Float.NEGATIVE_INFINITY : -0.5f * (i - j));
             }
         }
+    }
+
+    @Test
+    void slopesOfOtherModels() {
+        // MPT's gen_slopes: with 12 heads and alibi_bias_max 16, 1 / 2^m for m = 2, 4, …, 16, then 1, 3, 5, 7
+        for (int head = 0; head < 12; head++) {
+            int m = head < 8 ? 2 * (head + 1) : 2 * (head - 8) + 1;
+            assertThat(AlibiSlopes.of(12, 16).get(head)).isEqualTo(Math.pow(2, -m));
+        }
+        // OLMo's alibi_attention_bias: 1 / 2^(8 h / N) for every N; 2^(-8/12) and 2^(-16/12) with 20 digits of bc
+        assertThat(AlibiSlopes.geometric(12, 8).get(0)).isEqualTo(0.62996052494743658238);
+        assertThat(AlibiSlopes.geometric(12, 8).get(1)).isEqualTo(0.39685026299204986868);
+        assertThat(AlibiSlopes.geometric(12, 8).get(11)).isEqualTo(Math.pow(2, -8));
+        assertThat(AlibiSlopes.given(0, 0.3).bias(1, -5)).isEqualTo(-1.5);
+        refused(() -> AlibiSlopes.given(1, Double.NaN), "slope of head 1", "NaN");
+        refused(() -> AlibiSlopes.of(8, 0), "maximum 0.0");
+        refused(
+                () -> AlibiBiasBlock.builder()
+                        .setHeadCount(2)
+                        .optSlopes(AlibiSlopes.of(4))
+                        .build(),
+                "4 slopes",
+                "headCount 2");
+        refused(
+                () -> AlibiBiasBlock.builder()
+                        .setHeadCount(2)
+                        .optCausal(true)
+                        .optLearned(true)
+                        .build(),
+                "causal and learned",
+                "MultiHeadAttentionBlock");
     }
 
     @EngineTest

@@ -1,5 +1,6 @@
 package io.github.djlpositional.attention;
 
+import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import java.util.function.IntFunction;
@@ -16,6 +17,12 @@ public enum EncodingType {
             rotary().optRotarySize(2).optLayout(PairLayout.CONCATENATED).build()),
     ROTARY_DYNAMIC(heads -> rotary().optScaling(RotaryScaling.dynamicNtk(2, 4)).build()),
     ALIBI(heads -> AlibiBiasBlock.builder().setHeadCount(heads).build()),
+    ALIBI_LEARNED(heads -> AlibiBiasBlock.builder()
+            .setHeadCount(heads)
+            .optSlopes(AlibiSlopes.geometric(heads, 6))
+            .optLearned(true)
+            .optScaled(true)
+            .build()),
     T5(heads -> RelativePositionBiasBlock.builder()
             .setHeadCount(heads)
             .optBuckets(8)

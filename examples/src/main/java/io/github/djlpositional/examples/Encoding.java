@@ -23,7 +23,12 @@ public enum Encoding {
     /** The sinusoids of <em>Attention Is All You Need</em>, added to the input. */
     SINUSOIDAL,
 
-    /** The same with token vectors that start smaller, from N(0, 1 / D), and are multiplied by √D as in the paper. */
+    /**
+     * The same with the token vectors that the library starts with, N(0, 1); the other kinds start with smaller ones.
+     */
+    SINUSOIDAL_UNIT,
+
+    /** The same with token vectors that start with N(0, 1 / D) and are multiplied by √D, as in the paper. */
     SINUSOIDAL_SCALED,
 
     /** A learned vector for each position, added to the input. */
@@ -50,7 +55,7 @@ public enum Encoding {
     /** Creates the block that adds positions to the input; an identity for the other kinds. */
     Block absolute(EncoderSpec spec) {
         return switch (this) {
-            case SINUSOIDAL, SINUSOIDAL_SCALED ->
+            case SINUSOIDAL, SINUSOIDAL_UNIT, SINUSOIDAL_SCALED ->
                 PositionalEncodingBlock.builder()
                         .setEmbeddingSize(spec.embeddingSize())
                         .optMaxSequenceLength(spec.maxWords())

@@ -36,9 +36,8 @@ import picocli.CommandLine.Spec;
 final class ServeUnderLoad implements Callable<Integer> {
 
     /** Enough for sentences of every length to be batched with every other length. */
-    private static final int SENTENCES = 2000;
-
     private static final long SAMPLE_MILLIS = 1000;
+
     private static final Duration REPORT_EVERY = Duration.ofSeconds(5);
 
     @Spec
@@ -55,6 +54,9 @@ final class ServeUnderLoad implements Callable<Integer> {
 
     @Option(names = "--clients", description = "The number of clients.")
     private int clients = 64;
+
+    @Option(names = "--sentences", description = "The number of different sentences that the clients send.")
+    private int sentences = 2000;
 
     @Option(names = "--batch", description = "The maximum number of sentences in a batch.")
     private int largestBatch = 32;
@@ -86,6 +88,7 @@ final class ServeUnderLoad implements Callable<Integer> {
             Check.positive("--threads", threads);
             Check.positive("--clients", clients);
             Check.positive("--batch", largestBatch);
+            Check.between("--sentences", sentences, 2, Integer.MAX_VALUE);
             Check.that(
                     duration.compareTo(Duration.ZERO) > 0,
                     () -> "--duration " + duration + ": expected more than zero; use for example 30s or 2m");
@@ -126,11 +129,11 @@ final class ServeUnderLoad implements Callable<Integer> {
     }
 
     /** Returns sentences with the answers of one thread to one sentence at a time. */
-    private static List<LoadClients.Known> answeredOneByOne(ZooModel<String, Judgement> model, int maxWords)
+    private List<LoadClients.Known> answeredOneByOne(ZooModel<String, Judgement> model, int maxWords)
             throws IOException, TranslateException {
         List<LoadClients.Known> known = new ArrayList<>();
         try (Predictor<String, Judgement> predictor = model.newPredictor()) {
-            for (String sentence : Glosses.mixed(SENTENCES, maxWords, 1)) {
+            for (String sentence : Glosses.mixed(sentences, maxWords, 1)) {
                 known.add(new LoadClients.Known(sentence, predictor.predict(sentence)));
             }
         }

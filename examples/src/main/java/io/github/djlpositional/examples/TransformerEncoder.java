@@ -7,8 +7,10 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
+import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
@@ -54,6 +56,11 @@ public final class TransformerEncoder extends AbstractBlock {
                 .optPositionalEncoding(spec.encoding().absolute(spec))
                 .optDropoutRate(spec.dropoutRate());
         input = addChildBlock("input", embedding.build());
+        if (spec.encoding() != Encoding.SINUSOIDAL_UNIT && spec.encoding() != Encoding.SINUSOIDAL_SCALED) {
+            // here the positions matter more than the words, so words start smaller, with N(0, 2 / D)
+            float deviation = (float) Math.sqrt(2.0 / spec.embeddingSize());
+            input.setInitializer(new NormalInitializer(deviation), Parameter.Type.WEIGHT);
+        }
         for (int i = 0; i < spec.layers(); i++) {
             layers.add(addChildBlock("layer", layer(spec)));
         }

@@ -23,7 +23,7 @@ class ServeUnderLoadTest {
     }
 
     private ProgramRun serve(String options) {
-        return ProgramRun.of("serve --model " + file() + options);
+        return ProgramRun.of("serve --sentences 300 --model " + file() + options);
     }
 
     @EngineTest
@@ -78,7 +78,7 @@ class ServeUnderLoadTest {
         Process process = JavaProgram.with(
                         List.of("-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch"),
                         TrainEncoder.class,
-                        ("serve --duration 15s --max-growth 100 --model " + file()).split(" ", -1))
+                        ("serve --sentences 300 --duration 15s --max-growth 100 --model " + file()).split(" ", -1))
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
                 .start();
@@ -104,6 +104,7 @@ class ServeUnderLoadTest {
                 "--threads=0",
                 "--clients=0",
                 "--batch=0",
+                "--sentences=1",
                 "--duration=0s",
                 "--duration=long",
                 "--max-growth=much"
