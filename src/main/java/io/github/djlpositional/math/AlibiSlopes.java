@@ -52,7 +52,7 @@ public final class AlibiSlopes {
         int power = Integer.highestOneBit(heads);
         // -maximum (head + 1) / m, and for the heads beyond m the odd multiples of -maximum / 2m
         return new AlibiSlopes(heads, head -> {
-            long halfSteps = head < power ? 2L * (head + 1) : 2L * (head - power) + 1;
+            int halfSteps = head < power ? 2 * (head + 1) : 2 * (head - power) + 1;
             return powerOfTwo(DoubleDouble.of(-maximum / 2).times(halfSteps), power);
         });
     }
