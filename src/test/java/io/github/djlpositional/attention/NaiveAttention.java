@@ -114,7 +114,7 @@ final class NaiveAttention {
             }
             // of two heads, the published slopes are 2^-4 and 2^-8
             case ALIBI -> scale * dot(q, k) - Math.pow(2, -4.0 * (head + 1)) * Math.abs(i - j);
-            case ALIBI_LEARNED -> scale * (dot(q, k) - Math.exp(vector("logSlopes")[head]) * Math.abs(i - j));
+            case ALIBI_LEARNED -> scale * (dot(q, k) - Math.exp(parameter("logSlopes")[0][head]) * Math.abs(i - j));
             case T5 -> scale * dot(q, k) + parameter("biases")[bucket(j - i)][head];
             case KERPLE -> {
                 double a = Math.exp(parameter("logA")[0][head]);
