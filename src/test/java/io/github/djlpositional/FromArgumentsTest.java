@@ -137,7 +137,7 @@ class FromArgumentsTest {
         for (String key : argumentsOf(kind).keySet()) {
             String name = "'" + key + "' of " + block;
             rejected(kind, key, "neither").hasMessageContainingAll(name, "neither", ": expected ");
-            rejected(kind, key, List.of("nor")).hasMessageContainingAll(name, "[nor]", ": expected ");
+            rejected(kind, key, List.of("nor")).hasMessageContainingAll(name, "nor", ": expected ");
             rejected(kind, key, null).hasMessageContaining(name);
         }
     }
