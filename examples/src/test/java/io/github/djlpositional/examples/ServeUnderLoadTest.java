@@ -78,7 +78,7 @@ class ServeUnderLoadTest {
         Process process = JavaProgram.with(
                         List.of("-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch"),
                         TrainEncoder.class,
-                        ("serve --sentences 300 --duration 15s --max-growth 100 --model " + file()).split(" ", -1))
+                        ("serve --duration 15s --max-growth 100 --model " + file()).split(" ", -1))
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
                 .start();

@@ -83,7 +83,7 @@ class TransformerEncoderTest {
             sentences.add(random.ints(6, 2, 20).toArray());
         }
         Engine started = Engine.getEngine(engine);
-        EncoderTraining training = new EncoderTraining(started, Device.cpu(), 1, 24, 0.005f);
+        EncoderTraining training = new EncoderTraining(started, Device.cpu(), 1, 40, 0.005f);
         for (Encoding encoding : Encoding.values()) {
             // eight heads: of two, ALiBi's slopes would be 1/16 and 1/256, which hardly tell near from far
             EncoderSpec sizes = new EncoderSpec(encoding, 20, 8, 32, 1, 8, 64, 0);
