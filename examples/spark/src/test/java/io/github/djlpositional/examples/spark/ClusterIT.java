@@ -10,14 +10,11 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** The job's jar on a cluster of a master and two workers. */
-@Execution(ExecutionMode.SAME_THREAD)
 class ClusterIT {
 
-    private static final int LINES = 10_000;
+    private static final int LINES = 20_000;
 
     @TempDir
     private static Path folder;
