@@ -46,7 +46,8 @@ import java.util.stream.IntStream;
  * each value the nearest one that the data type of x has. It is on the device of x, attached to the manager of x, and
  * the caller's to close. It also serves as the four-dimensional mask of DJL's
  * {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}. With {@code optCausal(true)} the bias of keys after the
- * query is -∞, which hides them.
+ * query is -∞, which hides them. Learned slopes are parameters: x has their data type, and the bias is a product
+ * rounded in it. With {@code optScaled(true)} an attention multiplies the bias by its scale.
  *
  * <p>There is no greatest position: the block holds a table of the biases by distance, which grows with the longest
  * sequence. The table is not a parameter, and has the lifetime of that of
