@@ -19,6 +19,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.attention.Span;
 import java.io.DataInputStream;
 import java.io.IOException;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -104,7 +105,7 @@ class FaultTest {
         }
 
         @Override
-        public NDArray encodeKeys(AttentionCall call, NDArray keys, int firstKey) {
+        public NDArray encodeKeys(AttentionCall call, NDArray keys, Span span) {
             reach(Stage.FORWARD);
             return keys.mul(2);
         }
@@ -112,7 +113,8 @@ class FaultTest {
         @Override
         public NDArray scoreTerm(AttentionCall call, NDArray queries) {
             reach(Stage.FORWARD);
-            return queries.getManager().ones(new Shape(1, 1, call.queryLength(), call.keyLength()));
+            return queries.getManager()
+                    .ones(new Shape(1, 1, call.queries().length(), call.keys().length()));
         }
 
         @Override

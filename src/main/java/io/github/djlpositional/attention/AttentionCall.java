@@ -5,14 +5,12 @@ import ai.djl.training.ParameterStore;
 import java.util.List;
 
 /**
- * What a {@link RelativeEncoding} is told of the attention that calls it. Key j has position j; query i has position
- * {@code firstQuery + i}.
+ * What a {@link RelativeEncoding} is told of the attention that calls it.
  *
  * @param parameterStore gives the values of the encoding's parameters
  * @param training whether the attention is trained
- * @param firstQuery the position of the first query, from 0
- * @param queryLength T, at least 1
- * @param keyLength F, at least 1, keys of a cache included
+ * @param queries the T queries, at least one
+ * @param keys the F keys, at least one, those of a cache included
  * @param sequenceLengths the length of each sequence of the batch, without padding, for an encoding whose
  *     {@linkplain RelativeEncoding#keysDependOnLength keys depend on it}; null if all have the same
  * @param causal whether keys after a query are hidden by the attention: what is given for them does not matter, as long
@@ -24,9 +22,8 @@ import java.util.List;
 public record AttentionCall(
         ParameterStore parameterStore,
         boolean training,
-        int firstQuery,
-        int queryLength,
-        int keyLength,
+        Span queries,
+        Span keys,
         List<Integer> sequenceLengths,
         boolean causal,
         double scale,
@@ -34,13 +31,17 @@ public record AttentionCall(
 
     /** The same call with what its parts share. */
     AttentionCall with(NDArray term) {
-        return new AttentionCall(
-                parameterStore, training, firstQuery, queryLength, keyLength, sequenceLengths, causal, scale, term);
+        return new AttentionCall(parameterStore, training, queries, keys, sequenceLengths, causal, scale, term);
     }
 
-    /** The same call for some of its queries only. */
-    AttentionCall rows(int from, int count) {
+    /** The same call for some of its queries and keys only. */
+    AttentionCall of(Span someQueries, Span someKeys) {
         return new AttentionCall(
-                parameterStore, training, firstQuery + from, count, keyLength, sequenceLengths, causal, scale, shared);
+                parameterStore, training, someQueries, someKeys, sequenceLengths, causal, scale, shared);
+    }
+
+    /** Whether positions were given, so that they are not the indices of queries and keys. */
+    boolean hasPositions() {
+        return queries.positions() != null || keys.positions() != null;
     }
 }

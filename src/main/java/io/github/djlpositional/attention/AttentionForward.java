@@ -110,13 +110,13 @@ final class AttentionForward implements AutoCloseable {
         NDArray keys = kept != null ? kept.keys() : heads(attention.getKeyProjection(), given.keys());
         NDArray values = kept != null ? kept.values() : heads(attention.getValueProjection(), given.values());
         boolean keepsPlainKeys = relative != null && relative.keysDependOnLength();
-        NDArray encoded = kept != null && !keepsPlainKeys ? keys : encoded(call, keys, 0);
+        NDArray encoded = kept != null && !keepsPlainKeys ? keys : encoded(call, keys, call.keys());
         if (cache != null) {
             store = () -> {
                 if (kept == null) {
                     cache.keep(attention, given.keys(), given.values(), keepsPlainKeys ? keys : encoded, values);
                 }
-                cache.done(attention, firstQuery + call.queryLength());
+                cache.done(attention, call.queries().end());
             };
         }
         return operands(call, queries, encoded, values);
@@ -131,13 +131,13 @@ final class AttentionForward implements AutoCloseable {
         NDArray newKeys = heads(attention.getKeyProjection(), given.keys());
         boolean keepsPlainKeys = relative != null && relative.keysDependOnLength();
         steps.write(
-                keepsPlainKeys ? newKeys : encoded(call, newKeys, first),
+                keepsPlainKeys ? newKeys : encoded(call, newKeys, call.queries()),
                 heads(attention.getValueProjection(), given.values()));
         NDManager manager = queries.getManager();
         NDArray keys = temporaries.add(steps.keys(manager, length));
         NDArray values = temporaries.add(steps.values(manager, length));
         store = () -> cache.done(attention, length);
-        return operands(call, queries, keepsPlainKeys ? encoded(call, keys, 0) : keys, values);
+        return operands(call, queries, keepsPlainKeys ? encoded(call, keys, call.keys()) : keys, values);
     }
 
     private AttentionCall call(int firstQuery, NDArray queries, long keyLength) {
@@ -145,9 +145,8 @@ final class AttentionForward implements AutoCloseable {
         return new AttentionCall(
                 parameterStore,
                 training,
-                firstQuery,
-                queryLength,
-                Math.toIntExact(keyLength),
+                Span.of(firstQuery, queryLength),
+                Span.of(0, Math.toIntExact(keyLength)),
                 sequenceLengths(given.isSelf() ? 0 : firstQuery + queryLength),
                 attention.settings().causal() || (relative != null && relative.isCausal()),
                 attention.settings().scale(),
@@ -192,8 +191,8 @@ final class AttentionForward implements AutoCloseable {
         return temporaries.add(split.transpose(0, 2, 1, 3));
     }
 
-    private NDArray encoded(AttentionCall call, NDArray keys, int firstKey) {
-        return relative == null ? keys : temporaries.addUnless(keys, relative.encodeKeys(call, keys, firstKey));
+    private NDArray encoded(AttentionCall call, NDArray keys, Span span) {
+        return relative == null ? keys : temporaries.addUnless(keys, relative.encodeKeys(call, keys, span));
     }
 
     private Operands operands(AttentionCall call, NDArray queries, NDArray keys, NDArray values) {
@@ -224,7 +223,7 @@ final class AttentionForward implements AutoCloseable {
     /** The heads' results, (B, N, T, H): a new array. */
     private NDArray attend(Operands operands) {
         AttentionCall call = operands.call;
-        int length = call.queryLength();
+        int length = call.queries().length();
         int rows = rowsAtATime(operands.queries, call);
         if (rows >= length) {
             return attendRows(operands, call, 0);
@@ -235,7 +234,8 @@ final class AttentionForward implements AutoCloseable {
         NDArray together = null;
         for (int from = 0; from < length; from += rows) {
             int count = Math.min(rows, length - from);
-            NDArray part = temporaries.add(attendRows(operands, whole.rows(from, count), from));
+            NDArray part = temporaries.add(
+                    attendRows(operands, whole.of(call.queries().part(temporaries, from, count), call.keys()), from));
             if (part.hasGradient() || !Arithmetic.isInPlaceSafe(part)) {
                 parts.add(part);
                 continue;
@@ -254,8 +254,8 @@ final class AttentionForward implements AutoCloseable {
     private static int rowsAtATime(NDArray queries, AttentionCall call) {
         long scores = HostData.isHost(queries.getDevice()) ? SCORES_ON_CPU : SCORES_ON_GPU;
         Shape shape = queries.getShape();
-        long scoresOfRow = shape.get(0) * shape.get(1) * call.keyLength();
-        return (int) Math.max(FEWEST_ROWS, Math.min(call.queryLength(), scores / scoresOfRow));
+        long scoresOfRow = shape.get(0) * shape.get(1) * call.keys().length();
+        return (int) Math.max(FEWEST_ROWS, Math.min(call.queries().length(), scores / scoresOfRow));
     }
 
     /** The results of some queries, (B, N, rows, H): a new array. */
@@ -281,9 +281,10 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private static NDArray rows(Temporaries own, NDArray queries, AttentionCall rows, int from) {
-        return queries.getShape().get(2) == rows.queryLength()
+        return queries.getShape().get(2) == rows.queries().length()
                 ? queries
-                : own.add(queries.get(NDIndex.sliceAxis(2, from, (long) from + rows.queryLength())));
+                : own.add(queries.get(
+                        NDIndex.sliceAxis(2, from, (long) from + rows.queries().length())));
     }
 
     /** The softmax of the scores of some queries, (B, N, rows, F): a new array. */

@@ -43,8 +43,8 @@ record AttentionMask(NDArray visible, NDArray offset) {
         }
         Shape shape = mask.getShape();
         long batch = queries.getShape().get(0);
-        long length = call.queryLength();
-        long keys = call.keyLength();
+        long length = call.queries().length();
+        long keys = call.keys().length();
         Shape ofKeys = new Shape(batch, keys);
         Shape ofQueries = new Shape(batch, length, keys);
         Shape ofScores = new Shape(batch, queries.getShape().get(1), length, keys);
@@ -151,7 +151,8 @@ record AttentionMask(NDArray visible, NDArray offset) {
      */
     Part part(Temporaries temporaries, AttentionCall rows, int from, NDArray scores) {
         // the first query sees the fewest keys
-        boolean hidesLater = rows.causal() && rows.firstQuery() < rows.keyLength() - 1;
+        boolean hidesLater =
+                rows.causal() && rows.queries().first() < rows.keys().length() - 1;
         NDArray past = hidesLater ? past(temporaries, rows, scores) : null;
         if (offset != null) {
             NDArray bias = rows(temporaries, offset, rows, from);
@@ -179,12 +180,14 @@ record AttentionMask(NDArray visible, NDArray offset) {
 
     /** 1 for keys up to the query, 0 for later ones, (1, 1, T, F). */
     private static NDArray past(Temporaries temporaries, AttentionCall rows, NDArray scores) {
-        NDArray keys = temporaries.add(range(0, rows.keyLength(), scores));
-        NDArray positions = temporaries.add(range(rows.firstQuery(), rows.firstQuery() + rows.queryLength(), scores));
-        NDArray queries = temporaries.add(positions.reshape(rows.queryLength(), 1));
+        NDArray keys = temporaries.add(range(0, rows.keys().length(), scores));
+        NDArray positions = temporaries.add(range(
+                rows.queries().first(), rows.queries().first() + rows.queries().length(), scores));
+        NDArray queries = temporaries.add(positions.reshape(rows.queries().length(), 1));
         NDArray isPast = temporaries.add(keys.lte(queries));
         NDArray numbers = temporaries.add(isPast.toType(scores.getDataType(), true));
-        return temporaries.add(numbers.reshape(1, 1, rows.queryLength(), rows.keyLength()));
+        return temporaries.add(
+                numbers.reshape(1, 1, rows.queries().length(), rows.keys().length()));
     }
 
     private static NDArray range(int from, int to, NDArray like) {
@@ -192,8 +195,9 @@ record AttentionMask(NDArray visible, NDArray offset) {
     }
 
     private static NDArray rows(Temporaries temporaries, NDArray array, AttentionCall rows, int from) {
-        return array.getShape().get(2) <= rows.queryLength()
+        return array.getShape().get(2) <= rows.queries().length()
                 ? array
-                : temporaries.add(array.get(NDIndex.sliceAxis(2, from, (long) from + rows.queryLength())));
+                : temporaries.add(array.get(
+                        NDIndex.sliceAxis(2, from, (long) from + rows.queries().length())));
     }
 }

@@ -52,8 +52,9 @@ abstract class RelativeBiasBlock extends ScoreTermBlock {
             NDArray byHead = temporaries.add(biases.transpose(0, 2, 1));
             byHead.attach(queries.getManager());
             NDArray row = temporaries.add(byHead.reshape(1, headCount, 1, columns));
-            NDArray rows = temporaries.add(row.broadcast(new Shape(1, headCount, call.queryLength(), columns)));
-            return RelativeShift.toKeys(rows, call.keyLength());
+            NDArray rows = temporaries.add(
+                    row.broadcast(new Shape(1, headCount, call.queries().length(), columns)));
+            return RelativeShift.toKeys(rows, call.keys().length());
         }
     }
 }

@@ -53,11 +53,11 @@ public interface RelativeEncoding extends Block {
      * {@link #keysDependOnLength}.
      *
      * @param call the forward
-     * @param keys (B, N, n, H), the keys of positions {@code firstKey … firstKey + n - 1}
-     * @param firstKey the position of the first of them
+     * @param keys (B, N, n, H)
+     * @param span their positions
      * @return (B, N, n, H)
      */
-    default NDArray encodeKeys(AttentionCall call, NDArray keys, int firstKey) {
+    default NDArray encodeKeys(AttentionCall call, NDArray keys, Span span) {
         return keys;
     }
 

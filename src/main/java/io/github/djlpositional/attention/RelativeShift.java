@@ -14,10 +14,10 @@ import io.github.djlpositional.internal.Temporaries;
  * Converts between scores by relative position and scores by key.
  *
  * <p>By relative position, (B, N, T, W), column c of every row belongs to the keys that are {@code c + least} after the
- * query, where {@code least = -(firstQuery + T - 1)}. By key, (B, N, T, F), column j belongs to key j. Row i by key is
- * row i by relative position, moved by i columns. In memory that is the same numbers in rows of W - 1 instead of W, as
- * in Huang et al., <em>Music Transformer</em> (2018), section 3.4.1, and Dai et al., <em>Transformer-XL</em> (2019),
- * appendix B. So no array of the shape (T, F, H) is needed.
+ * query, where {@code least} is the first key's index less the last query's. By key, (B, N, T, F), column j belongs to
+ * key j. Row i by key is row i by relative position, moved by i columns. In memory that is the same numbers in rows of
+ * W - 1 instead of W, as in Huang et al., <em>Music Transformer</em> (2018), section 3.4.1, and Dai et al.,
+ * <em>Transformer-XL</em> (2019), appendix B. So no array of the shape (T, F, H) is needed.
  */
 final class RelativeShift {
 
@@ -25,13 +25,13 @@ final class RelativeShift {
 
     /** Returns the relative position of column 0. */
     static int least(AttentionCall call) {
-        return -(call.firstQuery() + call.queryLength() - 1);
+        return call.keys().first() - (call.queries().first() + call.queries().length() - 1);
     }
 
     /** Returns W, the number of relative positions; in a causal call only those that a query can see. */
     static int columns(AttentionCall call) {
-        int all = call.keyLength() + call.queryLength() - 1;
-        return call.causal() ? Math.min(all, Math.max(call.keyLength() + 1, 1 - least(call))) : all;
+        int all = call.keys().length() + call.queries().length() - 1;
+        return call.causal() ? Math.min(all, Math.max(call.keys().length() + 1, 1 - least(call))) : all;
     }
 
     /**

@@ -279,7 +279,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
 
     private NDArray rotate(AttentionCall call, NDArray x, int start) {
         if (call.sequenceLengths() == null) {
-            return rotate(x, start, Math.max(call.keyLength(), (long) call.firstQuery() + call.queryLength()));
+            return rotate(x, start, Math.max(call.keys().end(), call.queries().end()));
         }
         try (Temporaries temporaries = new Temporaries()) {
             NDList rotated = new NDList();
@@ -301,12 +301,12 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
 
     @Override
     public NDArray encodeQueries(AttentionCall call, NDArray queries) {
-        return rotate(call, queries, call.firstQuery());
+        return rotate(call, queries, call.queries().first());
     }
 
     @Override
-    public NDArray encodeKeys(AttentionCall call, NDArray keys, int firstKey) {
-        return rotate(call, keys, firstKey);
+    public NDArray encodeKeys(AttentionCall call, NDArray keys, Span span) {
+        return rotate(call, keys, span.first());
     }
 
     @Override

@@ -63,7 +63,14 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
                     queries, value(this, parameter, parameterStore, queries, training), "encoding's parameters");
         }
         AttentionCall call = new AttentionCall(
-                parameterStore, training, start, Math.toIntExact(length), Math.toIntExact(keys), null, false, 1, null);
+                parameterStore,
+                training,
+                Span.of(start, Math.toIntExact(length)),
+                Span.of(0, Math.toIntExact(keys)),
+                null,
+                false,
+                1,
+                null);
         return new NDList(scoreTerm(call, queries));
     }
 

@@ -164,7 +164,8 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
             NDArray vectors = value(temporaries, keyVectors, call, queries);
             NDArray rows = scaled(temporaries, call, clipped.rows(temporaries, vectors));
             NDArray products = temporaries.add(queries.matMul(temporaries.add(rows.transpose(1, 0))));
-            return RelativeShift.toKeys(repeatedEnds(temporaries, products, clipped), call.keyLength());
+            return RelativeShift.toKeys(
+                    repeatedEnds(temporaries, products, clipped), call.keys().length());
         }
     }
 
@@ -197,7 +198,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray vectors = value(temporaries, valueVectors, call, probabilities);
             NDArray byPosition = temporaries.add(RelativeShift.toPositions(probabilities));
-            int count = call.keyLength() + call.queryLength() - 1;
+            int count = call.keys().length() + call.queries().length() - 1;
             Clipped clipped = Clipped.of(RelativeShift.least(call), count, settings.maxDistance);
             return summedEnds(temporaries, byPosition, clipped).matMul(clipped.rows(temporaries, vectors));
         }

@@ -177,23 +177,22 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
             NDArray biased = temporaries.add(biased(positionBias, call, queries));
             NDArray byPosition =
                     temporaries.add(scaled(temporaries, call, biased).matMul(positions));
-            return RelativeShift.toKeys(byPosition, call.keyLength());
+            return RelativeShift.toKeys(byPosition, call.keys().length());
         }
     }
 
     /** W R of the distances between all queries and all keys, (1, N, H, columns). */
     @Override
     public NDArray sharedTerm(AttentionCall call, NDArray queries) {
-        int end = call.firstQuery() + call.queryLength();
-        AttentionCall all = new AttentionCall(
-                call.parameterStore(), call.training(), 0, end, call.keyLength(), null, false, call.scale(), null);
-        return projected(all, queries);
+        Span all = Span.of(0, Math.max(call.queries().end(), call.keys().end()));
+        return projected(
+                new AttentionCall(call.parameterStore(), call.training(), all, all, null, false, call.scale(), null),
+                queries);
     }
 
     /** The columns of a call among the shared columns. */
     private static NDArray columns(NDArray shared, AttentionCall call) {
-        long least = call.keyLength() - shared.getShape().get(3);
-        long first = RelativeShift.least(call) - least;
+        long first = RelativeShift.least(call) + shared.getShape().get(3) / 2;
         return shared.get(NDIndex.sliceAxis(3, first, first + RelativeShift.columns(call)));
     }
 

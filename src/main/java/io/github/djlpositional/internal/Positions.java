@@ -196,13 +196,27 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
         for (int i = 0; i < params.size(); i++) {
             String key = params.keyAt(i);
             for (String name : NAMES) {
-                if (key != null && key.length() >= name.length() && !key.equals(name)) {
-                    Check.that(
-                            !name.equalsIgnoreCase(key.replaceAll("[_. -]", "")),
-                            () -> "forward parameter '" + key + "': expected '" + name + "'; correct the name");
-                }
+                Check.that(
+                        key == null || key.equals(name) || !isSpelledLike(key, name),
+                        () -> "forward parameter '" + key + "': expected '" + name + "'; correct the name");
             }
         }
+    }
+
+    /** Whether a key is a name but for case and separators. */
+    private static boolean isSpelledLike(String key, String name) {
+        int matched = 0;
+        for (int i = 0; i < key.length(); i++) {
+            char letter = key.charAt(i);
+            if ("_. -".indexOf(letter) < 0) {
+                if (matched == name.length()
+                        || Character.toLowerCase(letter) != Character.toLowerCase(name.charAt(matched))) {
+                    return false;
+                }
+                matched++;
+            }
+        }
+        return matched == name.length();
     }
 
     /** Checks that a sequence ends below the limit. */
