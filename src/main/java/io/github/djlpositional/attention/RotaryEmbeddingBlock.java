@@ -119,7 +119,8 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         RotaryTable rows(long length) {
             return scaling == null
                     ? new RotaryTable(frequencies, layout, 1)
-                    : new RotaryTable(scaling.frequencies(rotarySize, base, length), layout, scaling.attentionFactor());
+                    : new RotaryTable(
+                            scaling.frequencies(rotarySize, base, length), layout, scaling.attentionFactor(length));
         }
     }
 

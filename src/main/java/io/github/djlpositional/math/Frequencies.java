@@ -9,6 +9,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.IntFunction;
 import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * The angular frequency of each sine-cosine pair, in radians per position. Immutable.
@@ -41,8 +43,11 @@ public final class Frequencies implements HasArguments {
     /** More than any convention has; each factor takes one pass over all frequencies. */
     private static final int MAX_FACTORS = 16;
 
+    /** More than the axes of any model. */
+    private static final int MAX_PARTS = 16;
+
     /** How frequencies were created. */
-    sealed interface Origin permits Geometric, Timescales, Given, Scaled, RotaryScalings.Rotary {
+    sealed interface Origin permits Geometric, Timescales, Given, Proportional, Scaled, Joined, RotaryScalings.Rotary {
 
         /** Computes the frequencies. */
         Frequencies create();
@@ -96,12 +101,40 @@ public final class Frequencies implements HasArguments {
         }
     }
 
+    private record Proportional(int headSize, double share, double base, double factor) implements Origin {
+
+        Proportional {
+            Check.between("headSize", headSize, 2, 2L * MAX_COUNT);
+            Check.that(
+                    headSize % 2 == 0,
+                    "headSize " + headSize + ": expected an even number; set it to the number of a head's dimensions");
+            Check.that(
+                    share >= 0 && share <= 1,
+                    "share " + share + ": expected 0 to 1; set it to the part of the pairs that turn, 0.25 in Gemma 4");
+            Check.positive("base", base, "usually 10000");
+            Check.positive("factor", factor, "1 for no scaling");
+        }
+
+        @Override
+        public Frequencies create() {
+            int pairs = headSize / 2;
+            DoubleDouble logStep = DoubleDouble.of(base).log().dividedBy(-pairs);
+            Frequencies turning = computed(
+                    this,
+                    (int) (share * headSize / 2),
+                    pair -> logStep.times(pair).exp().dividedBy(factor));
+            return new Frequencies(
+                    this, pairs, pair -> pair < turning.size() ? turning.exactly(pair) : DoubleDouble.of(0));
+        }
+    }
+
     private record Scaled(Origin frequencies, List<Double> factors) implements Origin {
 
         Scaled {
             Check.that(
-                    !(Check.given("frequencies", frequencies) instanceof Scaled),
-                    "scaled frequencies within scaled frequencies: expected one list of factors; join the lists");
+                    !(Check.given("frequencies", frequencies) instanceof Scaled || frequencies instanceof Joined),
+                    "scaled frequencies of scaled or joined frequencies: expected one list of factors for each part;"
+                            + " scale the parts");
             Check.that(
                     Check.given("factors", factors).size() <= MAX_FACTORS,
                     () -> factors.size() + " factors: expected at most " + MAX_FACTORS
@@ -125,6 +158,27 @@ public final class Frequencies implements HasArguments {
                 }
                 return frequency;
             });
+        }
+    }
+
+    private record Joined(List<Origin> parts) implements Origin {
+
+        Joined {
+            Check.between("number of parts", Check.given("parts", parts).size(), 0, MAX_PARTS);
+            Check.that(
+                    parts.stream().noneMatch(part -> part instanceof Joined),
+                    "joined frequencies within joined frequencies: expected one list of parts; join the lists");
+        }
+
+        @Override
+        public Frequencies create() {
+            List<DoubleDouble> all = parts.stream()
+                    .map(Origin::create)
+                    .flatMap(part -> IntStream.range(0, part.size()).mapToObj(part::exactly))
+                    .limit(MAX_COUNT + 1L)
+                    .toList();
+            Check.between("frequency count", all.size(), 0, MAX_COUNT);
+            return new Frequencies(this, all.size(), all::get);
         }
     }
 
@@ -189,6 +243,37 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
+     * Returns the frequencies of a head of which only some pairs turn, as Gemma 4 calls {@code proportional}: of the
+     * headSize / 2 pairs, the first ⌊share · headSize / 2⌋ have base<sup>-2k/headSize</sup> / factor, and the others 0.
+     *
+     * @param headSize the number of dimensions of a head; even, from 2 to 2,097,152
+     * @param share the part of the pairs that turn, from 0 to 1
+     * @param base positive and finite
+     * @param factor positive and finite; 1 for no scaling
+     * @return headSize / 2 frequencies
+     * @throws IllegalArgumentException if an argument is outside its range, or a frequency is outside 10<sup>-270</sup>
+     *     to 10<sup>270</sup>
+     */
+    public static Frequencies proportional(int headSize, double share, double base, double factor) {
+        return new Proportional(headSize, share, base, factor).create();
+    }
+
+    /**
+     * Returns the pairs of several lists one after another, for example of the axes of an image.
+     *
+     * @param parts up to 16 lists, which may be joined themselves
+     * @return the frequencies, with the same accuracy
+     * @throws IllegalArgumentException if there are more than 16 lists, or more than 1,048,576 pairs together
+     */
+    public static Frequencies joined(Frequencies... parts) {
+        return new Joined(Stream.of(parts)
+                        .flatMap(part ->
+                                part.origin instanceof Joined joined ? joined.parts().stream() : Stream.of(part.origin))
+                        .toList())
+                .create();
+    }
+
+    /**
      * Returns these frequencies times a factor, for conventions that scale the position.
      *
      * @param factor finite and not zero
@@ -197,6 +282,11 @@ public final class Frequencies implements HasArguments {
      *     outside 10<sup>-270</sup> to 10<sup>270</sup>; or if these frequencies have been scaled 16 times
      */
     public Frequencies scaledBy(double factor) {
+        if (origin instanceof Joined joined) {
+            return joined(joined.parts().stream()
+                    .map(part -> part.create().scaledBy(factor))
+                    .toArray(Frequencies[]::new));
+        }
         boolean isScaled = origin instanceof Scaled;
         List<Double> factors = new ArrayList<>(isScaled ? ((Scaled) origin).factors() : List.of());
         factors.add(factor);
@@ -226,9 +316,10 @@ public final class Frequencies implements HasArguments {
      * {@return the frequencies that a map of {@link #getArguments} describes}
      *
      * @param arguments {@code kind} and the arguments of that kind: {@code geometric} (count, base, period),
-     *     {@code timescales} (count, minTimescale, maxTimescale), {@code given} (values, a list), {@code rotary}
-     *     (rotarySize, base, length, and scaling, a map for {@link RotaryScaling#fromArguments}), or {@code scaled}
-     *     (frequencies, a map of another kind, and factors, a list of up to 16 numbers)
+     *     {@code timescales} (count, minTimescale, maxTimescale), {@code given} (values, a list), {@code proportional}
+     *     (headSize, share, base, factor), {@code rotary} (rotarySize, base, length, and scaling, a map for
+     *     {@link RotaryScaling#fromArguments}), {@code scaled} (frequencies, a map of one of these kinds, and factors,
+     *     a list of up to 16 numbers), or {@code joined} (parts, a list of up to 16 maps of the other kinds)
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static Frequencies fromArguments(Map<?, ?> arguments) {

@@ -24,7 +24,7 @@ public abstract sealed class PositionTable permits SinusoidalEncoding, RotaryTab
     final Frequencies frequencies;
 
     /** The factor of every value. */
-    private final double factor;
+    final double factor;
 
     /**
      * What each column has: with p pairs, the sine of a pair (0 … p - 1), its cosine (p … 2p - 1), a zero (2p), or its
@@ -130,7 +130,8 @@ public abstract sealed class PositionTable permits SinusoidalEncoding, RotaryTab
         });
     }
 
-    private double exactly(double position, int half) {
+    /** The sine or the cosine of a pair, times the factor; see {@link Frequencies#half}. */
+    double exactly(double position, int half) {
         return frequencies.half(position, half) * factor;
     }
 

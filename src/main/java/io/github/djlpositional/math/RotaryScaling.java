@@ -7,6 +7,7 @@ import io.github.djlpositional.math.RotaryScalings.Linear;
 import io.github.djlpositional.math.RotaryScalings.Llama3;
 import io.github.djlpositional.math.RotaryScalings.LongRope;
 import io.github.djlpositional.math.RotaryScalings.None;
+import io.github.djlpositional.math.RotaryScalings.NtkAware;
 import io.github.djlpositional.math.RotaryScalings.Yarn;
 import java.util.Map;
 import java.util.stream.DoubleStream;
@@ -18,7 +19,8 @@ import java.util.stream.DoubleStream;
  * unscaled frequency of pair k, L the original context length, and s the scaling factor. Frequencies are computed with
  * at least 100 bits. Immutable. Two scalings are equal if they are of the same kind and all their arguments are equal.
  */
-public sealed interface RotaryScaling extends HasArguments permits None, Linear, DynamicNtk, Yarn, Llama3, LongRope {
+public sealed interface RotaryScaling extends HasArguments
+        permits None, Linear, NtkAware, DynamicNtk, Yarn, Llama3, LongRope {
 
     /**
      * {@return the scaling that does not change the frequencies, as in Su et al., <em>RoFormer</em> (2021):
@@ -38,6 +40,18 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
      */
     static RotaryScaling linear(double factor) {
         return new Linear(factor);
+    }
+
+    /**
+     * Returns NTK-aware scaling with a fixed base, base · s<sup>r / (r - 2)</sup>: bloc97, <em>NTK-Aware Scaled
+     * RoPE</em> (2023); described in Peng et al., <em>YaRN</em> (2023), section 3.1.
+     *
+     * @param factor s, finite and at least 1
+     * @return the scaling, for r of 4 or more
+     * @throws IllegalArgumentException if the factor is outside its range
+     */
+    static RotaryScaling ntkAware(double factor) {
+        return new NtkAware(factor);
     }
 
     /**
@@ -92,11 +106,12 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
     /**
      * {@return the scaling of Llama 3.1 (Meta, 2024)} Pairs with a wavelength below L / highFrequencyFactor keep their
      * frequency. The frequency of pairs with a wavelength above L / lowFrequencyFactor is divided by s. Between them,
-     * the two are mixed linearly in the number of turns over L.
+     * the two are mixed linearly in the number of turns over L. Where both factors are the same, as in Llama 4 Scout,
+     * nothing is mixed.
      *
      * @param factor s, finite and at least 1; 8 in Llama 3.1
      * @param lowFrequencyFactor positive; 1 in Llama 3.1
-     * @param highFrequencyFactor finite and above lowFrequencyFactor; 4 in Llama 3.1
+     * @param highFrequencyFactor finite and at least lowFrequencyFactor; 4 in Llama 3.1
      * @param originalLength L, at least 1; 8192 in Llama 3.1
      * @throws IllegalArgumentException if an argument is outside its range
      */
@@ -114,7 +129,7 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
      * @param originalLength L, at least 2
      * @param maxLength the extended context length, at least the original length; it determines the attention factor,
      *     √(1 + ln(maxLength / L) / ln L)
-     * @return the scaling; {@link #dependsOnLength} is true
+     * @return the scaling; {@link #dependsOnLength} is true, unless it is built {@link #withFactorsByMaxLength}
      * @throws IllegalArgumentException if an argument is outside its range, or the numbers of short and long factors
      *     differ
      */
@@ -123,16 +138,68 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
                 DoubleStream.of(shortFactors).boxed().toList(),
                 DoubleStream.of(longFactors).boxed().toList(),
                 originalLength,
-                maxLength);
+                maxLength,
+                null,
+                null,
+                null);
+    }
+
+    /**
+     * {@return YaRN's magnitude g(s, m) = 0.1 · m · ln s + 1, or 1 if s is at most 1} With {@code mscale} and
+     * {@code mscale_all_dim} other than 0, the attention factor of DeepSeek's models is g(s, mscale) / g(s,
+     * mscale_all_dim), and their attention also multiplies its scale by g(s, mscale_all_dim)<sup>2</sup>.
+     *
+     * @param factor s
+     * @param mscale m; 1 in the paper
+     */
+    static double yarnMagnitude(double factor, double mscale) {
+        return factor <= 1 ? 1 : 0.1 * mscale * StrictMath.log(factor) + 1;
+    }
+
+    /**
+     * {@return this scaling with another attention factor, at every length}
+     *
+     * @param attentionFactor positive and finite
+     * @throws IllegalArgumentException if the factor is outside its range, or this is neither YaRN nor LongRoPE
+     */
+    default RotaryScaling withAttentionFactor(double attentionFactor) {
+        throw new IllegalArgumentException("attention factor " + attentionFactor + " for "
+                + Records.describe((Record) this) + ": expected YaRN or LongRoPE; leave it out for other scalings");
+    }
+
+    /**
+     * {@return LongRoPE with an attention factor for each list of factors, as Phi-3.5-MoE's {@code short_mscale} and
+     * {@code long_mscale}}
+     *
+     * @param shortFactor the attention factor where the short factors are used, positive and finite
+     * @param longFactor the attention factor where the long factors are used, positive and finite
+     * @throws IllegalArgumentException if a factor is outside its range, or this is not LongRoPE
+     */
+    default RotaryScaling withAttentionFactors(double shortFactor, double longFactor) {
+        throw new IllegalArgumentException("attention factors " + shortFactor + " and " + longFactor + " for "
+                + Records.describe((Record) this) + ": expected LongRoPE; leave them out for other scalings");
+    }
+
+    /**
+     * {@return LongRoPE that uses the long factors at every length if the maximum length exceeds the original one, and
+     * the short factors otherwise} vLLM chooses them like this; Hugging Face's code chooses them by the length of the
+     * sequence. {@link #dependsOnLength} is then false.
+     *
+     * @throws IllegalArgumentException if this is not LongRoPE
+     */
+    default RotaryScaling withFactorsByMaxLength() {
+        throw new IllegalArgumentException("factors by the maximum length for " + Records.describe((Record) this)
+                + ": expected LongRoPE; leave the choice out for other scalings");
     }
 
     /**
      * {@return the scaling that a map of {@link #getArguments} describes}
      *
-     * @param arguments {@code kind}, which is {@code none}, {@code linear}, {@code dynamicNtk}, {@code yarn},
-     *     {@code llama3} or {@code longRope}, and the arguments of that factory by name. The attention factor of yarn
-     *     is named {@code attentionScale}; it, {@code betaFast}, {@code betaSlow} and {@code truncate} are optional and
-     *     default to the values of the paper.
+     * @param arguments {@code kind}, which is {@code none}, {@code linear}, {@code ntkAware}, {@code dynamicNtk},
+     *     {@code yarn}, {@code llama3} or {@code longRope}, and the arguments of that factory by name. The attention
+     *     factor of yarn is named {@code attentionScale}; it, {@code betaFast}, {@code betaSlow} and {@code truncate}
+     *     are optional and default to the values of the paper. So are the attention factors of longRope,
+     *     {@code shortAttentionScale} and {@code longAttentionScale}, and {@code byMaxLength}, which is false.
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     static RotaryScaling fromArguments(Map<?, ?> arguments) {
@@ -157,15 +224,16 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
 
     /**
      * {@return whether the frequencies change when a sequence becomes longer than the original length: true for dynamic
-     * NTK and LongRoPE} Keys that were rotated before must then be rotated again.
+     * NTK, and for LongRoPE unless it is built {@link #withFactorsByMaxLength}} Keys that were rotated before must then
+     * be rotated again.
      */
     default boolean dependsOnLength() {
-        return this instanceof DynamicNtk || this instanceof LongRope;
+        return lengthThreshold() < Integer.MAX_VALUE;
     }
 
     /**
-     * {@return the length beyond which the frequencies depend on the length: L for dynamic NTK and LongRoPE;
-     * {@link Integer#MAX_VALUE} for the others, whose frequencies are the same at every length}
+     * {@return the length beyond which the frequencies depend on the length: L if they {@linkplain #dependsOnLength
+     * do}, otherwise {@link Integer#MAX_VALUE}}
      */
     default int lengthThreshold() {
         return Integer.MAX_VALUE;
@@ -174,8 +242,10 @@ public sealed interface RotaryScaling extends HasArguments permits None, Linear,
     /**
      * {@return the factor of cosines and sines: 1 except for YaRN and LongRoPE} Attention scores are multiplied by its
      * square.
+     *
+     * @param length the current length l, at least 0; ignored unless {@link #dependsOnLength}
      */
-    default double attentionFactor() {
+    default double attentionFactor(long length) {
         return 1;
     }
 }

@@ -2,6 +2,7 @@ package io.github.djlpositional.math;
 
 import io.github.djlpositional.arguments.Check;
 import java.util.List;
+import java.util.Objects;
 
 /** The kinds of {@link RotaryScaling}, whose factories document them. */
 final class RotaryScalings {
@@ -30,6 +31,20 @@ final class RotaryScalings {
         }
     }
 
+    record NtkAware(double factor) implements RotaryScaling {
+
+        NtkAware {
+            checkFactor(factor);
+        }
+
+        @Override
+        public Frequencies frequencies(int rotarySize, double base, long length) {
+            Rotary rotary = new Rotary(rotarySize, base, length, this);
+            rotary.requireNtk();
+            return rotary.ntk(DoubleDouble.of(factor));
+        }
+    }
+
     record DynamicNtk(double factor, int originalLength) implements RotaryScaling {
 
         DynamicNtk {
@@ -40,21 +55,14 @@ final class RotaryScalings {
         @Override
         public Frequencies frequencies(int rotarySize, double base, long length) {
             Rotary rotary = new Rotary(rotarySize, base, length, this);
-            Check.that(
-                    rotarySize > 2,
-                    () -> "rotary size " + rotarySize
-                            + " with dynamic NTK scaling: expected 4 or more; use a larger size or linear scaling");
-            if (length <= originalLength) {
-                return rotary.unscaled();
-            }
-            DoubleDouble growth = DoubleDouble.of(factor)
-                    .times((double) length)
-                    .dividedBy(originalLength)
-                    .plus(-factor)
-                    .plus(1);
-            DoubleDouble power = growth.log().times(rotarySize).dividedBy(rotarySize - 2);
-            DoubleDouble logBase = DoubleDouble.of(base).log().plus(power);
-            return Frequencies.exponential(rotary, rotarySize / 2, logBase.dividedBy(-rotarySize / 2.0), 1);
+            rotary.requireNtk();
+            return length <= originalLength
+                    ? rotary.unscaled()
+                    : rotary.ntk(DoubleDouble.of(factor)
+                            .times((double) length)
+                            .dividedBy(originalLength)
+                            .plus(-factor)
+                            .plus(1));
         }
 
         @Override
@@ -76,10 +84,15 @@ final class RotaryScalings {
             betaFast = betaFast == null ? Double.valueOf(32) : betaFast;
             betaSlow = betaSlow == null ? Double.valueOf(1) : betaSlow;
             truncate = truncate == null || truncate;
-            attentionScale = attentionScale == null ? Double.valueOf(0.1 * StrictMath.log(factor) + 1) : attentionScale;
+            attentionScale =
+                    attentionScale == null ? Double.valueOf(RotaryScaling.yarnMagnitude(factor, 1)) : attentionScale;
             checkFactor(factor);
             Check.positive("originalLength", originalLength);
-            checkIncreasing("betaSlow", betaSlow, "betaFast", betaFast, "1 and 32 in the paper");
+            Check.that(
+                    betaSlow > 0 && betaFast > betaSlow && Double.isFinite(betaFast),
+                    "betaSlow " + betaSlow + " and betaFast " + betaFast
+                            + ": expected 0 < betaSlow < betaFast, finite; set them to the model's numbers, 1 and 32 in"
+                            + " the paper");
             Check.positive("attentionFactor", attentionScale, "0.1 · ln(factor) + 1 in the paper");
         }
 
@@ -111,8 +124,13 @@ final class RotaryScalings {
         }
 
         @Override
-        public double attentionFactor() {
+        public double attentionFactor(long length) {
             return attentionScale;
+        }
+
+        @Override
+        public RotaryScaling withAttentionFactor(double attentionFactor) {
+            return new Yarn(factor, originalLength, betaFast, betaSlow, truncate, attentionFactor);
         }
     }
 
@@ -121,12 +139,13 @@ final class RotaryScalings {
 
         Llama3 {
             checkFactor(factor);
-            checkIncreasing(
-                    "lowFrequencyFactor",
-                    lowFrequencyFactor,
-                    "highFrequencyFactor",
-                    highFrequencyFactor,
-                    "1 and 4 in Llama 3.1");
+            Check.that(
+                    lowFrequencyFactor > 0
+                            && highFrequencyFactor >= lowFrequencyFactor
+                            && Double.isFinite(highFrequencyFactor),
+                    () -> "lowFrequencyFactor " + lowFrequencyFactor + " and highFrequencyFactor " + highFrequencyFactor
+                            + ": expected 0 < lowFrequencyFactor <= highFrequencyFactor, finite; set them to the model's"
+                            + " numbers, 1 and 4 in Llama 3.1");
             Check.positive("originalLength", originalLength);
         }
 
@@ -135,13 +154,23 @@ final class RotaryScalings {
             DoubleDouble width = DoubleDouble.of(highFrequencyFactor).plus(-lowFrequencyFactor);
             return new Rotary(rotarySize, base, length, this).scaled((pair, frequency) -> {
                 DoubleDouble turns = frequency.times(originalLength).dividedBy(TWO_PI);
-                DoubleDouble kept = clamp(turns.plus(-lowFrequencyFactor).dividedBy(width));
+                DoubleDouble above = turns.plus(-lowFrequencyFactor);
+                // without a mixture, the bound is the division by zero of the published code
+                DoubleDouble kept =
+                        width.high() > 0 ? clamp(above.dividedBy(width)) : DoubleDouble.of(above.high() < 0 ? 0 : 1);
                 return mixed(frequency, kept.negated().plus(1), factor);
             });
         }
     }
 
-    record LongRope(List<Double> shortFactors, List<Double> longFactors, int originalLength, int maxLength)
+    record LongRope(
+            List<Double> shortFactors,
+            List<Double> longFactors,
+            int originalLength,
+            int maxLength,
+            Double shortAttentionScale,
+            Double longAttentionScale,
+            Boolean byMaxLength)
             implements RotaryScaling {
 
         LongRope {
@@ -153,6 +182,13 @@ final class RotaryScalings {
                             + " long factors: expected the same number of both; give one of each for each pair");
             Check.between("originalLength", originalLength, 2, Integer.MAX_VALUE);
             Check.between("maxLength", maxLength, originalLength, Integer.MAX_VALUE);
+            double stretch = (double) maxLength / originalLength;
+            double published = Math.sqrt(1 + StrictMath.log(stretch) / StrictMath.log(originalLength));
+            shortAttentionScale = Objects.requireNonNullElse(shortAttentionScale, published);
+            longAttentionScale = Objects.requireNonNullElse(longAttentionScale, published);
+            byMaxLength = Objects.requireNonNullElse(byMaxLength, false);
+            Check.positive("attentionFactor", shortAttentionScale, "1 for none");
+            Check.positive("attentionFactor", longAttentionScale, "1 for none");
         }
 
         private static void checkDivisor(double factor) {
@@ -166,19 +202,45 @@ final class RotaryScalings {
                     rotarySize == 2 * shortFactors.size(),
                     () -> shortFactors.size() + " LongRoPE factors for rotary size " + rotarySize + ": expected "
                             + (rotarySize / 2) + "; give one short and one long factor for each pair");
-            List<Double> factors = length > originalLength ? longFactors : shortFactors;
+            List<Double> factors = isLong(length) ? longFactors : shortFactors;
             return rotary.scaled((pair, frequency) -> frequency.dividedBy(factors.get(pair)));
+        }
+
+        private boolean isLong(long length) {
+            return (byMaxLength ? maxLength : length) > originalLength;
         }
 
         @Override
         public int lengthThreshold() {
-            return originalLength;
+            return byMaxLength ? Integer.MAX_VALUE : originalLength;
         }
 
         @Override
-        public double attentionFactor() {
-            double stretch = (double) maxLength / originalLength;
-            return Math.sqrt(1 + StrictMath.log(stretch) / StrictMath.log(originalLength));
+        public double attentionFactor(long length) {
+            return isLong(length) ? longAttentionScale : shortAttentionScale;
+        }
+
+        @Override
+        public RotaryScaling withAttentionFactors(double shortFactor, double longFactor) {
+            return new LongRope(
+                    shortFactors, longFactors, originalLength, maxLength, shortFactor, longFactor, byMaxLength);
+        }
+
+        @Override
+        public RotaryScaling withAttentionFactor(double attentionFactor) {
+            return withAttentionFactors(attentionFactor, attentionFactor);
+        }
+
+        @Override
+        public RotaryScaling withFactorsByMaxLength() {
+            return new LongRope(
+                    shortFactors,
+                    longFactors,
+                    originalLength,
+                    maxLength,
+                    shortAttentionScale,
+                    longAttentionScale,
+                    true);
         }
     }
 
@@ -218,6 +280,20 @@ final class RotaryScalings {
             return Frequencies.geometric(rotarySize / 2, base, rotarySize / 2.0);
         }
 
+        private void requireNtk() {
+            Check.that(
+                    rotarySize > 2,
+                    () -> "rotary size " + rotarySize
+                            + " with NTK scaling: expected 4 or more; use a larger size or linear scaling");
+        }
+
+        /** The frequencies of base · growth^(r / (r - 2)). */
+        private Frequencies ntk(DoubleDouble growth) {
+            DoubleDouble power = growth.log().times(rotarySize).dividedBy(rotarySize - 2);
+            DoubleDouble logBase = DoubleDouble.of(base).log().plus(power);
+            return Frequencies.exponential(this, rotarySize / 2, logBase.dividedBy(-rotarySize / 2.0), 1);
+        }
+
         private Frequencies scaled(Rule rule) {
             Frequencies unscaled = unscaled();
             return Frequencies.computed(this, rotarySize / 2, pair -> rule.scaled(pair, unscaled.exactly(pair)));
@@ -234,13 +310,6 @@ final class RotaryScalings {
                 factor >= 1 && Double.isFinite(factor),
                 () -> "scaling factor " + factor
                         + ": expected a finite number of 1 or more; set it to the new length over the original one");
-    }
-
-    private static void checkIncreasing(String low, double lower, String high, double upper, String usual) {
-        Check.that(
-                lower > 0 && upper > lower && Double.isFinite(upper),
-                () -> low + " " + lower + " and " + high + " " + upper + ": expected 0 < " + low + " < " + high
-                        + ", finite; set them to the model's numbers, " + usual);
     }
 
     private static double floor(DoubleDouble value) {

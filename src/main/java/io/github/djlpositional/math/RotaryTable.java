@@ -1,6 +1,8 @@
 package io.github.djlpositional.math;
 
 import io.github.djlpositional.arguments.Check;
+import java.nio.ByteBuffer;
+import java.util.stream.IntStream;
 
 /**
  * The table that rotary embeddings multiply with: for each position a row (2, r) of cosines C and signed sines S, where
@@ -13,6 +15,9 @@ import io.github.djlpositional.arguments.Check;
  */
 public final class RotaryTable extends PositionTable {
 
+    /** XPos's scale of each pair as a logarithm, for one position; null without XPos. */
+    private final DoubleDouble[] logScales;
+
     /**
      * Creates a table.
      *
@@ -24,6 +29,98 @@ public final class RotaryTable extends PositionTable {
     public RotaryTable(Frequencies frequencies, PairLayout layout, double factor) {
         super(frequencies, factor, columns(layout, frequencies.size()));
         Check.positive("attention factor", factor, "1 for none");
+        logScales = null;
+    }
+
+    private RotaryTable(RotaryTable table, DoubleDouble... logScales) {
+        super(table.frequencies, table.factor, table.columns);
+        this.logScales = logScales;
+    }
+
+    /**
+     * Returns this table for XPos: Sun et al., <em>A Length-Extrapolatable Transformer</em> (2022), algorithm 1. At
+     * position p, the values of pair k of n are also multiplied by ζ<sub>k</sub><sup>p / scaleBase</sup> with
+     * ζ<sub>k</sub> = (k / n + 0.4) / 1.4. The keys need a table with the negative scale base, so that their products
+     * with the queries depend only on the distance. The published code counts positions from the middle of the
+     * sequence, which gives the same products; here they are not centred, so that a key keeps its values when the
+     * sequence becomes longer.
+     *
+     * <p>The factors of late positions leave the range of a format. They must be at most 2<sup>14</sup> for the keys
+     * and at least 2<sup>-14</sup> for the queries in FLOAT16, 2<sup>±126</sup> in FLOAT32 and 2<sup>±1000</sup> in
+     * FLOAT64: with the scale base 512, that are |positions| up to 3966, 35,694 and 283,286. {@link #write} throws
+     * {@link IllegalArgumentException} for others.
+     *
+     * @param scaleBase positive and finite for queries, negative and finite for keys; 512 in the paper
+     * @return a new table, whose values are within three double ulps before they are rounded to a format
+     * @throws IllegalArgumentException if the scale base is 0, infinite or NaN, or the table has no pairs
+     */
+    public RotaryTable withXpos(double scaleBase) {
+        Check.that(
+                scaleBase != 0 && Double.isFinite(scaleBase),
+                () -> "XPos scale base " + scaleBase
+                        + ": expected a finite number other than 0; use 512 as in the paper");
+        int pairs = frequencies.size();
+        return new RotaryTable(
+                this,
+                IntStream.range(0, pairs)
+                        .mapToObj(pair -> DoubleDouble.of(5.0 * pair)
+                                .dividedBy(pairs)
+                                .plus(2)
+                                .dividedBy(7)
+                                .log()
+                                .dividedBy(scaleBase))
+                        .toArray(DoubleDouble[]::new));
+    }
+
+    @Override
+    public void write(int start, int length, FloatFormat format, ByteBuffer out) {
+        if (logScales == null) {
+            super.write(start, length, format, out);
+        } else {
+            Check.between("length", length, 0, Integer.MAX_VALUE);
+            write(
+                    IntStream.range(0, length)
+                            .mapToDouble(i -> (double) start + i)
+                            .toArray(),
+                    format,
+                    out);
+        }
+    }
+
+    @Override
+    public void write(double[] positions, FloatFormat format, ByteBuffer out) {
+        if (logScales != null) {
+            requireRange(format, positions);
+        }
+        super.write(positions, format, out);
+    }
+
+    private void requireRange(FloatFormat format, double... positions) {
+        int powers = switch (format) {
+            case FLOAT16 -> 14;
+            case FLOAT32 -> 126;
+            case FLOAT64 -> 1000;
+        };
+        // the first pair has the smallest scale
+        double limit = powers * DoubleDouble.LN_2.high() / Math.abs(logScales[0].high());
+        for (double position : positions) {
+            Check.that(
+                    Math.abs(position) <= limit,
+                    () -> "position " + position + " with XPos in " + format + ": expected at most " + (long) limit
+                            + "; limit the positions, or use a larger scale base or a wider format");
+        }
+    }
+
+    @Override
+    double exactly(double position, int half) {
+        double value = super.exactly(position, half);
+        return logScales == null
+                ? value
+                : value
+                        * logScales[half % frequencies.size()]
+                                .times(position)
+                                .exp()
+                                .high();
     }
 
     private static int[] columns(PairLayout layout, int pairs) {

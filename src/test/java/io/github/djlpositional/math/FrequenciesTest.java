@@ -76,14 +76,14 @@ class FrequenciesTest {
         assertThat(RotaryScaling.linear(1).frequencies(64, 10_000, 0)).isEqualTo(plain);
         assertThat(RotaryScaling.llama3(1, 1, 4, 100).frequencies(64, 10_000, 0).get(20))
                 .isCloseTo(plain.get(20), within(1e-17));
-        assertThat(RotaryScaling.yarn(1, 100).attentionFactor()).isEqualTo(1);
+        assertThat(RotaryScaling.yarn(1, 100).attentionFactor(0)).isEqualTo(1);
     }
 
     @Test
     void optionalArgumentsOfYarnDefaultToThePaper() {
         Map<String, Object> arguments = new LinkedHashMap<>(Map.of("kind", "yarn", "factor", 4, "originalLength", 100));
         assertThat(RotaryScaling.fromArguments(arguments)).isEqualTo(RotaryScaling.yarn(4, 100));
-        double factorOfThePaper = RotaryScaling.yarn(4, 100).attentionFactor();
+        double factorOfThePaper = RotaryScaling.yarn(4, 100).attentionFactor(0);
         arguments.put("betaSlow", 2);
         assertThat(RotaryScaling.fromArguments(arguments))
                 .isEqualTo(RotaryScaling.yarn(4, 100, 32, 2, true, factorOfThePaper));

@@ -167,7 +167,7 @@ class ReferenceValuesTest {
             };
             long length = scaling.dependsOnLength() ? (long) p[4] : 1;
             assertFrequency(scaling.frequencies((int) p[0], p[1], length), tolerance, row);
-            assertThat(scaling.attentionFactor()).isCloseTo(real(row[4]), within(1e-15));
+            assertThat(scaling.attentionFactor(length)).isCloseTo(real(row[4]), within(1e-15));
         }
     }
 

@@ -1,0 +1,96 @@
+package io.github.djlpositional.math;
+
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.HasArguments;
+import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.math.QueryScales.FloorLogarithm;
+import io.github.djlpositional.math.QueryScales.LogN;
+import java.nio.ByteBuffer;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/**
+ * A factor of the query at each position p, so that attention stays as sharp over many keys as over few. Immutable. Two
+ * scales are equal if they are of the same kind and all their arguments are equal.
+ */
+public sealed interface QueryScale extends HasArguments permits FloorLogarithm, LogN {
+
+    /**
+     * Returns the temperature of Llama 4 (Meta, 2025), which it applies on its layers without positions: coefficient ·
+     * ln(⌊(p + 1) / length⌋ + 1) + 1.
+     *
+     * @param coefficient 0 or more and finite; 0.1 in Llama 4, where it is {@code attn_scale}
+     * @param length in positions, positive and finite; 8192 in Llama 4, where it is {@code floor_scale}
+     * @return the scale
+     * @throws IllegalArgumentException if an argument is outside its range
+     */
+    static QueryScale floorLogarithm(double coefficient, double length) {
+        return new FloorLogarithm(coefficient, length);
+    }
+
+    /**
+     * Returns log-n attention: max(1, ln(p + 1) / ln(trainedLength)). By Su Jianlin (2021); this is the form of Qwen's
+     * {@code use_logn_attn} (2023).
+     *
+     * @param trainedLength the sequence length that the model was trained with, at least 2; {@code seq_length} in Qwen
+     * @return the scale
+     * @throws IllegalArgumentException if the length is outside its range
+     */
+    static QueryScale logN(int trainedLength) {
+        return new LogN(trainedLength);
+    }
+
+    /**
+     * {@return the scale that a map of {@link #getArguments} describes}
+     *
+     * @param arguments {@code kind}, which is {@code floorLogarithm} or {@code logN}, and the arguments of that factory
+     *     by name
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     */
+    static QueryScale fromArguments(Map<?, ?> arguments) {
+        return Records.read(QueryScale.class, arguments);
+    }
+
+    @Override
+    default Record getSettings() {
+        return (Record) this;
+    }
+
+    /**
+     * Returns the factor of a query.
+     *
+     * @param position p, 0 or more and finite
+     * @return at least 1
+     * @throws IllegalArgumentException if the position is outside its range
+     */
+    double factor(double position);
+
+    /**
+     * Writes the factors of consecutive positions. Each is computed in double and rounded once.
+     *
+     * @param first the first position, 0 or more
+     * @param count the number of positions, at least 0
+     * @param format the format that factors are rounded to
+     * @param out the destination, from the start of the buffer; its position does not change
+     * @throws IllegalArgumentException if an argument is outside its range, or the buffer is too small
+     */
+    default void write(int first, int count, FloatFormat format, ByteBuffer out) {
+        Check.between("length", count, 0, Integer.MAX_VALUE);
+        write(IntStream.range(0, count).mapToDouble(i -> (double) first + i).toArray(), format, out);
+    }
+
+    /**
+     * Writes the factors of any positions. Each is computed in double and rounded once.
+     *
+     * @param positions 0 or more and finite
+     * @param format the format that factors are rounded to
+     * @param out the destination, from the start of the buffer; its position does not change
+     * @throws IllegalArgumentException if a position is outside its range, or the buffer is too small
+     */
+    default void write(double[] positions, FloatFormat format, ByteBuffer out) {
+        PositionTable.checkRoom(positions.length, 1, format, out);
+        for (int i = 0; i < positions.length; i++) {
+            format.put(out, i, factor(positions[i]));
+        }
+    }
+}

@@ -1,0 +1,137 @@
+package io.github.djlpositional.math;
+
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.HasArguments;
+import io.github.djlpositional.arguments.Records;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/**
+ * The axis of the position for each pair of a rotary embedding whose positions have several coordinates, such as time,
+ * row and column. Each pair has a frequency and an axis: it is rotated by its frequency times the coordinate on its
+ * axis.
+ *
+ * @param axisOfPair the axis of each pair, counted from 0; at least one pair, and axes below 16
+ */
+public record RotaryAxes(List<Integer> axisOfPair) implements HasArguments {
+
+    private static final int MAX_AXES = 16;
+
+    /**
+     * Creates the axes of a list.
+     *
+     * @throws IllegalArgumentException if there is no pair, or an axis is outside its range
+     */
+    public RotaryAxes {
+        axisOfPair = List.copyOf(Check.given("axisOfPair", axisOfPair));
+        Check.between("number of pairs", axisOfPair.size(), 1, Frequencies.MAX_COUNT);
+        axisOfPair.forEach(axis -> Check.between("axis", axis, 0, MAX_AXES - 1L));
+    }
+
+    /**
+     * Returns given axes.
+     *
+     * @param axisOfPair the axis of each pair, from 0 to 15
+     * @return the axes
+     * @throws IllegalArgumentException if there is no pair, or an axis is outside its range
+     */
+    public static RotaryAxes of(int... axisOfPair) {
+        return new RotaryAxes(IntStream.of(axisOfPair).boxed().toList());
+    }
+
+    /**
+     * Returns consecutive sections of pairs, one for each axis: Qwen2-VL's {@code mrope_section} (16, 24, 24) for time,
+     * rows and columns.
+     *
+     * @param pairs the number of pairs of each axis, at least 1
+     * @return the axes
+     * @throws IllegalArgumentException if there is no section, there are more than 16, or one is empty
+     */
+    public static RotaryAxes sections(int... pairs) {
+        requireSections(pairs);
+        return new RotaryAxes(IntStream.range(0, pairs.length)
+                .flatMap(axis -> IntStream.range(0, pairs[axis]).map(pair -> axis))
+                .boxed()
+                .toList());
+    }
+
+    /**
+     * Returns axes that alternate, as in Qwen3-VL: of n axes, axis a &gt; 0 has the pairs a, a + n, a + 2n, … below n ·
+     * sections[a], and axis 0 has the others. With 64 pairs, (24, 20, 20) gives {@code THW} twenty times, then
+     * {@code TTTT}.
+     *
+     * @param pairs the number of pairs
+     * @param sections the number of pairs of each axis, at least 1; the model's {@code mrope_section}
+     * @return the axes
+     * @throws IllegalArgumentException if there is no section, there are more than 16, one is empty, or the sections do
+     *     not fit the pairs
+     */
+    public static RotaryAxes interleaved(int pairs, int... sections) {
+        Check.between("number of pairs", pairs, 1, Frequencies.MAX_COUNT);
+        requireSections(sections);
+        int axes = sections.length;
+        int[] axisOfPair = IntStream.range(0, pairs)
+                .map(pair -> pair < axes * sections[pair % axes] ? pair % axes : 0)
+                .toArray();
+        for (int axis = 0; axis < axes; axis++) {
+            int wanted = axis;
+            long placed = IntStream.of(axisOfPair).filter(of -> of == wanted).count();
+            Check.that(
+                    placed == sections[axis],
+                    () -> "sections " + Arrays.toString(sections) + " give axis " + wanted + " " + placed + " of "
+                            + pairs + " pairs: expected " + sections[wanted]
+                            + "; set the sections of the model, which are as many pairs together");
+        }
+        return of(axisOfPair);
+    }
+
+    private static void requireSections(int... sections) {
+        Check.between("number of sections", sections.length, 1, MAX_AXES);
+        for (int pairs : sections) {
+            Check.between("section", pairs, 1, Frequencies.MAX_COUNT);
+        }
+    }
+
+    /**
+     * {@return the axes that a map of {@link #getArguments} describes}
+     *
+     * @param arguments {@code axisOfPair}, a list
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
+     */
+    public static RotaryAxes fromArguments(Map<?, ?> arguments) {
+        return Records.read(RotaryAxes.class, arguments);
+    }
+
+    @Override
+    public Record getSettings() {
+        return this;
+    }
+
+    /** {@return the number of pairs} */
+    public int size() {
+        return axisOfPair.size();
+    }
+
+    /**
+     * {@return the axis of a pair, counted from 0}
+     *
+     * @param pair the pair, counted from 0
+     * @throws IndexOutOfBoundsException if there is no such pair
+     */
+    public int axis(int pair) {
+        return axisOfPair.get(pair);
+    }
+
+    /** {@return the number of axes, one more than the greatest axis of a pair} */
+    public int axisCount() {
+        return 1 + axisOfPair.stream().mapToInt(axis -> axis).max().orElseThrow();
+    }
+
+    /** {@return these axes in one line} */
+    @Override
+    public String toString() {
+        return Records.describe(this);
+    }
+}
