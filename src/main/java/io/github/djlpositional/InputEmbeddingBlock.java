@@ -262,7 +262,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             }
             NDList toEncode = new NDList(inputs);
             toEncode.set(0, tokens);
-            if (countsTokens && inputs.size() == 1) {
+            if (countsTokens && inputs.size() == 1 && Positions.given(null, params) == null) {
                 Check.that(
                         Positions.start(params, 0, Positions.UNLIMITED) == 0,
                         () -> "ids " + ids.getShape() + " at " + Positions.START + " " + params.get(Positions.START)

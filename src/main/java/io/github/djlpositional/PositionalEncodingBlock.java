@@ -81,6 +81,13 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
      */
     public static final String START_POSITION = Positions.START;
 
+    /**
+     * The key of the forward parameter that gives the position of every step, for all blocks of a model: an NDArray (T)
+     * or (B, T), of any integer or real type. For rotary embeddings on several axes it is (axes, B, T). It is not given
+     * together with positions as an input.
+     */
+    public static final String POSITIONS = Positions.POSITIONS;
+
     record Settings(
             int embeddingSize,
             SinusoidalEncoding encoding,

@@ -16,8 +16,10 @@ import io.github.djlpositional.internal.Temporaries;
  * @param visible 1 where a key is visible and 0 where it is hidden, in the data type of the scores, (B or 1, N or 1, T
  *     or 1, F or 1); null if all are visible
  * @param offset added to the scores, in their data type, of the same sizes; null for nothing
+ * @param visibility what a query sees by its index
+ * @param isSelf whether each query has a key of its own, which the visibility never hides
  */
-record AttentionMask(NDArray visible, NDArray offset) {
+record AttentionMask(NDArray visible, NDArray offset, Visibility visibility, boolean isSelf) {
 
     /**
      * A mask for some of the queries.
@@ -37,14 +39,22 @@ record AttentionMask(NDArray visible, NDArray offset) {
      * @param queries (B, N, T, H), on the device of the scores
      * @param type the data type of the scores
      */
-    static AttentionMask of(Temporaries temporaries, NDArray mask, AttentionCall call, NDArray queries, DataType type) {
+    static AttentionMask of(
+            Temporaries temporaries,
+            NDArray mask,
+            AttentionCall call,
+            NDArray queries,
+            DataType type,
+            Visibility visibility,
+            boolean isSelf) {
         if (mask == null) {
-            return new AttentionMask(null, null);
+            return new AttentionMask(null, null, visibility, isSelf);
         }
         Shape shape = mask.getShape();
         long batch = queries.getShape().get(0);
         long length = call.queries().length();
-        long keys = call.keys().length();
+        // a mask is also given for the tokens that a window has dropped
+        long keys = call.keys().first() + call.keys().length();
         Shape ofKeys = new Shape(batch, keys);
         Shape ofQueries = new Shape(batch, length, keys);
         Shape ofScores = new Shape(batch, queries.getShape().get(1), length, keys);
@@ -68,7 +78,7 @@ record AttentionMask(NDArray visible, NDArray offset) {
             requirePlausible(here, isOffset);
         }
         if (isOffset) {
-            return new AttentionMask(null, bounded(temporaries, here, type));
+            return new AttentionMask(null, bounded(temporaries, here, type), visibility, isSelf);
         }
         NDArray isVisible = here.getDataType() == DataType.BOOLEAN ? here : temporaries.add(here.neq(0));
         NDArray numbers = temporaries.add(isVisible.toType(type, true));
@@ -76,7 +86,9 @@ record AttentionMask(NDArray visible, NDArray offset) {
                 isOfScores
                         ? numbers
                         : temporaries.add(numbers.reshape(batch, 1, shape.dimension() == 2 ? 1 : length, keys)),
-                null);
+                null,
+                visibility,
+                isSelf);
     }
 
     private static boolean broadcasts(Shape shape, Shape to) {
@@ -142,35 +154,33 @@ record AttentionMask(NDArray visible, NDArray offset) {
     }
 
     /**
-     * Returns the mask for some of the queries.
+     * Returns the mask for some of the queries and keys.
      *
      * @param temporaries closes what is created here
-     * @param rows the queries
-     * @param from the index of the first of them
-     * @param scores (B, N, T, F), those of the queries
+     * @param call the queries and keys
+     * @param from the number of the first of the queries in the forward
+     * @param scores an array on the device and in the data type of the scores
      */
-    Part part(Temporaries temporaries, AttentionCall rows, int from, NDArray scores) {
-        // the first query sees the fewest keys
-        boolean hidesLater =
-                rows.causal() && rows.queries().first() < rows.keys().length() - 1;
-        NDArray past = hidesLater ? past(temporaries, rows, scores) : null;
+    Part part(Temporaries temporaries, AttentionCall call, int from, NDArray scores) {
+        NDArray seen = visibility.of(temporaries, call, scores);
         if (offset != null) {
-            NDArray bias = rows(temporaries, offset, rows, from);
-            if (past != null) {
-                bias = temporaries.add(bias.add(bias(temporaries, past)));
+            NDArray bias = part(temporaries, offset, call, from);
+            if (seen != null) {
+                bias = temporaries.add(bias.add(bias(temporaries, seen)));
             }
             NDArray greatest = temporaries.add(bias.max(new int[] {3}, true));
             NDArray hasKey = temporaries.add(greatest.gt(hidden(scores.getDataType()) / 2));
             return new Part(bias, temporaries.add(hasKey.toType(scores.getDataType(), true)));
         }
-        if (visible == null) {
-            return new Part(past == null ? null : bias(temporaries, past), null);
+        if (visible != null) {
+            NDArray tokens = part(temporaries, visible, call, from);
+            seen = seen == null ? tokens : temporaries.add(tokens.mul(seen));
         }
-        NDArray seen = rows(temporaries, visible, rows, from);
-        if (past != null) {
-            seen = temporaries.add(seen.mul(past));
+        if (seen == null) {
+            return new Part(null, null);
         }
-        return new Part(bias(temporaries, seen), temporaries.add(seen.max(new int[] {3}, true)));
+        boolean seesOne = visible == null && isSelf;
+        return new Part(bias(temporaries, seen), seesOne ? null : temporaries.add(seen.max(new int[] {3}, true)));
     }
 
     /** 0 for a visible key, and the offset of a hidden one. */
@@ -178,26 +188,16 @@ record AttentionMask(NDArray visible, NDArray offset) {
         return temporaries.add(Arithmetic.multiply(temporaries.add(visible.sub(1)), -hidden(visible.getDataType())));
     }
 
-    /** 1 for keys up to the query, 0 for later ones, (1, 1, T, F). */
-    private static NDArray past(Temporaries temporaries, AttentionCall rows, NDArray scores) {
-        NDArray keys = temporaries.add(range(0, rows.keys().length(), scores));
-        NDArray positions = temporaries.add(range(
-                rows.queries().first(), rows.queries().first() + rows.queries().length(), scores));
-        NDArray queries = temporaries.add(positions.reshape(rows.queries().length(), 1));
-        NDArray isPast = temporaries.add(keys.lte(queries));
-        NDArray numbers = temporaries.add(isPast.toType(scores.getDataType(), true));
-        return temporaries.add(
-                numbers.reshape(1, 1, rows.queries().length(), rows.keys().length()));
+    /** The part of a mask, whose rows are the forward's queries and whose columns are all keys from index 0 on. */
+    private static NDArray part(Temporaries temporaries, NDArray mask, AttentionCall call, int from) {
+        NDArray rows = part(temporaries, mask, 2, from, call.queries().length());
+        return part(temporaries, rows, 3, call.keys().first(), call.keys().length());
     }
 
-    private static NDArray range(int from, int to, NDArray like) {
-        return like.getManager().arange(from, to, 1, DataType.INT32, like.getDevice());
-    }
-
-    private static NDArray rows(Temporaries temporaries, NDArray array, AttentionCall rows, int from) {
-        return array.getShape().get(2) <= rows.queries().length()
-                ? array
-                : temporaries.add(array.get(
-                        NDIndex.sliceAxis(2, from, (long) from + rows.queries().length())));
+    private static NDArray part(Temporaries temporaries, NDArray mask, int axis, int from, int count) {
+        long size = mask.getShape().get(axis);
+        return size == 1 || size == count
+                ? mask
+                : temporaries.add(mask.get(NDIndex.sliceAxis(axis, from, (long) from + count)));
     }
 }

@@ -1,15 +1,21 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.Temporaries;
 import java.util.IdentityHashMap;
 
 /**
@@ -35,8 +41,14 @@ import java.util.IdentityHashMap;
  * same objects with the same content, and computes them again for others. In a self-attention that is not causal, the
  * result differs from that of a forward over the whole sequence: an earlier query does not see later keys.
  *
- * <p>The capacity doubles when needed, starting at 64 positions: (B, N, capacity, H) for keys and for values in each
- * attention, on the device and in the data type of the model.
+ * <p>The capacity doubles when needed, starting at 64 positions or the given number: (B, N, capacity, H) for keys and
+ * for values in each attention, on the device and in the data type of the model, where N is the number of key heads. An
+ * attention with a window or chunks of w positions keeps the last w and those of the latest step, in room for at most
+ * twice as many.
+ *
+ * <p>Positions that are given with the forward parameter
+ * {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} are kept with the keys. The start position then
+ * only says how many positions the cache holds.
  *
  * <p>A cache cannot know that a forward failed behind its attentions, for example in an output layer. After a forward
  * that threw an exception, call {@link #rewind} with the length from before it, and the step can be repeated:
@@ -67,7 +79,9 @@ public final class KeyValueCache implements AutoCloseable {
     /** Values of one token, computed twice, differ by less than this fraction of the greatest, in FLOAT16 too. */
     private static final double SAME = 0.01;
 
+    private final NDManager parent;
     private final NDManager manager;
+    private final int capacity;
     private final IdentityHashMap<Block, Steps> steps = new IdentityHashMap<>();
     private final IdentityHashMap<Block, Source> sources = new IdentityHashMap<>();
 
@@ -78,23 +92,38 @@ public final class KeyValueCache implements AutoCloseable {
     private boolean isPending;
 
     /**
-     * Creates an empty cache.
+     * Creates an empty cache with room for 64 positions.
      *
      * @param manager the parent of the manager that the arrays are attached to; they are freed with it or by
      *     {@link #close}
      */
     public KeyValueCache(NDManager manager) {
+        this(manager, FIRST_CAPACITY);
+    }
+
+    /**
+     * Creates an empty cache. Up to its capacity, adding positions copies none of the earlier ones.
+     *
+     * @param manager the parent of the manager that the arrays are attached to; they are freed with it or by
+     *     {@link #close}
+     * @param capacity the number of positions to make room for at first, at least 1
+     * @throws IllegalArgumentException if the capacity is not positive
+     */
+    public KeyValueCache(NDManager manager, int capacity) {
+        Check.positive("capacity", capacity);
+        this.capacity = capacity;
+        parent = manager;
         this.manager = manager.newSubManager();
     }
 
-    /** {@return the number of positions that all attentions have processed, which is the position of the next token} */
+    /** {@return the number of positions that all attentions have processed, which is the index of the next token} */
     public int getLength() {
         return lengths.values().stream().mapToInt(Integer::intValue).min().orElse(0);
     }
 
     /**
      * Begins the next step. Call it once for each forward of the whole model. Positions that only some of the
-     * attentions have processed are dropped.
+     * attentions have processed are dropped, and so are those that are before an attention's window.
      *
      * @return new forward parameters: this cache, and the position that the step begins at; others may be added
      * @throws IllegalStateException if the previous step did not reach an attention: the forward parameters were not
@@ -110,6 +139,7 @@ public final class KeyValueCache implements AutoCloseable {
                             + ") if the forward failed");
         }
         rewind(length);
+        steps.values().forEach(entry -> entry.trim(length));
         isPending = true;
         PairList<String, Object> parameters = new PairList<>();
         parameters.add(KEY, this);
@@ -121,12 +151,48 @@ public final class KeyValueCache implements AutoCloseable {
      * Drops the last positions, after a forward that failed or to replace them by others.
      *
      * @param length the number of positions to keep, from 0 to {@link #getLength}
-     * @throws IllegalArgumentException if the cache holds fewer
+     * @throws IllegalArgumentException if the cache holds fewer, or if the window of an attention reaches back to
+     *     positions that are no longer held
      */
     public void rewind(int length) {
         Check.between("length", length, 0, getLength());
+        steps.forEach((attention, entry) -> entry.requireHeld(attention, length));
         lengths.replaceAll((attention, longer) -> length);
         isPending = false;
+    }
+
+    /**
+     * Keeps some of the sequences in a given order, such as the best beams of a beam search, or those that are not
+     * finished. A cross-attention projects its keys and values again at the next step.
+     *
+     * @param rows indices of the batch, (n) of an integer type; an index may occur several times; not closed here
+     * @throws IllegalArgumentException if the rows have another rank or data type, there are none, or one is out of
+     *     range; nothing has changed then
+     */
+    public void select(NDArray rows) {
+        Check.that(
+                rows.getShape().dimension() == 1 && rows.getDataType().isInteger() && rows.size() > 0,
+                () -> "rows " + rows.getShape() + " of type " + rows.getDataType()
+                        + ": expected one integer or more, (n); give the indices of the sequences to keep");
+        // a step that failed may have left one without keys
+        steps.values().removeIf(entry -> entry.keys == null);
+        steps.values().forEach(entry -> entry.requireRows(rows));
+        steps.values().forEach(entry -> entry.select(rows));
+        sources.values().forEach(Source::close);
+        sources.clear();
+    }
+
+    /**
+     * {@return a copy of this cache, for another continuation of the same sequences; a child of the same manager, and
+     * the caller's to close}
+     */
+    public KeyValueCache fork() {
+        KeyValueCache copy = new KeyValueCache(parent, capacity);
+        copy.lengths.putAll(lengths);
+        steps.forEach((attention, entry) -> copy.steps.put(attention, entry.copy(copy.manager)));
+        sources.forEach((attention, source) ->
+                copy.keep(attention, source.givenKeys, source.givenValues, source.keys, source.values));
+        return copy;
     }
 
     /** Frees all keys and values, so that another sequence can begin. */
@@ -168,8 +234,12 @@ public final class KeyValueCache implements AutoCloseable {
         return cache;
     }
 
-    /** The positions of a self-attention. */
-    Steps stepsOf(Block attention, PairList<String, Object> params) {
+    /**
+     * The positions of a self-attention.
+     *
+     * @param reach the number of positions that a query may see, up to and including its own; null for all
+     */
+    Steps stepsOf(Block attention, PairList<String, Object> params, Integer reach) {
         int length = lengths.getOrDefault(attention, 0);
         int start = Positions.start(params, 0, Positions.UNLIMITED);
         Check.that(
@@ -178,7 +248,7 @@ public final class KeyValueCache implements AutoCloseable {
                         + attention
                         + ": expected the same; pass nextStep() of the cache once for the whole model, or start again"
                         + " with clear()");
-        Steps entry = steps.computeIfAbsent(attention, key -> new Steps(manager));
+        Steps entry = steps.computeIfAbsent(attention, key -> new Steps(manager, capacity, reach));
         entry.length = length;
         return entry;
     }
@@ -223,31 +293,116 @@ public final class KeyValueCache implements AutoCloseable {
     /** The keys and values of one attention's positions. */
     static final class Steps implements AutoCloseable {
         private final NDManager manager;
+        private final int capacity;
+
+        /** The number of positions that a query may see, up to and including its own; null for all. */
+        private final Integer reach;
+
+        /** (B, N, room, H). */
         private NDArray keys;
+
         private NDArray values;
+
+        /** The index of the first token in the arrays. */
+        private int origin;
+
+        /** The index of the first token that may still be seen. */
+        private int first;
+
+        /** The number of tokens so far. */
         private int length;
 
-        private Steps(NDManager manager) {
+        /** The positions of the tokens from {@link #first} on when they were written, (…, n); null for indices. */
+        private NDArray positions;
+
+        /** The index of the first token with positions. */
+        private int positionsFrom;
+
+        /** At least one more than the greatest position. */
+        private int end;
+
+        private Steps(NDManager manager, int capacity, Integer reach) {
             this.manager = manager;
+            this.capacity = capacity;
+            this.reach = reach;
         }
 
-        /** The number of positions. */
+        /** The number of tokens so far. */
         int length() {
             return length;
         }
 
+        /** Drops the tokens that no query from an index on can see; one more is kept to rewind by one step. */
+        void trim(int next) {
+            if (reach != null) {
+                first = Math.max(first, next - reach);
+            }
+        }
+
+        void requireHeld(Block attention, int next) {
+            Check.that(
+                    first <= Math.max(0, next - (reach == null ? 0 : reach - 1)),
+                    () -> "length " + next + ": expected at least " + (first + reach - 1) + ", since the window of "
+                            + attention + " would reach back to positions that are no longer held; call clear() and"
+                            + " process the sequence again");
+        }
+
+        void requireRows(NDArray rows) {
+            DataTypes.requireSameEngine(rows, keys, "cached keys");
+            Indices.requireBelow(rows, (int) keys.getShape().get(0), "row", "give indices of the batch");
+        }
+
         /**
-         * Writes the keys and values of further positions, (B, N, T, H). They count once {@link #done(Block, int)} is
-         * called.
+         * Writes the keys and values of further tokens, (B, N, T, H). They count once {@link #done(Block, int)} is
+         * called. Returns the tokens that are held; their positions belong to this object.
          */
-        void write(NDArray newKeys, NDArray newValues) {
+        Span write(NDArray newKeys, NDArray newValues, Span added) {
             if (keys != null) {
                 requireSame(newKeys);
                 requireFollowing(newValues);
             }
-            long end = length + newKeys.getShape().get(2);
-            keys = written(keys, newKeys, end);
-            values = written(values, newValues, end);
+            int needed = length + added.length() - first;
+            boolean isFull = keys == null || length + added.length() - origin > room();
+            NDArray together = joined(added);
+            NDArray[] written = {keys, values};
+            try {
+                if (isFull) {
+                    long room = Math.max(needed, keys == null ? firstRoom() : Math.min(2L * room(), 2L * needed));
+                    written = new NDArray[] {null, null};
+                    written[0] = moved(keys, newKeys, room);
+                    written[1] = moved(values, newValues, room);
+                }
+                int at = length - (isFull ? first : origin);
+                put(written[0], newKeys, at);
+                put(written[1], newValues, at);
+            } catch (RuntimeException e) {
+                closeAll(together, isFull ? written[0] : null, isFull ? written[1] : null);
+                throw e;
+            }
+            closeAll(positions, isFull ? keys : null, isFull ? values : null);
+            keys = written[0];
+            values = written[1];
+            origin = isFull ? first : origin;
+            positions = together;
+            positionsFrom = first;
+            end = Math.max(end, added.end());
+            return new Span(first, needed, positions, end);
+        }
+
+        private int room() {
+            return (int) keys.getShape().get(2);
+        }
+
+        private int firstRoom() {
+            return reach == null ? capacity : Math.min(capacity, 2 * reach);
+        }
+
+        private static void closeAll(NDArray... arrays) {
+            for (NDArray array : arrays) {
+                if (array != null) {
+                    array.close();
+                }
+            }
         }
 
         private void requireSame(NDArray newKeys) {
@@ -265,10 +420,13 @@ public final class KeyValueCache implements AutoCloseable {
 
         /** Refuses a step that repeats what the cache holds; only a layer that sees no positions can tell. */
         private void requireFollowing(NDArray newValues) {
-            if (length < 2 || newValues.getShape().get(2) <= length || !HostData.isHost(newValues.getDevice())) {
+            if (length < 2
+                    || first > 0
+                    || newValues.getShape().get(2) <= length
+                    || !HostData.isHost(newValues.getDevice())) {
                 return;
             }
-            try (NDArray held = first(values, values.getManager(), length);
+            try (NDArray held = values(values.getManager(), length);
                     NDArray repeated = newValues.get(NDIndex.sliceAxis(2, 0, length));
                     NDArray difference = held.sub(repeated)) {
                 Check.that(
@@ -285,65 +443,153 @@ public final class KeyValueCache implements AutoCloseable {
             }
         }
 
-        private NDArray written(NDArray held, NDArray added, long end) {
-            NDArray room = held == null || held.getShape().get(2) < end ? grown(held, added, end) : held;
-            // without its gradient, otherwise each step would extend a graph that is never used
-            try (NDArray plain = added.stopGradient()) {
-                room.set(NDIndex.sliceAxis(2, length, end), plain);
-            } catch (RuntimeException e) {
-                if (room != held) {
-                    room.close();
-                }
-                throw e;
-            }
-            if (held != null && room != held) {
-                held.close();
-            }
-            return room;
-        }
-
-        /** An array of at least twice the capacity, with the present positions. */
-        private NDArray grown(NDArray held, NDArray added, long end) {
-            long capacity = held == null ? FIRST_CAPACITY : 2 * held.getShape().get(2);
-            Shape shape = added.getShape();
-            NDArray room = manager.create(
-                    new Shape(shape.get(0), shape.get(1), Math.max(capacity, end), shape.get(3)),
-                    added.getDataType(),
-                    added.getDevice());
-            NDScope.unregister(room);
-            if (held != null && length > 0) {
-                try (NDArray done = first(held, manager, length)) {
-                    room.set(NDIndex.sliceAxis(2, 0, length), done);
+        /** A larger array with the keys or values that are held. */
+        private NDArray moved(NDArray held, NDArray added, long room) {
+            Shape shape = Shape.update(added.getShape(), 2, room);
+            NDArray larger = manager.create(shape, added.getDataType(), added.getDevice());
+            NDScope.unregister(larger);
+            if (length > first) {
+                try (NDArray kept = part(held, manager, length - first)) {
+                    put(larger, kept, 0);
                 } catch (RuntimeException e) {
-                    room.close();
+                    larger.close();
                     throw e;
                 }
             }
-            return room;
+            return larger;
         }
 
-        /** The first keys, (B, N, count, H): a new array. */
+        private static void put(NDArray array, NDArray added, int at) {
+            // without its gradient, otherwise each step would extend a graph that is never used
+            try (NDArray plain = added.stopGradient()) {
+                array.set(NDIndex.sliceAxis(2, at, at + added.getShape().get(2)), plain);
+            }
+        }
+
+        /** The positions that are held with those of further tokens: a new array; null if all are indices. */
+        private NDArray joined(Span added) {
+            boolean hasEarlier = length > first;
+            Check.that(
+                    positions == null || !hasEarlier || added.positions() != null,
+                    () -> "a step of " + added.length() + " tokens without " + Positions.POSITIONS
+                            + " follows steps with positions: expected positions for every step; add them to the forward"
+                            + " parameters");
+            if (added.positions() == null) {
+                return null;
+            }
+            try (Temporaries own = new Temporaries()) {
+                NDArray joined = own.add(added.positions().duplicate());
+                if (hasEarlier) {
+                    NDArray earlier = positions == null ? indices(own, joined) : heldPositions(own);
+                    boolean isReal = earlier.getDataType() != joined.getDataType();
+                    joined = own.add(NDArrays.concat(
+                            new NDList(
+                                    fitted(own, earlier, joined.getShape(), isReal),
+                                    fitted(own, joined, earlier.getShape(), isReal)),
+                            -1));
+                }
+                NDScope.unregister(joined);
+                joined.attach(manager);
+                return own.keep(joined);
+            }
+        }
+
+        private NDArray indices(Temporaries own, NDArray like) {
+            NDArray indices = own.add(like.getManager().arange(first, length, 1, DataType.INT32, like.getDevice()));
+            return own.add(indices.reshape(1, length - first));
+        }
+
+        private NDArray heldPositions(Temporaries own) {
+            int axis = positions.getShape().dimension() - 1;
+            return own.add(positions.get(NDIndex.sliceAxis(axis, first - positionsFrom, length - positionsFrom)));
+        }
+
+        /** Positions for the same axes and batch as others, (…, n). */
+        private static NDArray fitted(Temporaries own, NDArray given, Shape other, boolean isReal) {
+            NDArray fitted = isReal ? own.addUnless(given, given.toType(DataType.FLOAT64, false)) : given;
+            int count = (int) given.getShape().getLastDimension();
+            if (given.getShape().dimension() < other.dimension()) {
+                fitted = own.add(fitted.expandDims(0));
+            }
+            long[] sizes = fitted.getShape().getShape().clone();
+            for (int axis = 0; axis < sizes.length - 1; axis++) {
+                int same = axis - sizes.length + other.dimension();
+                sizes[axis] = same < 0 ? sizes[axis] : Math.max(sizes[axis], other.get(same));
+            }
+            sizes[sizes.length - 1] = count;
+            Shape shape = new Shape(sizes);
+            return shape.equals(fitted.getShape()) ? fitted : own.add(fitted.broadcast(shape));
+        }
+
+        /** The keys of the first {@code count} tokens that are held, (B, N, count, H): a new array. */
         NDArray keys(NDManager receiver, int count) {
-            return first(keys, receiver, count);
+            return part(keys, receiver, count);
         }
 
-        /** The first values, (B, N, count, H): a new array. */
+        /** Their values, (B, N, count, H): a new array. */
         NDArray values(NDManager receiver, int count) {
-            return first(values, receiver, count);
+            return part(values, receiver, count);
         }
 
-        private static NDArray first(NDArray held, NDManager receiver, int count) {
-            return held.get(receiver, NDIndex.sliceAxis(2, 0, count));
+        private NDArray part(NDArray held, NDManager receiver, int count) {
+            return held.get(receiver, NDIndex.sliceAxis(2, first - origin, first - origin + count));
+        }
+
+        void select(NDArray rows) {
+            keys = selected(keys, rows);
+            values = selected(values, rows);
+            if (positions != null
+                    && positions.getShape().get(positions.getShape().dimension() - 2) > 1) {
+                positions = selected(positions, rows);
+            }
+        }
+
+        /** Some rows along the batch's axis, in place of an array. */
+        private NDArray selected(NDArray array, NDArray rows) {
+            Shape shape = array.getShape();
+            // the batch is the first axis of keys and values, and the last but one of positions
+            int axis = shape.dimension() == 4 ? 0 : shape.dimension() - 2;
+            try (Temporaries own = new Temporaries()) {
+                NDArray first = axis == 0 ? array : own.add(array.swapAxes(0, 1));
+                Shape others = first.getShape().slice(1);
+                NDArray flat = own.add(first.reshape(shape.get(axis), others.size()));
+                NDArray chosen = own.add(Indices.lookUp(rows, flat, manager));
+                NDArray shaped = own.add(chosen.reshape(new Shape(rows.size()).addAll(others)));
+                NDArray result = axis == 0 ? own.keep(shaped) : shaped.swapAxes(0, 1);
+                NDScope.unregister(result);
+                result.attach(manager);
+                array.close();
+                return result;
+            }
+        }
+
+        /** The same steps with arrays of their own. */
+        Steps copy(NDManager receiver) {
+            Steps copy = new Steps(receiver, capacity, reach);
+            copy.keys = copied(keys, receiver);
+            copy.values = copied(values, receiver);
+            copy.positions = copied(positions, receiver);
+            copy.origin = origin;
+            copy.first = first;
+            copy.length = length;
+            copy.positionsFrom = positionsFrom;
+            copy.end = end;
+            return copy;
+        }
+
+        private static NDArray copied(NDArray array, NDManager receiver) {
+            if (array == null) {
+                return null;
+            }
+            NDArray copy = array.duplicate();
+            NDScope.unregister(copy);
+            copy.attach(receiver);
+            return copy;
         }
 
         @Override
         public void close() {
-            if (keys != null) {
-                keys.close();
-            }
-            if (values != null) {
-                values.close();
-            }
+            closeAll(keys, values, positions);
         }
     }
 }

@@ -1,21 +1,30 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
+import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ModelFile.Compared;
+import io.github.djlpositional.internal.Positions;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.math.QueryScale;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Function;
 
 /**
  * Multi-head attention after Vaswani et al., <em>Attention Is All You Need</em> (2017), section 3.2, with any relative
@@ -76,25 +85,53 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     record Settings(
             int embeddingSize,
             int headCount,
+            Integer keyValueHeadCount,
+            Integer headSize,
             Boolean causal,
+            Integer window,
+            Integer chunkSize,
             Double scale,
+            QueryScale queryScale,
+            Double scoreCap,
+            Boolean sinks,
             Boolean bias,
+            Boolean resultBias,
             @Compared(Compared.Rule.NOT) Float dropoutRate) {
 
         Settings {
             Check.positive("embeddingSize", embeddingSize);
-            requireDivides(headCount, embeddingSize);
+            if (headSize == null) {
+                requireDivides(headCount, embeddingSize);
+                headSize = embeddingSize / headCount;
+            }
+            Check.positive("headCount", headCount);
+            Check.positive("headSize", headSize);
+            keyValueHeadCount = Objects.requireNonNullElse(keyValueHeadCount, headCount);
+            Check.positive("keyValueHeadCount", keyValueHeadCount);
+            Check.that(
+                    headCount % keyValueHeadCount == 0,
+                    "headCount " + headCount + " with keyValueHeadCount " + keyValueHeadCount
+                            + ": expected a number of key heads that divides the number of heads; change one of them");
             causal = Objects.requireNonNullElse(causal, false);
-            scale = scale == null ? 1 / Math.sqrt((double) embeddingSize / headCount) : scale;
-            bias = Objects.requireNonNullElse(bias, true);
-            dropoutRate = Objects.requireNonNullElse(dropoutRate, 0f);
+            Check.that(
+                    window == null || chunkSize == null,
+                    "window " + window + " with chunkSize " + chunkSize + ": expected one of them; leave one out");
+            if (window != null) {
+                Check.between("window", window, 1, Positions.UNLIMITED);
+            }
+            if (chunkSize != null) {
+                Check.between("chunkSize", chunkSize, 1, Positions.UNLIMITED);
+            }
+            scale = scale == null ? 1 / Math.sqrt((double) headSize) : scale;
             Check.positive("scale", scale, "usually 1 / √H");
+            if (scoreCap != null) {
+                Check.positive("scoreCap", scoreCap, "50 in Gemma 2");
+            }
+            sinks = Objects.requireNonNullElse(sinks, false);
+            bias = Objects.requireNonNullElse(bias, true);
+            resultBias = Objects.requireNonNullElse(resultBias, bias);
+            dropoutRate = Objects.requireNonNullElse(dropoutRate, 0f);
             Check.rate("dropoutRate", dropoutRate);
-        }
-
-        /** H. */
-        int headSize() {
-            return embeddingSize / headCount;
         }
     }
 
@@ -107,41 +144,70 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
                         + ": expected a head count that divides the embedding size; change one of them");
     }
 
+    /** The table of the factors of the queries has so many positions at first. */
+    private static final int FIRST_FACTORS = 512;
+
     private final Settings settings;
 
     /** Null for none. */
     private final RelativeEncoding relative;
+
+    private final Visibility visibility;
+
+    /** The factors of the queries by position; null for none. */
+    private final Positions.Table queryFactors;
 
     private final Linear keyProjection;
     private final Linear queryProjection;
     private final Linear valueProjection;
     private final Linear resultProjection;
 
-    private MultiHeadAttentionBlock(Settings settings, RelativeEncoding relative) {
+    /** Null for none, like that of the keys. */
+    private final Block queryNorm;
+
+    private final Block keyNorm;
+
+    /** The logit of each head's sink; null for none. */
+    private final Parameter sinks;
+
+    private MultiHeadAttentionBlock(Settings settings, RelativeEncoding relative, Block queryNorm, Block keyNorm) {
         super(settings);
         this.settings = settings;
         this.relative = relative;
+        this.queryNorm = queryNorm;
+        this.keyNorm = keyNorm;
+        boolean isCausal = settings.causal || (relative != null && relative.isCausal());
+        visibility = new Visibility(isCausal, settings.window, settings.chunkSize);
         if (relative != null) {
-            relative.requireFits(settings.headCount, settings.headSize());
+            relative.requireFits(settings.headCount, settings.headSize);
             addConfiguredChild("relativeEncoding", relative);
         }
-        keyProjection = addProjection("keyProjection");
-        queryProjection = addProjection("queryProjection");
-        valueProjection = addProjection("valueProjection");
-        resultProjection = addProjection("resultProjection");
+        if (queryNorm != null) {
+            addConfiguredChild("queryNorm", queryNorm);
+        }
+        if (keyNorm != null) {
+            addConfiguredChild("keyNorm", keyNorm);
+        }
+        int ofKeys = settings.keyValueHeadCount * settings.headSize;
+        int ofQueries = settings.headCount * settings.headSize;
+        keyProjection = addProjection("keyProjection", settings.embeddingSize, ofKeys, settings.bias);
+        queryProjection = addProjection("queryProjection", settings.embeddingSize, ofQueries, settings.bias);
+        valueProjection = addProjection("valueProjection", settings.embeddingSize, ofKeys, settings.bias);
+        resultProjection = addProjection("resultProjection", ofQueries, settings.embeddingSize, settings.resultBias);
+        sinks = settings.sinks ? addParameter("sinks", new Shape(settings.headCount), Initializer.ZEROS) : null;
+        queryFactors = settings.queryScale == null
+                ? null
+                : Positions.Table.of(
+                        settings.queryScale::write, settings.queryScale::write, 1, FIRST_FACTORS, Positions.UNLIMITED);
+        if (queryFactors != null) {
+            addTable(queryFactors.table());
+        }
     }
 
-    private Linear addProjection(String name) {
-        Linear projection = Linear.builder()
-                .setUnits(settings.embeddingSize)
-                .optBias(settings.bias)
-                .build();
-        projection.prepare(new Shape[] {projectedShape()});
+    private Linear addProjection(String name, int from, int to, boolean hasBias) {
+        Linear projection = Linear.builder().setUnits(to).optBias(hasBias).build();
+        projection.prepare(new Shape[] {new Shape(-1, from)});
         return addPart(name, projection);
-    }
-
-    private Shape projectedShape() {
-        return new Shape(-1, settings.embeddingSize);
     }
 
     /** {@return a new builder} */
@@ -153,20 +219,42 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
      * Creates a block from the plain values that {@link #getArguments} returns.
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values; the value of
-     *     {@code relativeEncoding} is a map for {@link RelativeEncoding#fromArguments}
+     *     {@code relativeEncoding} is a map for {@link RelativeEncoding#fromArguments}, and those of {@code queryNorm}
+     *     and {@code keyNorm} are maps for {@link RmsNormBlock#fromArguments}
      * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static MultiHeadAttentionBlock fromArguments(Map<?, ?> arguments) {
-        Settings settings = Records.read(Settings.class, arguments, "relativeEncoding");
-        Map<?, ?> relative = Records.value(MultiHeadAttentionBlock.class, arguments, "relativeEncoding", Map.class);
+        Settings settings = Records.read(Settings.class, arguments, "relativeEncoding", "queryNorm", "keyNorm");
         return new MultiHeadAttentionBlock(
-                settings, relative == null ? null : RelativeEncoding.fromArguments(relative));
+                settings,
+                child(arguments, "relativeEncoding", RelativeEncoding::fromArguments),
+                child(arguments, "queryNorm", MultiHeadAttentionBlock::norm),
+                child(arguments, "keyNorm", MultiHeadAttentionBlock::norm));
+    }
+
+    private static <B> B child(Map<?, ?> arguments, String name, Function<Map<?, ?>, B> factory) {
+        Map<?, ?> values = Records.value(MultiHeadAttentionBlock.class, arguments, name, Map.class);
+        return values == null ? null : factory.apply(values);
+    }
+
+    private static Block norm(Map<?, ?> arguments) {
+        return Records.ofType("norm", arguments, Map.of("RmsNormBlock", RmsNormBlock::fromArguments));
     }
 
     /** The settings, for a forward. */
     Settings settings() {
         return settings;
+    }
+
+    /** What a query sees by its index. */
+    Visibility visibility() {
+        return visibility;
+    }
+
+    /** The factors of the queries by position, rows of one number; null for none. */
+    Positions.Table queryFactors() {
+        return queryFactors;
     }
 
     /** {@return the embedding size, D} */
@@ -179,29 +267,87 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         return settings.headCount;
     }
 
+    /** {@return the number of key and value heads, K} */
+    public int getKeyValueHeadCount() {
+        return settings.keyValueHeadCount;
+    }
+
+    /** {@return the size of a head, H} */
+    public int getHeadSize() {
+        return settings.headSize;
+    }
+
     /** {@return the relative encoding, which belongs to this block, or null for none} */
     public RelativeEncoding getRelativeEncoding() {
         return relative;
     }
 
-    /** {@return the projection of the keys, from D to D; it belongs to this block} */
+    /** {@return the projection of the keys, from D to K · H; it belongs to this block} */
     public Linear getKeyProjection() {
         return keyProjection;
     }
 
-    /** {@return the projection of the queries, from D to D; it belongs to this block} */
+    /** {@return the projection of the queries, from D to N · H; it belongs to this block} */
     public Linear getQueryProjection() {
         return queryProjection;
     }
 
-    /** {@return the projection of the values, from D to D; it belongs to this block} */
+    /** {@return the projection of the values, from D to K · H; it belongs to this block} */
     public Linear getValueProjection() {
         return valueProjection;
     }
 
-    /** {@return the projection of the heads' results, from D to D; it belongs to this block} */
+    /** {@return the projection of the heads' results, from N · H to D; it belongs to this block} */
     public Linear getResultProjection() {
         return resultProjection;
+    }
+
+    /** {@return the normalization of the queries, which belongs to this block; null for none} */
+    public Block getQueryNorm() {
+        return queryNorm;
+    }
+
+    /** {@return the normalization of the keys, which belongs to this block; null for none} */
+    public Block getKeyNorm() {
+        return keyNorm;
+    }
+
+    /**
+     * {@return the logits of the heads' sinks: the parameter (N), in the model's data type; a parameter of this block;
+     * null if it was built without sinks}
+     */
+    public Parameter getSinks() {
+        return sinks;
+    }
+
+    /**
+     * Returns a mask for sequences that are packed into one, such as several documents, so that none sees another. A
+     * sequence begins wherever a position is not greater than the one before.
+     *
+     * <pre>{@code
+     * params.add(PositionalEncodingBlock.POSITIONS, positions);               // 0 1 2 0 1 2 3
+     * attention.forward(store, new NDList(x, MultiHeadAttentionBlock.packedMask(positions)), training, params);
+     * }</pre>
+     *
+     * @param positions (B, T), any integer or real type; not closed here
+     * @return booleans (B, T, T), true for keys of the query's sequence; on the device and the manager of the
+     *     positions, the caller's to close
+     * @throws IllegalArgumentException if the positions have another rank, or there are none
+     */
+    public static NDArray packedMask(NDArray positions) {
+        Shape shape = positions.getShape();
+        Check.that(
+                shape.dimension() == 2 && shape.size() > 0,
+                () -> "positions of shape " + shape
+                        + ": expected (B, T) with T of 1 or more; add the batch with expandDims(0)");
+        try (Temporaries own = new Temporaries()) {
+            NDArray first = own.add(positions.get(NDIndex.sliceAxis(1, 0, 1)));
+            NDArray before = own.add(positions.get(NDIndex.sliceAxis(1, 0, shape.get(1) - 1)));
+            NDArray shifted = own.add(NDArrays.concat(new NDList(first, before), 1));
+            NDArray begins = own.add(own.add(positions.lte(shifted)).toType(DataType.INT32, true));
+            NDArray number = own.add(begins.cumSum(1));
+            return own.add(number.expandDims(2)).eq(own.add(number.expandDims(1)));
+        }
     }
 
     /**
@@ -253,16 +399,29 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
 
     @Override
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+        Shape queries = AttentionInputs.requireShapes(inputShapes, settings.embeddingSize);
         if (relative != null) {
-            Shape queries = AttentionInputs.requireShapes(inputShapes, settings.embeddingSize);
             relative.initialize(
                     manager,
                     dataType,
-                    new Shape(queries.get(0), settings.headCount, queries.get(1), settings.headSize()));
+                    new Shape(queries.get(0), settings.headCount, queries.get(1), settings.headSize));
         }
-        for (Linear projection : List.of(keyProjection, queryProjection, valueProjection, resultProjection)) {
-            projection.initialize(manager, dataType, projectedShape());
+        if (queryNorm != null) {
+            queryNorm.initialize(
+                    manager,
+                    dataType,
+                    new Shape(queries.get(0), queries.get(1), settings.headCount, settings.headSize));
         }
+        if (keyNorm != null) {
+            keyNorm.initialize(
+                    manager,
+                    dataType,
+                    new Shape(queries.get(0), inputShapes[0].get(1), settings.keyValueHeadCount, settings.headSize));
+        }
+        for (Linear projection : List.of(keyProjection, queryProjection, valueProjection)) {
+            projection.initialize(manager, dataType, new Shape(-1, settings.embeddingSize));
+        }
+        resultProjection.initialize(manager, dataType, new Shape(-1, (long) settings.headCount * settings.headSize));
     }
 
     /** Builds a {@link MultiHeadAttentionBlock}. */
@@ -270,13 +429,15 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
 
         private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
         private RelativeEncoding relative;
+        private Block queryNorm;
+        private Block keyNorm;
 
         private Builder() {}
 
         /**
          * Sets D, the embedding size.
          *
-         * @param embeddingSize at least 1, a multiple of the head count
+         * @param embeddingSize at least 1; a multiple of the head count unless {@link #optHeadSize} is set
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
@@ -291,6 +452,55 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          */
         public Builder setHeadCount(int headCount) {
             return options.set("headCount", headCount);
+        }
+
+        /**
+         * Sets K, the number of heads of keys and values (default: N). Each is shared by N / K query heads: head h uses
+         * ⌊h · K / N⌋. With fewer than N this is grouped-query attention (Ainslie et al., <em>GQA</em>, 2023; Llama 3,
+         * Mistral, Qwen), with 1 multi-query attention (Shazeer, <em>Fast Transformer Decoding</em>, 2019). Keys and
+         * values are never repeated, neither in a cache.
+         *
+         * @param keyValueHeadCount a divisor of the head count
+         * @return this builder
+         */
+        public Builder optKeyValueHeadCount(int keyValueHeadCount) {
+            return options.set("keyValueHeadCount", keyValueHeadCount);
+        }
+
+        /**
+         * Sets H, the size of a head (default: D / N). In Gemma and Qwen 3, N · H is not D.
+         *
+         * @param headSize at least 1
+         * @return this builder
+         */
+        public Builder optHeadSize(int headSize) {
+            return options.set("headSize", headSize);
+        }
+
+        /**
+         * Sets a normalization of the projected queries over H, before the relative encoding (default: none), as in
+         * Qwen 3 and Gemma 3.
+         *
+         * @param norm a block from (B, T, N, H) to the same, such as an {@link RmsNormBlock} of H, which becomes a
+         *     child of this block
+         * @return this builder
+         * @throws NullPointerException if it is null
+         */
+        public Builder optQueryNorm(Block norm) {
+            queryNorm = Objects.requireNonNull(norm, "norm");
+            return this;
+        }
+
+        /**
+         * Sets a normalization of the projected keys over H, before the relative encoding (default: none).
+         *
+         * @param norm a block from (B, F, K, H) to the same, which becomes a child of this block
+         * @return this builder
+         * @throws NullPointerException if it is null
+         */
+        public Builder optKeyNorm(Block norm) {
+            keyNorm = Objects.requireNonNull(norm, "norm");
+            return this;
         }
 
         /**
@@ -317,6 +527,64 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         }
 
         /**
+         * Sets the window of a query by index (default: none). In a causal attention, query i sees the keys i - w + 1 …
+         * i, as in Mistral; otherwise those with |i - j| ≤ w / 2, rounded down, as in Longformer and ModernBERT. Not
+         * together with {@link #optChunkSize}.
+         *
+         * @param window w, at least 1
+         * @return this builder
+         */
+        public Builder optWindow(int window) {
+            return options.set("window", window);
+        }
+
+        /**
+         * Divides the sequence into chunks, between which nothing is seen (default: one chunk), as in Llama 4. The
+         * position of a token divided by the size, rounded down, is its chunk.
+         *
+         * @param chunkSize at least 1
+         * @return this builder
+         */
+        public Builder optChunkSize(int chunkSize) {
+            return options.set("chunkSize", chunkSize);
+        }
+
+        /**
+         * Sets a factor of each query that depends on its position (default: none). The terms that a relative encoding
+         * adds to the scores are not multiplied.
+         *
+         * @param queryScale the factor
+         * @return this builder
+         * @throws NullPointerException if it is null
+         */
+        public Builder optQueryScale(QueryScale queryScale) {
+            return options.set("queryScale", queryScale);
+        }
+
+        /**
+         * Sets c, which limits each score s smoothly to c · tanh(s / c), before any mask (default: no limit), as in
+         * Gemma 2.
+         *
+         * @param scoreCap positive and finite; 50 in Gemma 2
+         * @return this builder
+         */
+        public Builder optScoreCap(double scoreCap) {
+            return options.set("scoreCap", scoreCap);
+        }
+
+        /**
+         * Sets whether each head has a sink: a learned logit that takes part in the softmax but has no value, so that
+         * the probabilities of the keys may sum to less than 1 (default: false), as in GPT-OSS. The parameter
+         * {@code sinks}, (N), is initialized with 0.
+         *
+         * @param sinks true for a sink in each head
+         * @return this builder
+         */
+        public Builder optSinks(boolean sinks) {
+            return options.set("sinks", sinks);
+        }
+
+        /**
          * Sets the factor of the products of queries and keys (default: 1 / √H). T5 uses 1.
          *
          * @param scale positive and finite
@@ -337,6 +605,17 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         }
 
         /**
+         * Sets whether the projection of the result has a bias (default: as the others). Qwen 2 has a bias for queries,
+         * keys and values only.
+         *
+         * @param resultBias false for none
+         * @return this builder
+         */
+        public Builder optResultBias(boolean resultBias) {
+            return options.set("resultBias", resultBias);
+        }
+
+        /**
          * Sets the rate of the dropout of attention probabilities, in training only (default: 0).
          *
          * @param dropoutRate at least 0, below 1
@@ -354,7 +633,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          *     size, or the relative encoding is for other heads
          */
         public MultiHeadAttentionBlock build() {
-            return new MultiHeadAttentionBlock(options.build(), relative);
+            return new MultiHeadAttentionBlock(options.build(), relative, queryNorm, keyNorm);
         }
     }
 }

@@ -3,6 +3,7 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
 
 /**
@@ -45,7 +46,15 @@ abstract class RelativeBiasBlock extends ScoreTermBlock {
     }
 
     @Override
-    public final NDArray scoreTerm(AttentionCall call, NDArray queries) {
+    final NDArray termOfPositions(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray indices) {
+        NDArray biases =
+                temporaries.add(biases(temporaries, allOf(call), queries).squeeze(0));
+        NDArray byKey = temporaries.add(Indices.lookUp(indices, biases, queries.getManager()));
+        return temporaries.add(byKey.transpose(0, 3, 1, 2));
+    }
+
+    @Override
+    final NDArray termOfIndices(AttentionCall call, NDArray queries) {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray biases = biases(temporaries, call, queries);
             long columns = biases.getShape().get(1);

@@ -53,9 +53,9 @@ public interface RelativeEncoding extends Block {
      * {@link #keysDependOnLength}.
      *
      * @param call the forward
-     * @param keys (B, N, n, H)
+     * @param keys (B, K, n, H), where K is the number of key heads
      * @param span their positions
-     * @return (B, N, n, H)
+     * @return (B, K, n, H)
      */
     default NDArray encodeKeys(AttentionCall call, NDArray keys, Span span) {
         return keys;

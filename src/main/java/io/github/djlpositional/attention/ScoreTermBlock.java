@@ -24,6 +24,9 @@ import io.github.djlpositional.internal.Temporaries;
  *       forward parameter {@link Positions#START} (default: 0).
  *   <li>{@code [queries, keys]}: for keys at positions 0 … F - 1.
  * </ul>
+ *
+ * With the forward parameter {@link Positions#POSITIONS}, the queries have these positions, and without keys the keys
+ * too.
  */
 abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncoding {
 
@@ -39,6 +42,59 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
     /** Returns the shape of the term for T queries and F keys. */
     abstract Shape outputShape(Shape queries, long length, long keyLength);
 
+    /** Returns the term where positions are indices, so that it can be shifted instead of looked up. */
+    abstract NDArray termOfIndices(AttentionCall call, NDArray queries);
+
+    /**
+     * Returns the term where positions were given.
+     *
+     * @param temporaries closes what is created here
+     * @param indices (1 or B, T, F), INT32: where the key's position less the query's is among those of {@link #allOf}
+     */
+    abstract NDArray termOfPositions(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray indices);
+
+    @Override
+    public final NDArray scoreTerm(AttentionCall call, NDArray queries) {
+        if (!call.hasPositions()) {
+            return termOfIndices(call, queries);
+        }
+        try (Temporaries temporaries = new Temporaries()) {
+            NDArray term = termOfPositions(temporaries, call, queries, indices(temporaries, call, queries));
+            return temporaries.keep(term);
+        }
+    }
+
+    /** A call that has all relative positions of another one: from -(n - 1) to n - 1. */
+    static AttentionCall allOf(AttentionCall call) {
+        Span all = Span.of(0, Math.max(call.queries().end(), call.keys().end()));
+        return new AttentionCall(call.parameterStore(), call.training(), all, all, null, false, call.scale(), null);
+    }
+
+    /** The index of each key's relative position among those of {@link #allOf}. */
+    static NDArray indices(Temporaries temporaries, AttentionCall call, NDArray like) {
+        int zero = allOf(call).queries().length() - 1;
+        NDArray queries = positions(temporaries, call.queries(), like);
+        NDArray keys = positions(temporaries, call.keys(), like);
+        NDArray relative =
+                temporaries.add(temporaries.add(keys.expandDims(1)).sub(temporaries.add(queries.expandDims(2))));
+        return temporaries.add(relative.add(zero));
+    }
+
+    private static NDArray positions(Temporaries temporaries, Span span, NDArray like) {
+        if (span.positions() == null) {
+            NDArray indices = temporaries.add(like.getManager()
+                    .arange(span.first(), span.first() + span.length(), 1, DataType.INT32, like.getDevice()));
+            return temporaries.add(indices.expandDims(0));
+        }
+        Check.that(
+                span.positions().getShape().dimension() == 2 && span.positions().getDataType() == DataType.INT32,
+                () -> Positions.POSITIONS + " of shape " + span.positions().getShape() + " are "
+                        + (span.positions().getDataType() == DataType.INT32 ? "on several axes" : "real numbers")
+                        + ": expected one integer for each token, (T) or (B, T), for an encoding of relative positions;"
+                        + " use a RotaryEmbeddingBlock for others");
+        return span.positions();
+    }
+
     @Override
     protected final NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
@@ -47,7 +103,8 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         NDArray queries = inputs.head();
         DataTypes.requireEmbedding(queries, "queries");
         long length = lengthOf(shapes[0]);
-        int start = Positions.start(params, length, Positions.UNLIMITED);
+        NDArray given = Positions.given(null, params);
+        int start = given == null ? Positions.start(params, length, Positions.UNLIMITED) : 0;
         long keys = shapes.length == 1 ? start + length : lengthOf(shapes[1]);
         Check.that(
                 length > 0 && keys > 0,
@@ -62,16 +119,20 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
             DataTypes.requireSame(
                     queries, value(this, parameter, parameterStore, queries, training), "encoding's parameters");
         }
-        AttentionCall call = new AttentionCall(
-                parameterStore,
-                training,
-                Span.of(start, Math.toIntExact(length)),
-                Span.of(0, Math.toIntExact(keys)),
-                null,
-                false,
-                1,
-                null);
-        return new NDList(scoreTerm(call, queries));
+        try (Temporaries temporaries = new Temporaries()) {
+            Span span = Span.given(temporaries, params, start, queries, Math.toIntExact(length), true);
+            boolean isSelf = given != null && shapes.length == 1;
+            AttentionCall call = new AttentionCall(
+                    parameterStore,
+                    training,
+                    span,
+                    isSelf ? span : Span.of(0, Math.toIntExact(keys)),
+                    null,
+                    false,
+                    1,
+                    null);
+            return new NDList(scoreTerm(call, queries));
+        }
     }
 
     @Override

@@ -10,6 +10,7 @@ import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import java.util.Map;
@@ -158,7 +159,25 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     }
 
     @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries) {
+    NDArray termOfPositions(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray indices) {
+        NDArray vectors = ofPositions(temporaries, keyVectors, call, queries, indices);
+        NDArray byQuery = temporaries.add(scaled(temporaries, call, queries).transpose(0, 2, 1, 3));
+        NDArray products = temporaries.add(byQuery.matMul(temporaries.add(vectors.transpose(0, 1, 3, 2))));
+        return temporaries.add(products.transpose(0, 2, 1, 3));
+    }
+
+    /** The vector of each query and key, (1 or B, T, F, H). */
+    private NDArray ofPositions(
+            Temporaries temporaries, Parameter vectors, AttentionCall call, NDArray input, NDArray indices) {
+        int zero = allOf(call).queries().length() - 1;
+        NDArray relative = temporaries.add(indices.sub(zero));
+        NDArray clipped = temporaries.add(relative.clip(-settings.maxDistance, settings.maxDistance));
+        NDArray rows = temporaries.add(clipped.add(settings.maxDistance));
+        return temporaries.add(Indices.lookUp(rows, value(temporaries, vectors, call, input), input.getManager()));
+    }
+
+    @Override
+    NDArray termOfIndices(AttentionCall call, NDArray queries) {
         Clipped clipped = Clipped.of(RelativeShift.least(call), RelativeShift.columns(call), settings.maxDistance);
         try (Temporaries temporaries = new Temporaries()) {
             NDArray vectors = value(temporaries, keyVectors, call, queries);
@@ -196,6 +215,12 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
             return null;
         }
         try (Temporaries temporaries = new Temporaries()) {
+            if (call.hasPositions()) {
+                NDArray indices = indices(temporaries, call, probabilities);
+                NDArray vectors = ofPositions(temporaries, valueVectors, call, probabilities, indices);
+                NDArray byQuery = temporaries.add(probabilities.transpose(0, 2, 1, 3));
+                return temporaries.add(byQuery.matMul(vectors)).transpose(0, 2, 1, 3);
+            }
             NDArray vectors = value(temporaries, valueVectors, call, probabilities);
             NDArray byPosition = temporaries.add(RelativeShift.toPositions(probabilities));
             int count = call.keys().length() + call.queries().length() - 1;

@@ -9,6 +9,7 @@ import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.PairLayout;
@@ -170,7 +171,22 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     }
 
     @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries) {
+    NDArray termOfPositions(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray indices) {
+        NDArray weight = temporaries.add(value(temporaries, projection, call, queries)
+                .reshape(1, settings.headCount, settings.headSize(), settings.encoding.getEmbeddingSize()));
+        NDArray biased = temporaries.add(biased(positionBias, call, queries));
+        // (q + v) W first: W R of every query and key would be N times as large as R
+        NDArray projected = temporaries.add(scaled(temporaries, call, biased).matMul(weight));
+        NDArray all = rows(temporaries, sinusoids, allOf(call), queries, queries.getDataType());
+        NDArray table = temporaries.add(all.squeeze(0));
+        NDArray rows = temporaries.add(Indices.lookUp(indices, table, queries.getManager()));
+        NDArray byQuery = temporaries.add(projected.transpose(0, 2, 1, 3));
+        NDArray products = temporaries.add(byQuery.matMul(temporaries.add(rows.transpose(0, 1, 3, 2))));
+        return temporaries.add(products.transpose(0, 2, 1, 3));
+    }
+
+    @Override
+    NDArray termOfIndices(AttentionCall call, NDArray queries) {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray positions =
                     temporaries.add(call.shared() == null ? projected(call, queries) : columns(call.shared(), call));
@@ -184,10 +200,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     /** W R of the distances between all queries and all keys, (1, N, H, columns). */
     @Override
     public NDArray sharedTerm(AttentionCall call, NDArray queries) {
-        Span all = Span.of(0, Math.max(call.queries().end(), call.keys().end()));
-        return projected(
-                new AttentionCall(call.parameterStore(), call.training(), all, all, null, false, call.scale(), null),
-                queries);
+        return call.hasPositions() ? null : projected(allOf(call), queries);
     }
 
     /** The columns of a call among the shared columns. */

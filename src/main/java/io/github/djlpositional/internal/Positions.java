@@ -28,7 +28,10 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
     /** The key of the forward parameter that holds a cache of keys and values. */
     public static final String CACHE = "keyValueCache";
 
-    private static final List<String> NAMES = List.of(START, CACHE);
+    /** The key of the forward parameter that gives the position of every step. */
+    public static final String POSITIONS = "positions";
+
+    private static final List<String> NAMES = List.of(START, CACHE, POSITIONS);
 
     /** The limit where no table limits the positions: small enough that the lengths of two sequences can be added. */
     public static final int UNLIMITED = 1 << 29;
@@ -67,17 +70,14 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
 
     /**
      * Reads the positions of a forward. The input is (…, T, W), or (T, B, W) with the axis 0; explicit positions are
-     * (T), or (B, T) and (T, B), and null for consecutive ones. The limit is one more than the greatest position; range
+     * (T), or (B, T) and (T, B), where B may be 1: the forward's second input, or {@link #given} as a forward
+     * parameter. Without them, positions are consecutive. The limit is one more than the greatest position; range
      * checks are those of {@link Indices#areChecked}. Throws {@link IllegalArgumentException} for positions that are
      * not valid, or that are given together with a start position, unless that is where a cache stands.
      */
     public static Positions of(
-            NDArray input,
-            int axis,
-            NDArray explicit,
-            PairList<String, Object> params,
-            int limit,
-            Boolean rangeChecks) {
+            NDArray input, int axis, NDArray second, PairList<String, Object> params, int limit, Boolean rangeChecks) {
+        NDArray explicit = given(second, params);
         long length = input.getShape().get(axis);
         if (explicit == null) {
             return consecutive(input, axis, start(params, length, limit), limit);
@@ -154,11 +154,30 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
         Shape each = axis > 0
                 ? new Shape(input.get(0), input.get(axis))
                 : rank == 3 ? new Shape(input.get(0), input.get(1)) : all;
-        if (!given.equals(all) && !given.equals(each)) {
+        if (!given.equals(all) && !given.equals(each) && !(axis > 0 && given.equals(new Shape(1, input.get(axis))))) {
             throw new IllegalArgumentException("positions of shape " + given + " do not fit input " + input
                     + ": expected " + all + (each.equals(all) ? "" : " or " + each)
                     + "; give one position for each step of the sequence");
         }
+    }
+
+    /**
+     * Returns the positions that a forward is given for its steps, as an input or as the forward parameter
+     * {@value #POSITIONS}; null for none. Throws {@link IllegalArgumentException} for both.
+     */
+    public static NDArray given(NDArray input, PairList<String, Object> params) {
+        requireSpelling(params);
+        Object parameter = params == null ? null : params.get(POSITIONS);
+        Check.that(
+                parameter == null || parameter instanceof NDArray,
+                () -> "the forward parameter " + POSITIONS + " is a "
+                        + parameter.getClass().getSimpleName()
+                        + ": expected an NDArray, (T), (B, T) or (axes, B, T); create one with the manager");
+        Check.that(
+                parameter == null || input == null,
+                () -> "positions of shape " + input.getShape() + " were given beside the forward parameter " + POSITIONS
+                        + " of shape " + ((NDArray) parameter).getShape() + ": expected one of them; leave one out");
+        return input == null ? (NDArray) parameter : input;
     }
 
     private static Object startOf(PairList<String, Object> params) {
@@ -238,9 +257,7 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
         NDArray rows = lookup.rows(temporaries, source);
         int rank = input.getShape().dimension();
         if (explicit != null && explicit.dimension() == 2) {
-            return rank == 3
-                    ? rows
-                    : temporaries.add(wide(rows, input.getShape().get(0)));
+            return rank == 3 ? rows : temporaries.add(wide(rows, explicit.get(0)));
         }
         boolean fits = axis == rank - 2 && (rank > 2 || explicit != null);
         return fits ? rows : temporaries.add(wide(rows, 1));
