@@ -18,6 +18,7 @@ import ai.djl.training.initializer.Initializer;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.arguments.Records;
+import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
@@ -30,6 +31,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.WeakHashMap;
 import java.util.stream.Stream;
 
 /**
@@ -37,6 +39,9 @@ import java.util.stream.Stream;
  * the record; a model file with other settings is refused.
  */
 public abstract class ConfiguredBlock extends AbstractBlock implements HasArguments {
+
+    /** The blocks that a stream holds so far: one that several others share is in it once. */
+    private static final Map<Closeable, List<Block>> STREAMS = Collections.synchronizedMap(new WeakHashMap<>());
 
     private final Record settings;
     private final Map<String, Block> configuredChildren = new LinkedHashMap<>();
@@ -187,6 +192,12 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
                     "the block " + this + " has no input shapes to save: expected a block that was"
                             + " initialized or loaded; call initialize(manager, dataType, shapes) before saving it");
         }
+        List<Block> saved = STREAMS.computeIfAbsent(os, stream -> new ArrayList<>());
+        if (saved.contains(this)) {
+            ModelFile.writeReference(os, saved.indexOf(this));
+            return;
+        }
+        saved.add(this);
         ModelFile section = section();
         section.write(os, inputShapes);
         for (Block child : ownChildren()) {
@@ -209,7 +220,13 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     public final void loadParameters(NDManager manager, DataInputStream is)
             throws IOException, MalformedModelException {
         ModelFile section = section();
+        List<Block> loaded = STREAMS.computeIfAbsent(is, stream -> new ArrayList<>());
         try (Change change = new Change()) {
+            if (section.readReference(is, loaded.indexOf(this))) {
+                change.complete();
+                return;
+            }
+            loaded.add(this);
             Shape[] shapes = section.read(is);
             if (inputShapes == null) {
                 beforeInitialize(shapes);

@@ -46,6 +46,9 @@ public final class ModelFile {
 
     private static final byte VERSION = 1;
 
+    /** Stands in place of the version where a section refers to a block that was saved before. */
+    private static final byte REFERENCE = 0;
+
     /**
      * The bytes that the settings in a file may have beyond those of the block, in case a later version writes more.
      */
@@ -105,6 +108,32 @@ public final class ModelFile {
         }
     }
 
+    /** Writes that a block was saved before, as the one of this number in the stream. */
+    static void writeReference(DataOutputStream out, int number) throws IOException {
+        out.writeByte(REFERENCE);
+        out.writeInt(number);
+    }
+
+    /**
+     * Reads whether a block was loaded before: a reference to it, which ends its section.
+     *
+     * @param number the number of the block among those that were loaded from the stream; -1 for none
+     */
+    boolean readReference(DataInputStream in, int number) throws IOException, MalformedModelException {
+        byte version = in.readByte();
+        require(version == VERSION || version == REFERENCE, "version " + version, "version " + VERSION);
+        if (version == REFERENCE) {
+            int saved = in.readInt();
+            require(
+                    saved == number && number >= 0,
+                    "a block that several others share",
+                    "a block that is shared as it was");
+            return true;
+        }
+        require(number < 0, "several blocks", "one block that several others share");
+        return false;
+    }
+
     private static void write(DataOutputStream out, Shape shape) throws IOException {
         out.writeInt(shape.dimension());
         for (long size : shape.getShape()) {
@@ -128,10 +157,11 @@ public final class ModelFile {
         return compared == null ? null : compared.value();
     }
 
-    /** Reads what {@link #write(DataOutputStream, Shape...)} has written, and returns the shapes of the inputs. */
+    /**
+     * Reads what {@link #write(DataOutputStream, Shape...)} has written after the version, and returns the shapes of
+     * the inputs.
+     */
     Shape[] read(DataInputStream in) throws IOException, MalformedModelException {
-        byte version = in.readByte();
-        require(version == VERSION, "version " + version, "version " + VERSION);
         byte[] json = new byte[count(in, json().length + SETTINGS_MARGIN, "bytes of settings")];
         in.readFully(json);
         String text = StandardCharsets.UTF_8
