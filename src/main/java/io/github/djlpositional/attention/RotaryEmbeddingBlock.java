@@ -4,6 +4,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
@@ -11,14 +12,19 @@ import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConfiguredBlock;
+import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.ModelFile.Compared;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.RotaryTable;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Objects;
@@ -72,17 +78,24 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
 
     record Settings(
             int headSize,
+            Integer rotaryStart,
             Integer rotarySize,
             Double base,
             PairLayout layout,
             @Compared(Compared.Rule.UNLESS_DEFAULT) RotaryScaling scaling,
             Frequencies frequencies,
+            RotaryAxes axes,
+            Double xpos,
+            Integer sequenceAxis,
             @Compared(Compared.Rule.NOT) Integer maxSequenceLength,
             @Compared(Compared.Rule.NOT) Integer autoExtend,
             @Compared(Compared.Rule.NOT) Boolean rangeChecks) {
 
         Settings {
             Check.positive("headSize", headSize);
+            rotaryStart = Objects.requireNonNullElse(rotaryStart, 0);
+            Check.between("rotaryStart", rotaryStart, 0, headSize);
+            int rest = headSize - rotaryStart;
             Check.that(
                     frequencies == null || (base == null && scaling == null),
                     "frequencies were given together with base " + base + " and scaling " + scaling
@@ -90,19 +103,29 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             if (frequencies == null) {
                 base = Objects.requireNonNullElse(base, 10_000.0);
                 scaling = Objects.requireNonNullElse(scaling, RotaryScaling.none());
-                rotarySize = Objects.requireNonNullElse(rotarySize, headSize);
+                rotarySize = Objects.requireNonNullElse(rotarySize, rest);
             }
             int size = frequencies == null ? rotarySize : 2 * frequencies.size();
             rotarySize = Objects.requireNonNullElse(rotarySize, size);
             Check.that(
-                    rotarySize >= 2 && rotarySize % 2 == 0 && rotarySize <= headSize,
-                    "rotarySize " + rotarySize + " with headSize " + headSize
-                            + ": expected an even number from 2 to the head size; set another rotary size or head size");
+                    rotarySize >= 2 && rotarySize % 2 == 0 && rotarySize <= rest,
+                    "rotarySize " + rotarySize + " from rotaryStart " + rotaryStart + " with headSize " + headSize
+                            + ": expected an even number from 2 to the dimensions that are left, " + rest
+                            + "; set another rotary size, start or head size");
             Check.that(
                     rotarySize == size,
                     "rotarySize " + rotarySize + " with " + (size / 2)
                             + " frequencies: expected one frequency for each pair; give as many, or leave the rotary size out");
             layout = Objects.requireNonNullElse(layout, PairLayout.INTERLEAVED);
+            Check.that(
+                    axes == null || 2 * axes.size() == rotarySize,
+                    () -> "axes " + axes + " with rotarySize " + size + ": expected one axis for each of " + size / 2
+                            + " pairs; give as many");
+            if (xpos != null) {
+                Check.positive("xpos", xpos, "512 in the paper");
+            }
+            sequenceAxis = Objects.requireNonNullElse(sequenceAxis, 2);
+            Check.between("sequenceAxis", sequenceAxis, 1, 2);
             maxSequenceLength = Objects.requireNonNullElse(maxSequenceLength, 5000);
             Check.positive("maxSequenceLength", maxSequenceLength);
             if (autoExtend != null) {
@@ -115,34 +138,70 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             return autoExtend == null ? maxSequenceLength : autoExtend;
         }
 
-        /** The function that computes the rows for a sequence length. */
-        RotaryTable rows(long length) {
-            return scaling == null
+        /** Computes the rows of queries or keys for a sequence length. */
+        RotaryTable rows(long length, boolean areKeys) {
+            RotaryTable rows = scaling == null
                     ? new RotaryTable(frequencies, layout, 1)
                     : new RotaryTable(
                             scaling.frequencies(rotarySize, base, length), layout, scaling.attentionFactor(length));
+            return xpos == null ? rows : rows.withXpos(areKeys ? -xpos : xpos);
+        }
+
+        /** Writes, for each axis, 1 in the columns of its pairs and 0 in the others. */
+        void writeColumns(int first, int count, FloatFormat format, ByteBuffer out) {
+            int pairs = axes.size();
+            for (int axis = 0; axis < count; axis++) {
+                for (int pair = 0; pair < pairs; pair++) {
+                    int isOfAxis = axes.axis(pair) == first + axis ? 1 : 0;
+                    for (int half : new int[] {0, 2 * pairs}) {
+                        int row = 4 * pairs * axis + half;
+                        format.put(out, row + layout.firstIndex(pair, pairs), isOfAxis);
+                        format.put(out, row + layout.secondIndex(pair, pairs), isOfAxis);
+                    }
+                }
+            }
         }
     }
 
     private final Settings settings;
     private final Rotation rotation;
 
-    /** The rows up to the length beyond which they depend on the length: (positions, 2r). */
-    private final Positions.Table table;
+    /** The rows of queries up to the length beyond which they depend on the length: (positions, 2r). */
+    private final Positions.Table queryTable;
+
+    /** The rows of keys, which differ with XPos. */
+    private final Positions.Table keyTable;
+
+    /** 1 in the columns of the pairs of each axis, 0 in the others, (axes, 2r); null for one axis. */
+    private final ConstantTable columnsOfAxes;
 
     private RotaryEmbeddingBlock(Settings settings) {
         super(settings);
         this.settings = settings;
-        rotation = new Rotation(settings.headSize, settings.rotarySize, settings.layout);
-        RotaryTable rows = settings.rows(0);
+        rotation = new Rotation(settings.headSize, settings.rotaryStart, settings.rotarySize, settings.layout);
+        queryTable = addTable(false);
+        keyTable = settings.xpos == null ? queryTable : addTable(true);
+        RotaryAxes axes = settings.axes;
+        columnsOfAxes = axes == null
+                ? null
+                : addTable(ConstantTable.ofPositions(
+                        new Shape(2L * settings.rotarySize),
+                        axes.axisCount(),
+                        axes.axisCount(),
+                        settings::writeColumns));
+    }
+
+    private Positions.Table addTable(boolean areKeys) {
+        RotaryTable rows = settings.rows(0, areKeys);
         int threshold = getScaling().lengthThreshold();
-        table = Positions.Table.of(
+        Positions.Table table = Positions.Table.of(
                 rows::write,
                 rows::write,
                 2 * settings.rotarySize,
                 Math.min(settings.maxSequenceLength, threshold),
                 Math.min(settings.limit(), threshold));
         addTable(table.table());
+        return table;
     }
 
     /** {@return a new builder} */
@@ -176,6 +235,11 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         return settings.scaling == null ? RotaryScaling.none() : settings.scaling;
     }
 
+    /** {@return the axis of the position for each pair; null for one axis} */
+    public RotaryAxes getAxes() {
+        return settings.axes;
+    }
+
     @Override
     public void requireFits(int headCount, int attentionHeadSize) {
         Check.that(
@@ -192,64 +256,162 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         requireInputs(rotated);
         // queries may have no heads where the keys have some
         NDArray x = isEmpty(rotated.head()) ? rotated.get(count - 1) : rotated.head();
-        NDArray explicit = count < inputs.size() ? inputs.get(count) : null;
-        long batch = x.getShape().get(0);
-        if (keysDependOnLength()
-                && batch > 1
-                && explicit != null
-                && explicit.getShape().equals(new Shape(batch, x.getShape().get(2)))) {
-            return oneByOne(parameterStore, inputs, training, params);
-        }
-        boolean mustKnowPositions = settings.autoExtend != null || keysDependOnLength();
-        Positions positions = Positions.of(
-                x, 2, explicit, params, settings.limit(), mustKnowPositions ? Boolean.TRUE : settings.rangeChecks);
+        int axis = settings.sequenceAxis;
+        long length = x.getShape().get(axis);
+        NDArray explicit = Positions.given(count < inputs.size() ? inputs.get(count) : null, params);
         NDList results = new NDList();
         try (Temporaries temporaries = new Temporaries()) {
-            NDArray rows = isEmpty(x) ? null : positions.rows(temporaries, source(positions.end()));
+            Span span = explicit == null
+                    ? Span.of(Positions.start(params, length, settings.limit()), Math.toIntExact(length))
+                    : given(temporaries, x, axis, explicit, params);
+            long[] lengths = keysDependOnLength() ? lengths(span) : new long[] {span.end()};
+            NDArray rows = null;
             for (NDArray input : rotated) {
-                results.add(isEmpty(input) ? input.duplicate() : rotation.apply(input, rows));
+                if (isEmpty(input)) {
+                    results.add(input.duplicate());
+                } else {
+                    rows = rows == null || settings.xpos != null
+                            ? rows(temporaries, input, axis, span, lengths(span, span), !results.isEmpty())
+                            : rows;
+                    results.add(rotation.apply(input, rows));
+                }
             }
         }
         return results;
     }
 
-    /** Rotates the sequences of a batch one by one, each with the frequencies for its own length. */
-    private NDList oneByOne(
-            ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        try (Temporaries temporaries = new Temporaries()) {
-            NDList[] rotated = new NDList[inputs.size() - 1];
-            Arrays.setAll(rotated, i -> new NDList());
-            for (long row = 0; row < inputs.head().getShape().get(0); row++) {
-                NDIndex index = NDIndex.sliceAxis(0, row, row + 1);
-                NDList one = new NDList();
-                inputs.forEach(input -> one.add(temporaries.add(input.get(index))));
-                NDList results = forwardInternal(parameterStore, one, training, params);
-                for (int i = 0; i < rotated.length; i++) {
-                    rotated[i].add(temporaries.add(results.get(i)));
-                }
-            }
-            NDList together = new NDList();
-            for (NDList parts : rotated) {
-                together.add(NDArrays.concat(parts, 0));
-            }
-            return together;
+    private Span given(
+            Temporaries temporaries, NDArray x, int axis, NDArray positions, PairList<String, Object> params) {
+        NDArray spread = positions.getShape().dimension() == 1 ? temporaries.add(positions.expandDims(0)) : positions;
+        PairList<String, Object> others = new PairList<>();
+        if (params != null) {
+            params.stream()
+                    .filter(each -> !each.getKey().equals(Positions.POSITIONS))
+                    .forEach(others::add);
         }
+        int end = end(temporaries, x, axis, spread, others);
+        return new Span(0, Math.toIntExact(x.getShape().get(axis)), spread, end);
+    }
+
+    /**
+     * Checks the positions of x, (1 or B, T) or (axes, 1 or B, T), and returns one more than the greatest; the limit,
+     * if they are not read. Negative ones, which must be real, count as their absolute values.
+     */
+    private int end(Temporaries temporaries, NDArray x, int axis, NDArray positions, PairList<String, Object> params) {
+        boolean mustBeKnown = settings.autoExtend != null || keysDependOnLength();
+        Shape shape = positions.getShape();
+        int end = 0;
+        for (int i = 0; i < (shape.dimension() == 3 ? shape.get(0) : 1); i++) {
+            NDArray each = shape.dimension() == 3 ? temporaries.add(positions.get(i)) : positions;
+            NDArray shared = each.getShape().get(0) == 1 ? temporaries.add(each.reshape(each.size())) : each;
+            NDArray magnitudes = each.getDataType().isFloating() ? temporaries.add(shared.abs()) : shared;
+            Boolean checks = mustBeKnown ? Boolean.TRUE : settings.rangeChecks;
+            end = Math.max(
+                    end,
+                    Positions.of(x, axis, magnitudes, params, settings.limit(), checks)
+                            .end());
+        }
+        return end;
+    }
+
+    /** The length of each sequence, or of all together: one more than the greatest position. */
+    private static long[] lengths(Span... spans) {
+        long[] lengths = {0};
+        for (Span span : spans) {
+            long[] before = lengths;
+            long[] more = span.positions() == null ? new long[] {span.end()} : lengths(span.positions());
+            lengths = new long[Math.max(before.length, more.length)];
+            Arrays.setAll(lengths, i -> Math.max(before[i % before.length], more[i % more.length]));
+        }
+        return lengths;
+    }
+
+    private static long[] lengths(NDArray positions) {
+        Shape shape = positions.getShape();
+        int steps = (int) shape.getLastDimension();
+        int batch = (int) shape.get(shape.dimension() - 2);
+        long[] lengths = new long[batch];
+        double[] values = HostData.doubles(positions);
+        for (int i = 0; i < values.length; i++) {
+            int sequence = i / steps % batch;
+            lengths[sequence] = Math.max(lengths[sequence], (long) Math.floor(values[i]) + 1);
+        }
+        return lengths;
+    }
+
+    /**
+     * Returns [C | S] of tokens of x, in a shape that broadcasts over it.
+     *
+     * @param axis the axis of the sequence, 1 or 2
+     * @param lengths the length of each sequence, or of all together
+     */
+    private NDArray rows(Temporaries temporaries, NDArray x, int axis, Span span, long[] lengths, boolean areKeys) {
+        NDList parts = new NDList();
+        for (int i = 0; i < lengths.length; i++) {
+            parts.add(rows(
+                    temporaries, x, lengths.length == 1 ? span : sequence(temporaries, span, i), lengths[i], areKeys));
+        }
+        NDArray rows = parts.size() == 1 ? parts.head() : temporaries.add(NDArrays.concat(parts, 0));
+        Shape shape = rows.getShape();
+        if (axis == 2) {
+            return shape.get(0) == 1 ? rows : temporaries.add(rows.expandDims(1));
+        }
+        return temporaries.add(rows.expandDims(2));
+    }
+
+    /** One sequence of the batch. */
+    private static Span sequence(Temporaries temporaries, Span span, int index) {
+        NDArray positions = span.positions();
+        int axis = positions == null ? 0 : positions.getShape().dimension() - 2;
+        return positions == null || positions.getShape().get(axis) == 1
+                ? span
+                : new Span(
+                        span.first(),
+                        span.length(),
+                        temporaries.add(positions.get(NDIndex.sliceAxis(axis, index, index + 1L))),
+                        span.end());
+    }
+
+    /** Returns [C | S] of tokens of x, (1 or B, n, 2r). */
+    private NDArray rows(Temporaries temporaries, NDArray x, Span span, long length, boolean areKeys) {
+        Positions.Source source = source(length, areKeys);
+        NDArray positions = span.positions();
+        if (positions == null) {
+            Positions.requireLength(span.length(), span.first(), settings.limit());
+            return source.consecutive(temporaries, span.first(), span.length(), x);
+        }
+        Shape shape = positions.getShape();
+        DataType type = x.getDataType();
+        NDArray rows = temporaries.add(
+                positions.getDataType().isInteger()
+                        ? source.lookUp(positions, (int) Math.min(length, settings.limit()), x, type)
+                        : source.compute(HostData.doubles(positions), shape, x, type));
+        if (shape.dimension() < 3) {
+            return rows;
+        }
+        int axes = settings.axes == null ? 0 : settings.axes.axisCount();
+        Check.that(
+                shape.get(0) == axes,
+                () -> "positions of shape " + shape + " have " + shape.get(0) + " coordinates: expected " + axes
+                        + " axes of " + this + "; give as many, or build the block with other optAxes");
+        NDArray columns = temporaries.add(columnsOfAxes.table(axes, x, type).reshape(axes, 1, 1, -1));
+        return temporaries.add(temporaries.add(rows.mul(columns)).sum(new int[] {0}));
     }
 
     private static boolean isEmpty(NDArray array) {
         return array.getShape().size() == 0;
     }
 
-    private Positions.Source source(long sequenceLength) {
-        if (sequenceLength <= getScaling().lengthThreshold()) {
-            return table;
+    private Positions.Source source(long length, boolean areKeys) {
+        if (length <= getScaling().lengthThreshold()) {
+            return areKeys ? keyTable : queryTable;
         }
-        RotaryTable rows = settings.rows(sequenceLength);
+        RotaryTable rows = settings.rows(length, areKeys);
         return new Positions.Table(null, rows::write, rows::write, 2 * settings.rotarySize);
     }
 
     /** The number of arrays to rotate; positions may follow, which do not have four axes. */
-    private static int rotatedCount(Shape... shapes) {
+    private int rotatedCount(Shape... shapes) {
         int count = shapes.length;
         if (count > 1 && shapes[count - 1].dimension() != 4) {
             count--;
@@ -258,6 +420,10 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                 count == 1 || count == 2,
                 count + " arrays to rotate were given: expected [x] or [queries, keys], and positions or none; pass one"
                         + " or two arrays (B, N, T, H)");
+        Check.that(
+                count == 2 || settings.xpos == null,
+                () -> "one array to rotate was given to " + this
+                        + ": expected [queries, keys], which XPos scales differently; pass both");
         return count;
     }
 
@@ -268,7 +434,8 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             ScoreTermBlock.requireHeads(input.getShape(), "input", -1, settings.headSize);
             Check.that(
                     input.getShape().get(0) == first.getShape().get(0)
-                            && input.getShape().get(2) == first.getShape().get(2)
+                            && input.getShape().get(settings.sequenceAxis)
+                                    == first.getShape().get(settings.sequenceAxis)
                             && input.getDataType() == first.getDataType()
                             && input.getDevice().equals(first.getDevice()),
                     () -> "queries " + first.getShape() + " " + first.getDataType() + " on " + first.getDevice()
@@ -278,36 +445,31 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         }
     }
 
-    private NDArray rotate(AttentionCall call, NDArray x, int start) {
-        if (call.sequenceLengths() == null) {
-            return rotate(x, start, Math.max(call.keys().end(), call.queries().end()));
-        }
-        try (Temporaries temporaries = new Temporaries()) {
-            NDList rotated = new NDList();
-            for (int i = 0; i < call.sequenceLengths().size(); i++) {
-                NDArray one = temporaries.add(x.get(NDIndex.sliceAxis(0, i, i + 1L)));
-                rotated.add(temporaries.add(
-                        rotate(one, start, call.sequenceLengths().get(i))));
-            }
-            return NDArrays.concat(rotated, 0);
-        }
-    }
-
-    private NDArray rotate(NDArray x, int start, long sequenceLength) {
-        Positions positions = Positions.consecutive(x, 2, start, settings.limit());
-        try (Temporaries temporaries = new Temporaries()) {
-            return rotation.apply(x, positions.rows(temporaries, source(sequenceLength)));
-        }
-    }
-
     @Override
     public NDArray encodeQueries(AttentionCall call, NDArray queries) {
-        return rotate(call, queries, call.queries().first());
+        return rotate(call, queries, call.queries(), false);
     }
 
     @Override
     public NDArray encodeKeys(AttentionCall call, NDArray keys, Span span) {
-        return rotate(call, keys, span.first());
+        return rotate(call, keys, span, true);
+    }
+
+    private NDArray rotate(AttentionCall call, NDArray x, Span given, boolean areKeys) {
+        try (Temporaries temporaries = new Temporaries()) {
+            NDArray positions = given.positions();
+            Span span = positions == null || given.end() < settings.limit()
+                    ? given
+                    : new Span(given.first(), given.length(), positions, end(temporaries, x, 2, positions, null));
+            long[] lengths = keysDependOnLength() ? lengths(call) : new long[] {span.end()};
+            return rotation.apply(x, rows(temporaries, x, 2, span, lengths, areKeys));
+        }
+    }
+
+    private static long[] lengths(AttentionCall call) {
+        return call.sequenceLengths() == null || call.hasPositions()
+                ? lengths(call.queries(), call.keys())
+                : call.sequenceLengths().stream().mapToLong(length -> length).toArray();
     }
 
     @Override
@@ -327,7 +489,10 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     @Override
     protected void requireShapes(Shape... inputShapes) {
         for (Shape shape : getOutputShapes(inputShapes)) {
-            Positions.requireLength(Math.max(0, shape.get(2)), 0, settings.limit());
+            // an attention gives (B, N, T, H) also where the block's own forward has another order
+            if (settings.sequenceAxis == 2) {
+                Positions.requireLength(Math.max(0, shape.get(2)), 0, settings.limit());
+            }
         }
     }
 
@@ -349,10 +514,21 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         }
 
         /**
-         * Sets r, the number of a head's dimensions that are rotated, counted from the first (default: H). The
-         * frequencies are those of r: GPT-J rotates 64 of 256, GPT-NeoX and Pythia a quarter.
+         * Sets the first dimension that is rotated (default: 0). DeepSeek rotates the last 64 of 192 dimensions, from
+         * 128.
          *
-         * @param rotarySize even, from 2 to H
+         * @param rotaryStart counted from 0, less than H
+         * @return this builder
+         */
+        public Builder optRotaryStart(int rotaryStart) {
+            return options.set("rotaryStart", rotaryStart);
+        }
+
+        /**
+         * Sets r, the number of a head's dimensions that are rotated, counted from {@link #optRotaryStart} (default: up
+         * to the last). The frequencies are those of r: GPT-J rotates 64 of 256, GPT-NeoX and Pythia a quarter.
+         *
+         * @param rotarySize even, from 2 to the number of dimensions from the start
          * @return this builder
          */
         public Builder optRotarySize(int rotarySize) {
@@ -405,6 +581,47 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          */
         public Builder optScaling(RotaryScaling scaling) {
             return options.set("scaling", scaling);
+        }
+
+        /**
+         * Sets the axis of the position for each pair, for positions with several coordinates (default: one axis). See
+         * {@link RotaryPresets} for those of published models.
+         *
+         * @param axes the axes of r / 2 pairs
+         * @return this builder
+         * @throws NullPointerException if they are null
+         */
+        public Builder optAxes(RotaryAxes axes) {
+            return options.set("axes", axes);
+        }
+
+        /**
+         * Scales queries and keys by XPos: Sun et al., <em>A Length-Extrapolatable Transformer</em> (2022). At position
+         * p, pair k of a query is also multiplied by ζ<sub>k</sub><sup>p / scaleBase</sup> and that of a key by its
+         * inverse, with ζ<sub>k</sub> = (2k / r + 0.4) / 1.4, so that scores decrease with the distance of keys before
+         * the query. Use it in a causal attention, since scores grow with the distance of keys after the query.
+         *
+         * <p>Only distances matter, so positions are not centred as in the published code. The factors of late
+         * positions exceed the data type: with the scale base 512, positions up to 3966 fit FLOAT16 and up to 35,694
+         * FLOAT32; a longer {@link #optMaxSequenceLength} throws {@link IllegalArgumentException} when the table is
+         * created. See {@link RotaryTable#withXpos}.
+         *
+         * @param scaleBase in positions, positive and finite; 512 in the paper
+         * @return this builder
+         */
+        public Builder optXpos(double scaleBase) {
+            return options.set("xpos", scaleBase);
+        }
+
+        /**
+         * Sets the axis of T in the arrays of the block's own forward: 2 for (B, N, T, H), which is the default, or 1
+         * for (B, T, N, H). It is never derived from the shape. An attention always gives (B, N, T, H).
+         *
+         * @param sequenceAxis 1 or 2
+         * @return this builder
+         */
+        public Builder optSequenceAxis(int sequenceAxis) {
+            return options.set("sequenceAxis", sequenceAxis);
         }
 
         /**

@@ -15,10 +15,11 @@ import io.github.djlpositional.math.PairLayout;
  * dimensions of each pair exchanged; see {@link io.github.djlpositional.math.RotaryTable} for C and S.
  *
  * @param headSize H
+ * @param start the first rotated dimension
  * @param rotarySize r, the number of rotated dimensions
- * @param layout where the two dimensions of a pair are
+ * @param layout where the two dimensions of a pair are, counted from the first rotated dimension
  */
-record Rotation(int headSize, int rotarySize, PairLayout layout) {
+record Rotation(int headSize, int start, int rotarySize, PairLayout layout) {
 
     /**
      * A large input is rotated in parts of about this size, which stay in the caches of the processor together with the
@@ -29,12 +30,13 @@ record Rotation(int headSize, int rotarySize, PairLayout layout) {
     /**
      * Rotates an array.
      *
-     * @param x (B, N, T, H)
-     * @param rows [C | S] of each position, (T, 2r) or (1, T, 2r), or of each sequence (B, 1, T, 2r)
+     * @param x (B, N, T, H), or (B, T, N, H)
+     * @param rows [C | S] of each position: for (B, N, T, H) (1, T, 2r), or of each sequence (B, 1, T, 2r); for (B, T,
+     *     N, H) (1 or B, T, 1, 2r)
      * @return a new array like x, on its manager
      */
     NDArray apply(NDArray x, NDArray rows) {
-        if (rows.getShape().dimension() < 4 && isWorthParts(x)) {
+        if (rows.getShape().get(0) == 1 && isWorthParts(x)) {
             return inParts(x, rows);
         }
         try (Temporaries temporaries = new Temporaries()) {
@@ -71,31 +73,35 @@ record Rotation(int headSize, int rotarySize, PairLayout layout) {
                 && !x.hasGradient();
     }
 
-    /** Parts of several heads, or of one long head. */
+    /** Parts of several heads, or of one long head; of several steps, where the heads of a step are side by side. */
     private NDArray inParts(NDArray x, NDArray rows) {
         Shape shape = x.getShape();
-        long heads = shape.get(1);
-        long steps = shape.get(2);
-        long stepsOfPart =
-                Math.max(1, PART_BYTES / (shape.get(3) * x.getDataType().getNumOfBytes()));
-        long stepsAtOnce = Math.min(steps, stepsOfPart);
-        long headsAtOnce = Math.min(heads, stepsOfPart / stepsAtOnce);
-        long batchesAtOnce = stepsOfPart / stepsAtOnce / headsAtOnce;
-        int sequenceAxis = rows.getShape().dimension() - 2;
+        int stepAxis = rows.getShape().dimension() == 3 ? 2 : 1;
+        int headAxis = 3 - stepAxis;
+        long most = Math.max(1, PART_BYTES / (shape.get(3) * x.getDataType().getNumOfBytes()));
+        long inner = Math.min(shape.get(2), most);
+        long middle = Math.min(shape.get(1), most / inner);
+        long stepsAtOnce = stepAxis == 2 ? inner : middle;
+        long headsAtOnce = stepAxis == 2 ? middle : inner;
+        long batchesAtOnce = most / inner / middle;
         NDArray rotated = x.getManager().create(shape, x.getDataType(), x.getDevice());
         try {
-            for (long step = 0; step < steps; step += stepsAtOnce) {
-                long lastStep = Math.min(steps, step + stepsAtOnce);
+            for (long step = 0; step < shape.get(stepAxis); step += stepsAtOnce) {
+                long lastStep = Math.min(shape.get(stepAxis), step + stepsAtOnce);
                 try (Temporaries temporaries = new Temporaries()) {
-                    NDArray some = temporaries.add(rows.get(NDIndex.sliceAxis(sequenceAxis, step, lastStep)));
+                    // the second axis of the rows is T
+                    NDArray some = temporaries.add(rows.get(NDIndex.sliceAxis(1, step, lastStep)));
                     Angles angles = new Angles(temporaries, some);
                     for (long row = 0; row < shape.get(0); row += batchesAtOnce) {
-                        for (long head = 0; head < heads; head += headsAtOnce) {
-                            NDIndex part = new NDIndex()
-                                    .addSliceDim(row, Math.min(shape.get(0), row + batchesAtOnce))
-                                    .addSliceDim(head, Math.min(heads, head + headsAtOnce))
-                                    .addSliceDim(step, lastStep)
-                                    .addAllDim();
+                        for (long head = 0; head < shape.get(headAxis); head += headsAtOnce) {
+                            long lastHead = Math.min(shape.get(headAxis), head + headsAtOnce);
+                            NDIndex part = new NDIndex().addSliceDim(row, Math.min(shape.get(0), row + batchesAtOnce));
+                            if (stepAxis == 2) {
+                                part.addSliceDim(head, lastHead).addSliceDim(step, lastStep);
+                            } else {
+                                part.addSliceDim(step, lastStep).addSliceDim(head, lastHead);
+                            }
+                            part.addAllDim();
                             try (NDArray given = x.get(part);
                                     NDArray result = whole(given, angles)) {
                                 rotated.set(part, result);
@@ -115,10 +121,18 @@ record Rotation(int headSize, int rotarySize, PairLayout layout) {
         if (rotarySize == headSize) {
             return rotated(x, angles);
         }
-        try (NDArray part = x.get(NDIndex.sliceAxis(3, 0, rotarySize));
-                NDArray rotated = rotated(part, angles);
-                NDArray kept = x.get(NDIndex.sliceAxis(3, rotarySize, headSize))) {
-            return NDArrays.concat(new NDList(rotated, kept), 3);
+        int end = start + rotarySize;
+        try (Temporaries temporaries = new Temporaries()) {
+            NDList parts = new NDList();
+            if (start > 0) {
+                parts.add(temporaries.add(x.get(NDIndex.sliceAxis(3, 0, start))));
+            }
+            NDArray part = temporaries.add(x.get(NDIndex.sliceAxis(3, start, end)));
+            parts.add(temporaries.add(rotated(part, angles)));
+            if (end < headSize) {
+                parts.add(temporaries.add(x.get(NDIndex.sliceAxis(3, end, headSize))));
+            }
+            return NDArrays.concat(parts, 3);
         }
     }
 
