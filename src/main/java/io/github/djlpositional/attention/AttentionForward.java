@@ -97,8 +97,7 @@ final class AttentionForward implements AutoCloseable {
 
     /** The given keys and values behind those of a cache. */
     private AttentionOperands withPreviousSteps(NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
-        KeyValueCache.Steps steps =
-                cache.stepsOf(attention, params, attention.visibility().reach());
+        KeyValueCache.Steps steps = cache.stepsOf(attention, params, attention.visibility());
         Span span = span(queries, params, steps.length());
         NDArray newKeys = keyHeads();
         boolean keepsPlainKeys = relative != null && relative.keysDependOnLength();
@@ -114,7 +113,8 @@ final class AttentionForward implements AutoCloseable {
 
     private Span span(NDArray queries, PairList<String, Object> params, int first) {
         int length = Math.toIntExact(queries.getShape().get(2));
-        return Span.given(temporaries, params, first, queries, length, relative instanceof ScoreTermBlock);
+        boolean isRead = relative instanceof ScoreTermBlock || attention.queryFactors() != null;
+        return Span.given(temporaries, params, first, queries, length, isRead);
     }
 
     private AttentionCall call(Span queries, Span keys) {
