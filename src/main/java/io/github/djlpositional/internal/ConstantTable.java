@@ -3,6 +3,7 @@ package io.github.djlpositional.internal;
 import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.index.NDIndex;
@@ -29,10 +30,10 @@ public final class ConstantTable implements AutoCloseable {
 
     private static final Cleaner CLEANER = Cleaner.create();
 
-    /**
-     * The number of kept views of several rows; those of single rows, of which each step of a decoder uses one, are not
-     * counted.
-     */
+    /** Single rows, of which each step of a decoder uses one, are cut in runs of this length. */
+    private static final int RUN = 64;
+
+    /** The number of kept views of several rows; runs of single rows are not counted. */
     private static final int MAX_RANGES = 64;
 
     /** The key of the view of a whole table. */
@@ -164,7 +165,7 @@ public final class ConstantTable implements AutoCloseable {
                     type,
                     (first, count, format, out) -> rows.write(first - origin, count, format, out));
             NDScope.unregister(array);
-            return new Copy(needed, manager, array);
+            return new Copy(manager.getEngine(), device, type, needed, manager, array);
         } catch (RuntimeException | Error e) {
             manager.close();
             throw e;
@@ -179,36 +180,45 @@ public final class ConstantTable implements AutoCloseable {
 
     /** The table on one device in one data type, and the views of it that are kept. */
     private static final class Copy {
+        private final Engine engine;
+        private final Device device;
+        private final DataType type;
         private final int length;
         private final NDManager manager;
         private final NDArray array;
         private final boolean copiesViews;
 
-        /** By first row and number of rows. */
-        private final ConcurrentHashMap<Long, NDArray> views = new ConcurrentHashMap<>();
+        /** Runs of single rows by their first row and 0, and ranges, each alone, by first row and number of rows. */
+        private final ConcurrentHashMap<Long, NDArray[]> views = new ConcurrentHashMap<>();
 
         private int ranges;
         private long copiedBytes;
 
-        Copy(int length, NDManager manager, NDArray array) {
+        Copy(Engine engine, Device device, DataType type, int length, NDManager manager, NDArray array) {
+            this.engine = engine;
+            this.device = device;
+            this.type = type;
             this.length = length;
             this.manager = manager;
             this.array = array;
             copiesViews = !Arithmetic.isPyTorch(array);
         }
 
-        boolean serves(Engine engine, Device device, DataType type, int least) {
+        boolean serves(Engine wantedEngine, Device wantedDevice, DataType wantedType, int least) {
             return length >= least
-                    && !array.isReleased()
-                    && array.getDataType() == type
-                    && manager.getEngine() == engine
-                    && array.getDevice().equals(device);
+                    && type == wantedType
+                    && engine == wantedEngine
+                    && device.equals(wantedDevice)
+                    && !array.isReleased();
         }
 
         NDArray batched() {
             // never the view of a forward: the caller of a getter might close it
             return views.compute(
-                    BATCHED, (key, view) -> view == null || view.isReleased() ? kept(array.expandDims(0)) : view);
+                            BATCHED,
+                            (key, view) -> view == null || view[0].isReleased()
+                                    ? new NDArray[] {kept(array.expandDims(0))}
+                                    : view)[0];
         }
 
         /**
@@ -216,30 +226,39 @@ public final class ConstantTable implements AutoCloseable {
          * 1.
          */
         NDArray rows(Temporaries temporaries, int first, int count) {
-            long key = (long) first << Integer.SIZE | count;
-            NDArray view = views.get(key);
-            if (view == null) {
-                view = keep(key, first, count);
+            int start = count == 1 ? first - first % RUN : first;
+            long key = (long) start << Integer.SIZE | (count == 1 ? 0 : count);
+            NDArray[] kept = views.get(key);
+            if (kept == null) {
+                kept = keep(key, start, count);
             }
-            return view != null ? view : temporaries.add(cut(first, count));
+            return kept != null ? kept[first - start] : temporaries.add(cut(first, count));
         }
 
         /** Returns null where no further views may be kept. */
-        private synchronized NDArray keep(long key, int first, int count) {
-            long bytes = copiesViews
-                    ? count
-                            * array.getShape().slice(1).size()
-                            * array.getDataType().getNumOfBytes()
-                    : 0;
+        private synchronized NDArray[] keep(long key, int start, int count) {
             boolean isRange = count > 1;
+            int rows = isRange ? count : (int) Math.min(RUN, array.getShape().get(0) - start);
+            long bytes = copiesViews ? rows * array.getShape().slice(1).size() * type.getNumOfBytes() : 0;
             if (!views.containsKey(key)
                     && !(isRange && ranges == MAX_RANGES)
                     && copiedBytes + bytes <= MAX_COPIED_BYTES) {
-                views.put(key, kept(cut(first, count)));
+                views.put(key, isRange ? new NDArray[] {kept(cut(start, count))} : singles(start, rows));
                 copiedBytes += bytes;
                 ranges += isRange ? 1 : 0;
             }
             return views.get(key);
+        }
+
+        private NDArray[] singles(int start, int count) {
+            NDArray[] singles = new NDArray[count];
+            try (NDArray run = array.get(NDIndex.sliceAxis(0, start, (long) start + count));
+                    NDList each = count == 1 ? new NDList(run.duplicate()) : run.split(count, 0)) {
+                for (int i = 0; i < count; i++) {
+                    singles[i] = kept(each.get(i).expandDims(0));
+                }
+            }
+            return singles;
         }
 
         private NDArray cut(int first, int count) {
