@@ -252,6 +252,10 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     protected NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         int count = rotatedCount(inputs.getShapes());
+        Check.that(
+                count == 2 || settings.xpos == null,
+                () -> "one array to rotate was given to " + this
+                        + ": expected [queries, keys], which XPos scales differently; pass both");
         NDList rotated = inputs.subNDList(0, count);
         requireInputs(rotated);
         // queries may have no heads where the keys have some
@@ -271,7 +275,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                     results.add(input.duplicate());
                 } else {
                     rows = rows == null || settings.xpos != null
-                            ? rows(temporaries, input, axis, span, lengths(span, span), !results.isEmpty())
+                            ? rows(temporaries, input, axis, span, lengths, !results.isEmpty())
                             : rows;
                     results.add(rotation.apply(input, rows));
                 }
@@ -303,7 +307,9 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         int end = 0;
         for (int i = 0; i < (shape.dimension() == 3 ? shape.get(0) : 1); i++) {
             NDArray each = shape.dimension() == 3 ? temporaries.add(positions.get(i)) : positions;
-            NDArray shared = each.getShape().get(0) == 1 ? temporaries.add(each.reshape(each.size())) : each;
+            boolean isShared =
+                    each.getShape().dimension() == 2 && each.getShape().get(0) == 1;
+            NDArray shared = isShared ? temporaries.add(each.reshape(each.size())) : each;
             NDArray magnitudes = each.getDataType().isFloating() ? temporaries.add(shared.abs()) : shared;
             Boolean checks = mustBeKnown ? Boolean.TRUE : settings.rangeChecks;
             end = Math.max(
@@ -392,8 +398,9 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         int axes = settings.axes == null ? 0 : settings.axes.axisCount();
         Check.that(
                 shape.get(0) == axes,
-                () -> "positions of shape " + shape + " have " + shape.get(0) + " coordinates: expected " + axes
-                        + " axes of " + this + "; give as many, or build the block with other optAxes");
+                () -> "positions of shape " + shape + ": expected "
+                        + (axes == 0 ? "(T) or (B, T)" : axes + " coordinates, one for each axis") + " of " + this
+                        + "; give as many, or build the block with other optAxes");
         NDArray columns = temporaries.add(columnsOfAxes.table(axes, x, type).reshape(axes, 1, 1, -1));
         return temporaries.add(temporaries.add(rows.mul(columns)).sum(new int[] {0}));
     }
@@ -411,7 +418,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     }
 
     /** The number of arrays to rotate; positions may follow, which do not have four axes. */
-    private int rotatedCount(Shape... shapes) {
+    private static int rotatedCount(Shape... shapes) {
         int count = shapes.length;
         if (count > 1 && shapes[count - 1].dimension() != 4) {
             count--;
@@ -420,10 +427,6 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                 count == 1 || count == 2,
                 count + " arrays to rotate were given: expected [x] or [queries, keys], and positions or none; pass one"
                         + " or two arrays (B, N, T, H)");
-        Check.that(
-                count == 2 || settings.xpos == null,
-                () -> "one array to rotate was given to " + this
-                        + ": expected [queries, keys], which XPos scales differently; pass both");
         return count;
     }
 
