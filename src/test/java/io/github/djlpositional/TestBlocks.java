@@ -159,7 +159,7 @@ public enum TestBlocks {
                     .optRelativeEncoding(RotaryEmbeddingBlock.builder()
                             .setHeadSize(4)
                             .optScaling(RotaryScaling.ntkAware(2))
-                            .optXpos(64)
+                            .optXpos(1024)
                             .build())
                     .build()),
     LAYER(
