@@ -47,25 +47,29 @@ import java.util.Objects;
  * B batch, N heads, T sequence length, H head size.
  *
  * <ul>
- *   <li>{@code [x]}, or queries and keys together, {@code [queries, keys]}: each (B, N, T, H), FLOAT16, FLOAT32 or
- *       FLOAT64; B, T and the data type are the same for both, N may differ. The steps have the positions s … s + T -
- *       1, where s is the forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#START_POSITION}
- *       (default: 0).
+ *   <li>{@code [x]}, unless the block has {@linkplain Builder#optXpos XPos}, or queries and keys together,
+ *       {@code [queries, keys]}: each (B, N, T, H), FLOAT16, FLOAT32 or FLOAT64; B, T and the data type are the same
+ *       for both, N may differ. The steps have the positions s … s + T - 1, where s is the forward parameter
+ *       {@link io.github.djlpositional.PositionalEncodingBlock#START_POSITION} (default: 0).
  *   <li>{@code [x, positions]} or {@code [queries, keys, positions]}: positions is (T) or (B, T), of any integer or
- *       real type.
+ *       real type; real ones may be negative. A block with {@linkplain Builder#optAxes axes} also accepts (axes, B, T)
+ *       and (axes, 1, T); (T) and (B, T) are then the position on every axis. The positions may be the forward
+ *       parameter {@code positions} instead.
  * </ul>
  *
- * The output is one array for each of x, or of queries and keys, of its shape, device and data type, attached to its
+ * With {@link Builder#optSequenceAxis}, the arrays of the block's own forward are (B, T, N, H).
+ *
+ * <p>The output is one array for each of x, or of queries and keys, of its shape, device and data type, attached to its
  * manager, and the caller's to close. The input is never written to.
  *
- * <p>The first r of the H dimensions are rotated and the others kept; by default all are rotated. Cosines and sines are
- * computed in double and rounded once to the data type. They are kept in a table like that of
+ * <p>Of the H dimensions, r consecutive ones are rotated and the others kept; by default all are rotated. Cosines and
+ * sines are computed in double and rounded once to the data type. They are kept in a table like that of
  * {@link io.github.djlpositional.PositionalEncodingBlock}: not a parameter, never saved, created once for each device
  * and data type, and freed with the block's manager or by {@link #clear}. With a scaling that depends on the length
  * (dynamic NTK, LongRoPE), sequences longer than the original length have no table: each forward computes their rows.
  * The length is one more than the greatest position, or than its whole part if it is real. Each sequence of a batch has
- * its own: with positions (B, T) that of its row, in an attention with a mask (B, F) the number of its tokens. Hugging
- * Face's code uses the longest sequence of the batch for all.
+ * its own: with positions for each sequence that of its own, in an attention without them and with a mask (B, F) the
+ * number of its tokens. Hugging Face's code uses the longest sequence of the batch for all.
  *
  * <p>Explicit integer positions are checked as {@link Builder#optRangeChecks} says. Real positions, and all explicit
  * positions of a block that extends itself or whose scaling depends on the length, are read, which waits for a GPU.

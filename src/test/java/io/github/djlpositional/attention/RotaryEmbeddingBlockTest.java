@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
@@ -577,6 +578,32 @@ class RotaryEmbeddingBlockTest {
         refused(() -> Forward.infer(manager, axes().build(), x, three), "(3, 1, 3)", "2 coordinates");
         refused(() -> Forward.infer(manager, axes().build(), x, few), "(2)", "(3)");
         refused(() -> Forward.infer(manager, axes().build(), x, beyond), "5000", "0 to 4999");
+    }
+
+    @EngineTest
+    void anAttentionsPositionsAreThoseOfAForward(NDManager manager) {
+        NDArray x = heads(manager, 2, 1, 3, 16);
+        NDArray ragged = manager.create(new int[][] {{4, 9, 0}, {30, 2, 3}});
+        NDArray onAxes = NDArrays.stack(new NDList(ragged, ragged.flip(1)));
+        for (RotaryEmbeddingBlock.Builder builder :
+                List.of(builder(), axes(), axes().optXpos(512), axes().optScaling(RotaryScaling.dynamicNtk(2, 8)))) {
+            RotaryEmbeddingBlock block = builder.build();
+            for (NDArray positions : block.getAxes() == null ? List.of(ragged) : List.of(ragged, onAxes)) {
+                NDArray reals = positions.toType(DataType.FLOAT64, true);
+                for (NDArray given : List.of(positions, reals)) {
+                    Span span = new Span(7, 3, given, 31);
+                    AttentionCall call = new AttentionCall(
+                            new ParameterStore(manager, false), false, span, span, null, true, 1, null);
+                    NDList expected = rotated(manager, block, x, x, given);
+                    requireSame(block.encodeQueries(call, x), expected.get(0));
+                    requireSame(block.encodeKeys(call, x, span), expected.get(1));
+                }
+            }
+            Span beyond = new Span(0, 3, ragged.add(4970), 5001);
+            AttentionCall call =
+                    new AttentionCall(new ParameterStore(manager, false), false, beyond, beyond, null, true, 1, null);
+            refused(() -> block.encodeKeys(call, x, beyond), "5000", "0 to 4999");
+        }
     }
 
     @EngineTest
