@@ -4,8 +4,8 @@ Run with Python 3 and mpmath (Debian: python3-mpmath), from the repository root:
 
     python3 src/test/python/reference_values.py
 
-It writes frequencies.csv, zero_crossings.csv, conventions.csv, grids.csv, rotary_scalings.csv, rotary_rows.csv and
-kerple_biases.csv in src/test/resources/goldens. The other files beside them come from the published formulas too, with
+It writes frequencies.csv, zero_crossings.csv, conventions.csv, grids.csv, rotary_scalings.csv, rotary_rows.csv,
+xpos_rows.csv, query_scales.csv and kerple_biases.csv in src/test/resources/goldens. The other files beside them come from the published formulas too, with
 50-digit arithmetic.
 """
 
@@ -32,6 +32,10 @@ with open(FOLDER + "frequencies.csv", "w") as out:
         for k in range(count):
             value = timescale(k, count, mpf(least), mpf(most))
             out.write(f"timescales,{count} {least} {most},{k},{nstr(value, 45)}\n")
+    for size, share, base, factor in [(512, "0.25", "1000000", "8"), (32, "0.3", "10000", "1")]:
+        for k in range(int(mpf(share) * size / 2)):
+            value = nstr(vaswani(k, base, size) / mpf(factor), 45)
+            out.write(f"proportional,{size} {share} {base} {factor},{k},{value}\n")
 
 
 def convergents(ratio, limit):
@@ -173,8 +177,37 @@ def llama3(k, size, base, factor, low, high, original):
     return frequency * (kept + (1 - kept) / mpf(factor))
 
 
+def magnitude(factor, mscale):
+    """YaRN's g(s, m)."""
+    return mpf(mscale) * log(mpf(factor)) / 10 + 1 if factor > 1 else mpf(1)
+
+
+def scout(k):
+    """Llama 4 Scout: low = high = 1, so a wavelength above 8192 is divided by 16, and another is kept."""
+    frequency = vaswani(k, 500000, 128)
+    return frequency / 16 if 2 * pi / frequency > 8192 else frequency
+
+
 with open(FOLDER + "rotary_scalings.csv", "w") as out:
     out.write("scaling,parameters,pair,frequency,attention_factor\n")
+    for k in range(64):
+        out.write(f"llama3,128 500000 16 1 1 8192,{k},{nstr(scout(k), 45)},1\n")
+    for k in range(16):
+        base = 10000 * mpf(4) ** (mpf(32) / 30)
+        out.write(f"ntk,32 10000 4,{k},{nstr(base ** (-mpf(2 * k) / 32), 45)},1\n")
+    for k in range(32):
+        ratio = magnitude(40, "0.707") / magnitude(40, "1")
+        value = nstr(yarn(k, 64, 10000, 40, 4096, 32, 1), 45)
+        out.write(f"yarn_mscale,64 10000 40 4096 0.707 1,{k},{value},{nstr(ratio, 30)}\n")
+    # Phi-3.5-MoE's numbers; the factors follow the length, or the maximum length
+    for k in range(8):
+        for length, slope, attention in [(4096, 1, "1.243163121016122"), (4097, 3, "1.3")]:
+            value = nstr(vaswani(k, 10000, 16) / (1 + slope * mpf(k) / 4), 45)
+            out.write(f"longrope_mscale,16 10000 4096 131072 {length} 1.243163121016122 1.3,{k},{value},{attention}\n")
+        for maximum, slope in [(131072, 3), (4096, 1)]:
+            attention = nstr((1 + log(mpf(maximum) / 4096) / log(mpf(4096))) ** mpf("0.5"), 30)
+            value = nstr(vaswani(k, 10000, 16) / (1 + slope * mpf(k) / 4), 45)
+            out.write(f"longrope_by_max,16 10000 4096 {maximum},{k},{value},{attention}\n")
     for k in range(32):
         value = nstr(yarn(k, 64, 150000, 32, 4096, 32, 1), 45)
         out.write(f"yarn_untruncated,64 150000 32 4096 32 1,{k},{value},{nstr(mpf('0.1') * log(mpf(32)) + 1, 30)}\n")
@@ -196,6 +229,26 @@ with open(FOLDER + "rotary_rows.csv", "w") as out:
             for factor in ["1", "1.25"]:
                 cosine, sine = nstr(cos(angle) * mpf(factor), 30), nstr(sin(angle) * mpf(factor), 30)
                 out.write(f"16,10000,{factor},{position},{k},{cosine},{sine}\n")
+
+
+with open(FOLDER + "xpos_rows.csv", "w") as out:
+    out.write("rotary_size,scale_base,position,pair,cosine,sine\n")
+    for scale_base in ["512", "-512", "2.5"]:
+        for position in ["0", "1", "-3", "17.5", "35694", "283286"]:
+            for k in range(8):
+                zeta = (mpf(2 * k) / 16 + mpf("0.4")) / mpf("1.4")
+                angle, scale = mpf(position) * vaswani(k, 10000, 16), zeta ** (mpf(position) / mpf(scale_base))
+                row = f"{nstr(cos(angle) * scale, 30)},{nstr(sin(angle) * scale, 30)}"
+                if abs(log(scale, 2)) < 1000:
+                    out.write(f"16,{scale_base},{position},{k},{row}\n")
+
+with open(FOLDER + "query_scales.csv", "w") as out:
+    out.write("kind,parameters,position,factor\n")
+    for p in ["0", "8190", "8191", "16384", "100000.5"]:
+        value = log(floor((mpf(p) + 1) / 8192) + 1) * mpf("0.1") + 1
+        out.write(f"floorLogarithm,0.1 8192,{p},{nstr(value, 30)}\n")
+    for p in ["0", "511", "2047", "2048", "8191", "32767.25"]:
+        out.write(f"logN,2048,{p},{nstr(max(mpf(1), log(mpf(p) + 1) / log(mpf(2048))), 30)}\n")
 
 
 def kerple(log_a, log_b, distance):

@@ -21,6 +21,7 @@ import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
@@ -90,6 +91,17 @@ public enum TestBlocks {
                     .optMaxSequenceLength(12)
                     .optAutoExtend(1 << 20)
                     .build()),
+    ROTARY_ON_AXES(
+            new Shape(1, 3, 2, 8),
+            () -> RotaryEmbeddingBlock.builder()
+                    .setHeadSize(8)
+                    .optRotaryStart(2)
+                    .optFrequencies(Frequencies.joined(
+                            Frequencies.proportional(4, 0.5, 100, 2), Frequencies.geometric(1, 10, 1)))
+                    .optAxes(RotaryAxes.of(1, 0, 1))
+                    .optSequenceAxis(1)
+                    .optRangeChecks(true)
+                    .build()),
     ALIBI_OF_EVERY_SETTING(
             new Shape(2, 3, 4),
             () -> AlibiBiasBlock.builder()
@@ -138,6 +150,17 @@ public enum TestBlocks {
                     .optScale(0.3)
                     .optBias(false)
                     .optDropoutRate(0.2f)
+                    .build()),
+    ATTENTION_WITH_XPOS(
+            new Shape(2, 3, 8),
+            () -> MultiHeadAttentionBlock.builder()
+                    .setEmbeddingSize(8)
+                    .setHeadCount(2)
+                    .optRelativeEncoding(RotaryEmbeddingBlock.builder()
+                            .setHeadSize(4)
+                            .optScaling(RotaryScaling.ntkAware(2))
+                            .optXpos(1024)
+                            .build())
                     .build()),
     LAYER(
             new Shape(2, 3, 8),

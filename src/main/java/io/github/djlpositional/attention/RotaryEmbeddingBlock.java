@@ -47,25 +47,29 @@ import java.util.Objects;
  * B batch, N heads, T sequence length, H head size.
  *
  * <ul>
- *   <li>{@code [x]}, or queries and keys together, {@code [queries, keys]}: each (B, N, T, H), FLOAT16, FLOAT32 or
- *       FLOAT64; B, T and the data type are the same for both, N may differ. The steps have the positions s … s + T -
- *       1, where s is the forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#START_POSITION}
- *       (default: 0).
+ *   <li>{@code [x]}, unless the block has {@linkplain Builder#optXpos XPos}, or queries and keys together,
+ *       {@code [queries, keys]}: each (B, N, T, H), FLOAT16, FLOAT32 or FLOAT64; B, T and the data type are the same
+ *       for both, N may differ. The steps have the positions s … s + T - 1, where s is the forward parameter
+ *       {@link io.github.djlpositional.PositionalEncodingBlock#START_POSITION} (default: 0).
  *   <li>{@code [x, positions]} or {@code [queries, keys, positions]}: positions is (T) or (B, T), of any integer or
- *       real type.
+ *       real type; real ones may be negative. A block with {@linkplain Builder#optAxes axes} also accepts (axes, B, T)
+ *       and (axes, 1, T); (T) and (B, T) are then the position on every axis. The positions may be the forward
+ *       parameter {@code positions} instead.
  * </ul>
  *
- * The output is one array for each of x, or of queries and keys, of its shape, device and data type, attached to its
+ * With {@link Builder#optSequenceAxis}, the arrays of the block's own forward are (B, T, N, H).
+ *
+ * <p>The output is one array for each of x, or of queries and keys, of its shape, device and data type, attached to its
  * manager, and the caller's to close. The input is never written to.
  *
- * <p>The first r of the H dimensions are rotated and the others kept; by default all are rotated. Cosines and sines are
- * computed in double and rounded once to the data type. They are kept in a table like that of
+ * <p>Of the H dimensions, r consecutive ones are rotated and the others kept; by default all are rotated. Cosines and
+ * sines are computed in double and rounded once to the data type. They are kept in a table like that of
  * {@link io.github.djlpositional.PositionalEncodingBlock}: not a parameter, never saved, created once for each device
  * and data type, and freed with the block's manager or by {@link #clear}. With a scaling that depends on the length
  * (dynamic NTK, LongRoPE), sequences longer than the original length have no table: each forward computes their rows.
  * The length is one more than the greatest position, or than its whole part if it is real. Each sequence of a batch has
- * its own: with positions (B, T) that of its row, in an attention with a mask (B, F) the number of its tokens. Hugging
- * Face's code uses the longest sequence of the batch for all.
+ * its own: with positions for each sequence that of its own, in an attention without them and with a mask (B, F) the
+ * number of its tokens. Hugging Face's code uses the longest sequence of the batch for all.
  *
  * <p>Explicit integer positions are checked as {@link Builder#optRangeChecks} says. Real positions, and all explicit
  * positions of a block that extends itself or whose scaling depends on the length, are read, which waits for a GPU.
@@ -252,6 +256,10 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     protected NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         int count = rotatedCount(inputs.getShapes());
+        Check.that(
+                count == 2 || settings.xpos == null,
+                () -> "one array to rotate was given to " + this
+                        + ": expected [queries, keys], which XPos scales differently; pass both");
         NDList rotated = inputs.subNDList(0, count);
         requireInputs(rotated);
         // queries may have no heads where the keys have some
@@ -271,7 +279,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                     results.add(input.duplicate());
                 } else {
                     rows = rows == null || settings.xpos != null
-                            ? rows(temporaries, input, axis, span, lengths(span, span), !results.isEmpty())
+                            ? rows(temporaries, input, axis, span, lengths, !results.isEmpty())
                             : rows;
                     results.add(rotation.apply(input, rows));
                 }
@@ -303,7 +311,9 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         int end = 0;
         for (int i = 0; i < (shape.dimension() == 3 ? shape.get(0) : 1); i++) {
             NDArray each = shape.dimension() == 3 ? temporaries.add(positions.get(i)) : positions;
-            NDArray shared = each.getShape().get(0) == 1 ? temporaries.add(each.reshape(each.size())) : each;
+            boolean isShared =
+                    each.getShape().dimension() == 2 && each.getShape().get(0) == 1;
+            NDArray shared = isShared ? temporaries.add(each.reshape(each.size())) : each;
             NDArray magnitudes = each.getDataType().isFloating() ? temporaries.add(shared.abs()) : shared;
             Boolean checks = mustBeKnown ? Boolean.TRUE : settings.rangeChecks;
             end = Math.max(
@@ -392,8 +402,9 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         int axes = settings.axes == null ? 0 : settings.axes.axisCount();
         Check.that(
                 shape.get(0) == axes,
-                () -> "positions of shape " + shape + " have " + shape.get(0) + " coordinates: expected " + axes
-                        + " axes of " + this + "; give as many, or build the block with other optAxes");
+                () -> "positions of shape " + shape + ": expected "
+                        + (axes == 0 ? "(T) or (B, T)" : axes + " coordinates, one for each axis") + " of " + this
+                        + "; give as many, or build the block with other optAxes");
         NDArray columns = temporaries.add(columnsOfAxes.table(axes, x, type).reshape(axes, 1, 1, -1));
         return temporaries.add(temporaries.add(rows.mul(columns)).sum(new int[] {0}));
     }
@@ -411,7 +422,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     }
 
     /** The number of arrays to rotate; positions may follow, which do not have four axes. */
-    private int rotatedCount(Shape... shapes) {
+    private static int rotatedCount(Shape... shapes) {
         int count = shapes.length;
         if (count > 1 && shapes[count - 1].dimension() != 4) {
             count--;
@@ -420,10 +431,6 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                 count == 1 || count == 2,
                 count + " arrays to rotate were given: expected [x] or [queries, keys], and positions or none; pass one"
                         + " or two arrays (B, N, T, H)");
-        Check.that(
-                count == 2 || settings.xpos == null,
-                () -> "one array to rotate was given to " + this
-                        + ": expected [queries, keys], which XPos scales differently; pass both");
         return count;
     }
 

@@ -60,6 +60,7 @@ public final class RotaryTable extends PositionTable {
                 () -> "XPos scale base " + scaleBase
                         + ": expected a finite number other than 0; use 512 as in the paper");
         int pairs = frequencies.size();
+        Check.positive("number of pairs", pairs);
         return new RotaryTable(
                 this,
                 IntStream.range(0, pairs)

@@ -16,6 +16,7 @@ public enum EncodingType {
     ROTARY_HALVES_PARTIAL(heads ->
             rotary().optRotarySize(2).optLayout(PairLayout.CONCATENATED).build()),
     ROTARY_DYNAMIC(heads -> rotary().optScaling(RotaryScaling.dynamicNtk(2, 4)).build()),
+    ROTARY_XPOS(heads -> rotary().optRotaryStart(2).optXpos(1024).build()),
     ALIBI(heads -> AlibiBiasBlock.builder().setHeadCount(heads).build()),
     ALIBI_LEARNED(heads -> AlibiBiasBlock.builder()
             .setHeadCount(heads)

@@ -121,6 +121,12 @@ final class NaiveAttention {
             case ROTARY -> scale * dot(interleaved(q, i, 10_000), interleaved(k, j, 10_000));
             // one pair (0, 1) of frequency 1; dimensions 2 and 3 stay
             case ROTARY_HALVES_PARTIAL -> scale * dot(rotated(q, 0, 1, i), rotated(k, 0, 1, j));
+            // one pair (2, 3), scaled by 0.4 / 1.4 to the power of the distance over 1024
+            case ROTARY_XPOS -> {
+                double kept = q[0] * k[0] + q[1] * k[1];
+                double turned = dot(rotated(q, 2, 3, i), rotated(k, 2, 3, j)) - kept;
+                yield scale * (kept + turned * Math.pow(0.4 / 1.4, (i - j) / 1024.0));
+            }
             case ROTARY_DYNAMIC -> {
                 // factor 2, original length 4: base · (2 l / 4 - 1)^(4 / 2) beyond it
                 double base = length > 4 ? 10_000 * Math.pow(2.0 * length / 4 - 1, 2) : 10_000;

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
@@ -23,6 +24,7 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.Goldens;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.math.RotaryScaling;
 import java.math.BigDecimal;
 import java.util.Arrays;
@@ -384,6 +386,237 @@ class RotaryEmbeddingBlockTest {
             }
         } finally {
             threads.shutdownNow();
+        }
+    }
+
+    private static NDArray stored(NDManager manager, String name) {
+        return RotaryPresetsTest.stored(manager, name);
+    }
+
+    @EngineTest
+    void rotatesTheLastDimensionsAsDeepSeek(NDManager manager) {
+        // reference: src/test/python/make_rotary.py
+        RotaryEmbeddingBlock block = RotaryEmbeddingBlock.builder()
+                .setHeadSize(192)
+                .optRotaryStart(128)
+                .build();
+        assertThat(block.getRotarySize()).isEqualTo(64);
+        NDArray y = Forward.infer(manager, block, stored(manager, "deepseek.input"));
+        requireClose(y, stored(manager, "deepseek.output").toDoubleArray(), 1e-14);
+    }
+
+    @EngineTest
+    void rotatesOnlyTheShareOfAProportionalHead(NDManager manager) {
+        RotaryEmbeddingBlock block = RotaryEmbeddingBlock.builder()
+                .setHeadSize(32)
+                .optFrequencies(Frequencies.proportional(32, 0.25, 1e6, 8))
+                .optLayout(PairLayout.CONCATENATED)
+                .build();
+        NDArray y = Forward.infer(manager, block, stored(manager, "proportional.input"));
+        requireClose(y, stored(manager, "proportional.output").toDoubleArray(), 1e-14);
+    }
+
+    @EngineTest
+    void rotatesAnySliceOfAHead(NDManager manager) {
+        for (RotaryEmbeddingBlock block : layouts(builder().optRotaryStart(6).optRotarySize(4))) {
+            NDArray x = heads(manager, 2, 3, 5, 16);
+            NDArray y = Forward.infer(manager, block, x);
+            requireSame(y.get("..., :6"), x.get("..., :6"));
+            requireSame(y.get("..., 10:"), x.get("..., 10:"));
+            RotaryEmbeddingBlock four = RotaryEmbeddingBlock.builder()
+                    .setHeadSize(4)
+                    .optLayout(((RotaryEmbeddingBlock.Settings) block.getSettings()).layout())
+                    .build();
+            requireSame(y.get("..., 6:10"), Forward.infer(manager, four, x.get("..., 6:10")));
+        }
+    }
+
+    @EngineTest
+    void theSequenceMayBeTheSecondAxis(NDManager manager) {
+        for (RotaryScaling scaling : List.of(RotaryScaling.none(), RotaryScaling.dynamicNtk(2, 8))) {
+            RotaryEmbeddingBlock usual = builder().optScaling(scaling).build();
+            RotaryEmbeddingBlock block =
+                    builder().optScaling(scaling).optSequenceAxis(1).build();
+            NDArray x = heads(manager, 2, 3, 5, 16);
+            NDArray moved = x.transpose(0, 2, 1, 3);
+            requireSame(
+                    Forward.inferFrom(manager, 7, block, moved),
+                    Forward.inferFrom(manager, 7, usual, x).transpose(0, 2, 1, 3));
+            NDArray positions = manager.create(new int[][] {{4, 3, 2, 1, 0}, {5, 6, 7, 8, 9}});
+            requireSame(
+                    Forward.infer(manager, block, moved, positions),
+                    Forward.infer(manager, usual, x, positions).transpose(0, 2, 1, 3));
+        }
+    }
+
+    @EngineTest
+    void rotatesALargeInputWithTheSequenceAsSecondAxis(NDManager manager) {
+        RotaryEmbeddingBlock block = builder().optSequenceAxis(1).build();
+        RotaryEmbeddingBlock usual = builder().build();
+        // many steps of few heads, and a step with many heads
+        for (long[] sizes : new long[][] {{3, 4000, 7, 16}, {2, 3, 40_000, 16}}) {
+            NDArray x = heads(manager, sizes);
+            NDArray expected = Forward.infer(manager, usual, x.transpose(0, 2, 1, 3));
+            requireSame(Forward.infer(manager, block, x), expected.transpose(0, 2, 1, 3));
+        }
+    }
+
+    private static NDList rotated(NDManager manager, Block block, NDArray... inputs) {
+        return block.forward(new ParameterStore(manager, false), new NDList(inputs), false);
+    }
+
+    private static NDArray scores(NDList rotated) {
+        return rotated.get(0).matMul(rotated.get(1).transpose(0, 1, 3, 2));
+    }
+
+    @EngineTest
+    void scoresWithXposAreThoseOfThePublishedCode(NDManager manager) {
+        // reference: src/test/python/make_rotary.py, whose positions are centred
+        NDArray queries = stored(manager, "xpos.queries");
+        NDArray keys = stored(manager, "xpos.keys");
+        double[] expected = stored(manager, "xpos.scores").toDoubleArray();
+        RotaryEmbeddingBlock block =
+                builder().optXpos(5).optMaxSequenceLength(100).build();
+        NDArray late = manager.arange(90, 97);
+        NDArray real = late.toType(DataType.FLOAT64, true).sub(95.5);
+        // sums of 16 products of numbers up to 8, whose scales differ by up to (7/2)^(97/5) · 2^-52 at late positions
+        requireClose(scores(rotated(manager, block, queries, keys)), expected, 1e-12);
+        requireClose(scores(rotated(manager, block, queries, keys, late)), expected, 1e-12);
+        requireClose(scores(rotated(manager, block, queries, keys, real)), expected, 1e-12);
+    }
+
+    @EngineTest
+    void xposNeedsQueriesAndKeys(NDManager manager) {
+        RotaryEmbeddingBlock block = builder().optXpos(512).build();
+        NDArray x = heads(manager, 1, 1, 3, 16);
+        refused(() -> Forward.infer(manager, block, x), "xpos=512.0", "[queries, keys]");
+        refused(() -> Forward.infer(manager, block, x, manager.arange(3)), "xpos=512.0", "[queries, keys]");
+    }
+
+    @EngineTest
+    void xposRefusesPositionsThatTheDataTypeCannotScale(NDManager manager) {
+        NDArray x = numbers(manager, DataType.FLOAT16, 1, 1, 3, 16);
+        RotaryEmbeddingBlock tooLong = builder().optXpos(512).build();
+        refused(() -> rotated(manager, tooLong, x, x), "FLOAT16", "3966");
+        refused(() -> tooLong.initialize(manager, DataType.FLOAT16, x.getShape()), "FLOAT16", "3966");
+        RotaryEmbeddingBlock block =
+                builder().optXpos(512).optMaxSequenceLength(3967).build();
+        NDArray doubles = x.toType(DataType.FLOAT64, true);
+        NDArray expected = scores(rotated(manager, block, doubles, doubles));
+        NDList rotated = rotated(manager, block, x, x, manager.create(new int[] {3964, 3965, 3966}));
+        NDArray scores = scores(new NDList(
+                rotated.get(0).toType(DataType.FLOAT64, false), rotated.get(1).toType(DataType.FLOAT64, false)));
+        // 16 products of numbers up to 8, each with two factors of three roundings to 11 bits, some of small numbers
+        requireClose(scores, expected.toDoubleArray(), 16 * 8 * 6 * 0x1p-11);
+    }
+
+    @EngineTest
+    void realPositionsMayBeNegative(NDManager manager) {
+        NDArray x = numbers(manager, DataType.FLOAT64, 1, 2, 3, 16);
+        RotaryEmbeddingBlock block = builder().build();
+        NDArray there = Forward.infer(manager, block, x, manager.create(new double[] {0.5, 3, 0}));
+        NDArray back = Forward.infer(manager, block, there, manager.create(new double[] {-0.5, -3, 0}));
+        // the rotations cancel, up to the roundings of four products of numbers up to 3
+        requireClose(back, x.toDoubleArray(), 1e-14);
+    }
+
+    private static RotaryEmbeddingBlock.Builder axes() {
+        return builder().optAxes(RotaryAxes.of(0, 1, 0, 1, 1, 1, 0, 0));
+    }
+
+    @EngineTest
+    void eachPairTakesThePositionOnItsAxis(NDManager manager) {
+        NDArray x = heads(manager, 2, 3, 4, 16);
+        int[] rows = {3, 1, 4, 1};
+        int[] columns = {5, 9, 2, 6};
+        NDArray positions = manager.create(new int[][] {rows, columns}).reshape(2, 1, 4);
+        float[] byRow = Forward.infer(manager, builder().build(), x, manager.create(rows))
+                .toFloatArray();
+        float[] byColumn = Forward.infer(manager, builder().build(), x, manager.create(columns))
+                .toFloatArray();
+        List<Integer> axes = List.of(0, 1, 0, 1, 1, 1, 0, 0);
+        float[] expected = new float[byRow.length];
+        for (int i = 0; i < expected.length; i++) {
+            expected[i] = axes.get(i % 16 / 2) == 0 ? byRow[i] : byColumn[i];
+        }
+        for (DataType type : List.of(DataType.INT32, DataType.INT64, DataType.FLOAT32, DataType.FLOAT64)) {
+            NDArray y = Forward.infer(manager, axes().build(), x, positions.toType(type, false));
+            assertThat(y.toFloatArray()).isEqualTo(expected);
+        }
+    }
+
+    @EngineTest
+    void theLengthIsTheGreatestPositionOnAnyAxis(NDManager manager) {
+        NDArray x = heads(manager, 2, 1, 2, 16);
+        RotaryScaling scaling = RotaryScaling.dynamicNtk(2, 8);
+        // one sequence has length 10, the other 31
+        NDArray positions = manager.create(new int[] {0, 1, 30, 2, 3, 9, 4, 5}).reshape(2, 2, 2);
+        RotaryEmbeddingBlock block = axes().optScaling(scaling).build();
+        NDArray y = Forward.infer(manager, block, x, positions);
+        int[] lengths = {10, 31};
+        for (int row = 0; row < 2; row++) {
+            RotaryEmbeddingBlock fixed = builder()
+                    .optFrequencies(scaling.frequencies(16, 10_000, lengths[row]))
+                    .optAxes(RotaryAxes.of(0, 1, 0, 1, 1, 1, 0, 0))
+                    .build();
+            NDIndex index = NDIndex.sliceAxis(0, row, row + 1L);
+            NDArray expected =
+                    Forward.infer(manager, fixed, x.get(index), positions.get(NDIndex.sliceAxis(1, row, row + 1L)));
+            requireSame(y.get(index), expected);
+        }
+    }
+
+    @EngineTest
+    void positionsThatDoNotFitTheAxesAreRefused(NDManager manager) {
+        NDArray x = heads(manager, 2, 1, 3, 16);
+        NDArray one = manager.zeros(new Shape(1, 2, 3), DataType.INT32);
+        NDArray three = manager.zeros(new Shape(3, 1, 3), DataType.INT32);
+        NDArray few = manager.zeros(new Shape(2, 1, 2), DataType.INT32);
+        NDArray beyond = manager.create(new int[] {0, 1, 2, 0, 5000, 2}).reshape(2, 1, 3);
+        refused(() -> Forward.infer(manager, builder().build(), x, one), "(1, 2, 3)", "(T) or (B, T)");
+        refused(() -> Forward.infer(manager, axes().build(), x, one), "(1, 2, 3)", "2 coordinates");
+        refused(() -> Forward.infer(manager, axes().build(), x, three), "(3, 1, 3)", "2 coordinates");
+        refused(() -> Forward.infer(manager, axes().build(), x, few), "(2)", "(3)");
+        refused(() -> Forward.infer(manager, axes().build(), x, beyond), "5000", "0 to 4999");
+    }
+
+    @EngineTest
+    void anAttentionsPositionsAreThoseOfAForward(NDManager manager) {
+        NDArray x = heads(manager, 2, 1, 3, 16);
+        NDArray ragged = manager.create(new int[][] {{4, 9, 0}, {30, 2, 3}});
+        NDArray onAxes = NDArrays.stack(new NDList(ragged, ragged.flip(1)));
+        for (RotaryEmbeddingBlock.Builder builder :
+                List.of(builder(), axes(), axes().optXpos(512), axes().optScaling(RotaryScaling.dynamicNtk(2, 8)))) {
+            RotaryEmbeddingBlock block = builder.build();
+            for (NDArray positions : block.getAxes() == null ? List.of(ragged) : List.of(ragged, onAxes)) {
+                NDArray reals = positions.toType(DataType.FLOAT64, true);
+                for (NDArray given : List.of(positions, reals)) {
+                    Span span = new Span(7, 3, given, 31);
+                    AttentionCall call = new AttentionCall(
+                            new ParameterStore(manager, false), false, span, span, null, true, 1, null);
+                    NDList expected = rotated(manager, block, x, x, given);
+                    requireSame(block.encodeQueries(call, x), expected.get(0));
+                    requireSame(block.encodeKeys(call, x, span), expected.get(1));
+                }
+            }
+            Span beyond = new Span(0, 3, ragged.add(4970), 5001);
+            AttentionCall call =
+                    new AttentionCall(new ParameterStore(manager, false), false, beyond, beyond, null, true, 1, null);
+            refused(() -> block.encodeKeys(call, x, beyond), "5000", "0 to 4999");
+        }
+    }
+
+    @EngineTest
+    void leavesNoArrayOpenButItsResults(NDManager manager) {
+        RotaryEmbeddingBlock block = axes().optXpos(512).build();
+        NDArray x = heads(manager, 2, 1, 3, 16);
+        NDArray positions = manager.zeros(new Shape(2, 2, 3), DataType.INT32);
+        NDArray reals = positions.toType(DataType.FLOAT64, true);
+        for (NDArray given : List.of(positions, reals, positions)) {
+            rotated(manager, block, x, x, given).close();
+            int before = manager.getManagedArrays().size();
+            rotated(manager, block, x, x, given).close();
+            assertThat(manager.getManagedArrays()).hasSize(before);
         }
     }
 }

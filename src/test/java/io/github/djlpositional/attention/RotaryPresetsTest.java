@@ -132,6 +132,9 @@ class RotaryPresetsTest {
         NDArray x = preset.stored(manager, "input");
         long length = x.getShape().get(2);
         NDArray four = manager.zeros(new Shape(4, 1, length), DataType.INT32);
-        refused(() -> Forward.infer(manager, block, x, four), "(4, 1, " + length + ")", "4", "axes");
+        refused(
+                () -> Forward.infer(manager, block, x, four),
+                "(4, 1, " + length + ")",
+                block.getAxes().axisCount() + " coordinates");
     }
 }

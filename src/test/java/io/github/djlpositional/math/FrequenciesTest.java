@@ -121,4 +121,65 @@ class FrequenciesTest {
             assertThat(scaled.get(pair)).isCloseTo(expected, within(1e-14));
         }
     }
+
+    @Test
+    void pairsBeyondTheShareOfAProportionalOneAreZero() {
+        Frequencies frequencies = Frequencies.proportional(32, 0.3, 10_000, 1);
+        assertThat(frequencies.size()).isEqualTo(16);
+        // ⌊0.3 · 32 / 2⌋ = 4
+        for (int pair = 0; pair < 16; pair++) {
+            assertThat(frequencies.get(pair) == 0).as("pair %d", pair).isEqualTo(pair >= 4);
+        }
+    }
+
+    @Test
+    void joinedOnesFollowEachOther() {
+        Frequencies a = Frequencies.geometric(3, 10_000, 3);
+        Frequencies b = Frequencies.of(0.5, 2).scaledBy(3);
+        Frequencies joined = Frequencies.joined(a, Frequencies.joined(b, a));
+        assertThat(joined.size()).isEqualTo(8);
+        for (int pair = 0; pair < 8; pair++) {
+            Frequencies part = pair == 3 || pair == 4 ? b : a;
+            assertThat(joined.exactly(pair)).isEqualTo(part.exactly(pair < 5 ? pair % 3 : pair - 5));
+        }
+        assertThat(joined.scaledBy(2)).isEqualTo(Frequencies.joined(a.scaledBy(2), b.scaledBy(2), a.scaledBy(2)));
+        for (Frequencies each : new Frequencies[] {joined, joined.scaledBy(2)}) {
+            assertThat(Frequencies.fromArguments(each.getArguments())).isEqualTo(each);
+        }
+    }
+
+    @Test
+    void deepSeeksSoftmaxScaleIsTheSquareOfTheMagnitude() {
+        // the scale of DeepSeek V2's attention, 192 dimensions, factor 40, mscale_all_dim 1: 0.13523378
+        double magnitude = RotaryScaling.yarnMagnitude(40, 1);
+        assertThat(magnitude * magnitude / Math.sqrt(192)).isCloseTo(0.13523378, within(5e-9));
+        assertThat(RotaryScaling.yarnMagnitude(1, 0.7)).isEqualTo(1);
+        assertThat(RotaryScaling.yarnMagnitude(0.5, 1)).isEqualTo(1);
+        assertThat(RotaryScaling.yarnMagnitude(40, 0)).isEqualTo(1);
+    }
+
+    @Test
+    void llama4ScoutMixesNoFrequencies() {
+        // mpmath: 500000^(-68/128), whose wavelength is below 8192, and a 16th of 500000^(-70/128), whose is above
+        Frequencies frequencies = RotaryScaling.llama3(16, 1, 1, 8192).frequencies(128, 500_000, 0);
+        assertThat(frequencies.get(34)).isCloseTo(9.3847387e-4, within(5e-12));
+        assertThat(frequencies.get(35)).isCloseTo(4.7781062e-5, within(5e-13));
+    }
+
+    @Test
+    void longRopeByTheMaximumLengthHasOneListOfFactors() {
+        RotaryScaling byLength = RotaryScaling.longRope(new double[] {1, 2}, new double[] {3, 4}, 100, 400)
+                .withAttentionFactors(1.5, 1.75);
+        RotaryScaling byMaximum = byLength.withFactorsByMaxLength();
+        assertThat(byMaximum.dependsOnLength()).isFalse();
+        assertThat(byMaximum.frequencies(4, 10_000, 1)).isEqualTo(byLength.frequencies(4, 10_000, 101));
+        assertThat(byMaximum.attentionFactor(1)).isEqualTo(1.75);
+        assertThat(byLength.attentionFactor(100)).isEqualTo(1.5);
+        assertThat(byLength.attentionFactor(101)).isEqualTo(1.75);
+        assertThat(byLength.withAttentionFactor(2).attentionFactor(1)).isEqualTo(2);
+        for (RotaryScaling each : new RotaryScaling[] {byLength, byMaximum}) {
+            assertThat(RotaryScaling.fromArguments(each.getArguments())).isEqualTo(each);
+        }
+        assertThat(byMaximum).isNotEqualTo(byLength);
+    }
 }

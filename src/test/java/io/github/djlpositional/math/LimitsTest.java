@@ -11,6 +11,8 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -92,6 +94,75 @@ class LimitsTest {
                 call("frequency factor Infinity", () -> Frequencies.of(1).scaledBy(Double.POSITIVE_INFINITY)),
                 call("frequency 1.0E270 of pair 0", () -> Frequencies.of(1).scaledBy(1e270)),
                 call("frequency 1.0E-270 of pair 0", () -> Frequencies.of(1).scaledBy(1e-270)),
+                call("rotary size 2 with NTK", () -> RotaryScaling.ntkAware(2).frequencies(2, 10, 0)),
+                call("scaling factor 0.5", () -> RotaryScaling.ntkAware(0.5)),
+                call("attentionFactor 0.0", () -> twoFactors.withAttentionFactor(0)),
+                call("attentionFactor -1.0", () -> twoFactors.withAttentionFactors(1, -1)),
+                call("attentionFactor NaN", () -> RotaryScaling.yarn(2, 10).withAttentionFactor(Double.NaN)),
+                call(
+                        "attention factor 2.0 for linear(factor=3.0)",
+                        () -> RotaryScaling.linear(3).withAttentionFactor(2)),
+                call(
+                        "attention factors 2.0 and 4.0 for yarn",
+                        () -> RotaryScaling.yarn(3, 8).withAttentionFactors(2, 4)),
+                call(
+                        "factors by the maximum length for none()",
+                        () -> RotaryScaling.none().withFactorsByMaxLength()),
+                call("headSize 0: expected 2 to 2097152", () -> Frequencies.proportional(0, 0.5, 10, 1)),
+                call("headSize 2097154: expected", () -> Frequencies.proportional(2_097_154, 0.5, 10, 1)),
+                call("headSize 7", () -> Frequencies.proportional(7, 0.5, 10, 1)),
+                call("share 1.5: expected 0 to 1", () -> Frequencies.proportional(8, 1.5, 10, 1)),
+                call("share NaN: expected 0 to 1", () -> Frequencies.proportional(8, Double.NaN, 10, 1)),
+                call("base 0.0", () -> Frequencies.proportional(8, 0.5, 0, 1)),
+                call("factor 0.0", () -> Frequencies.proportional(8, 0.5, 10, 0)),
+                call("number of parts 17: expected 0 to 16", () -> joined(17, 1)),
+                call("frequency count 1048577: expected 0 to 1048576", () -> joined(16, (1 << 16) + 1)),
+                call(
+                        "joined frequencies within joined",
+                        () -> Frequencies.fromArguments(Map.of(
+                                "kind", "joined", "parts", List.of(joined(2, 1).getArguments())))),
+                call(
+                        "scaled frequencies of scaled or joined",
+                        () -> Frequencies.fromArguments(Map.of(
+                                "kind",
+                                "scaled",
+                                "factors",
+                                List.of(2),
+                                "frequencies",
+                                joined(2, 1).getArguments()))),
+                call("number of pairs 0: expected 1", () -> RotaryAxes.of()),
+                call("axis 16: expected 0 to 15", () -> RotaryAxes.of(0, 16)),
+                call("axis -1: expected 0 to 15", () -> RotaryAxes.of(-1)),
+                call("section 0: expected 1", () -> RotaryAxes.sections(2, 0)),
+                call("number of sections 0: expected 1 to 16", () -> RotaryAxes.sections()),
+                call("number of sections 17: expected 1 to 16", () -> RotaryAxes.interleaved(99, new int[17])),
+                call("number of pairs 0: expected 1", () -> RotaryAxes.interleaved(0, 1)),
+                call("sections [2, 2] give axis 0 3 of 5 pairs: expected 2", () -> RotaryAxes.interleaved(5, 2, 2)),
+                call("sections [1, 3] give axis 0 2 of 4 pairs: expected 1", () -> RotaryAxes.interleaved(4, 1, 3)),
+                call("coefficient -0.1", () -> QueryScale.floorLogarithm(-0.1, 8192)),
+                call("coefficient Infinity", () -> QueryScale.floorLogarithm(Double.POSITIVE_INFINITY, 8192)),
+                call("length 0.0", () -> QueryScale.floorLogarithm(0.1, 0)),
+                call("trainedLength 1: expected 2 or more", () -> QueryScale.logN(1)),
+                call("position -1.0", () -> QueryScale.logN(8).factor(-1)),
+                call("position NaN", () -> QueryScale.floorLogarithm(0.1, 8192).factor(Double.NaN)),
+                call("length -1: expected 0 or more", () -> QueryScale.logN(8).write(0, -1, FLOAT32, buffer(8))),
+                call("buffer of 8 bytes for 3 rows", () -> QueryScale.logN(8).write(0, 3, FLOAT32, buffer(8))),
+                call("XPos scale base 0.0", () -> rotary.withXpos(0)),
+                call("XPos scale base NaN", () -> rotary.withXpos(Double.NaN)),
+                call(
+                        "number of pairs 0",
+                        () -> new RotaryTable(Frequencies.of(), PairLayout.INTERLEAVED, 1).withXpos(1)),
+                call("length -1: expected 0 or more", () -> rotary.withXpos(512).write(0, -1, FLOAT32, buffer(8))),
+                call(
+                        "position 3967.0 with XPos in FLOAT16: expected at most 3966",
+                        () -> writeXpos(512, 3967, FloatFormat.FLOAT16)),
+                call(
+                        "position -35695.0 with XPos in FLOAT32: expected at most 35694",
+                        () -> writeXpos(-512, -35_695, FLOAT32)),
+                call(
+                        "position 283287.0 with XPos in FLOAT64: expected at most 283286",
+                        () -> writeXpos(-512, 283_287, FLOAT64)),
+                call("position NaN with XPos", () -> writeXpos(512, Double.NaN, FLOAT32)),
                 call("17 factors: expected at most 16", () -> {
                     Frequencies scaled = Frequencies.of(1);
                     for (int i = 0; i < 17; i++) {
@@ -216,6 +287,16 @@ class LimitsTest {
         return new RotaryTable(Frequencies.of(1, 0.5), PairLayout.INTERLEAVED, factor);
     }
 
+    private static Frequencies joined(int parts, int pairs) {
+        return Frequencies.joined(Stream.generate(() -> Frequencies.geometric(pairs, 10, 1e9))
+                .limit(parts)
+                .toArray(Frequencies[]::new));
+    }
+
+    private static void writeXpos(double scaleBase, double position, FloatFormat format) {
+        table(1).withXpos(scaleBase).write(new double[] {position}, format, buffer(64));
+    }
+
     private static void writeGrid(int first, int count, int... sizes) {
         GridEncoding.multidim(2, 4).write(sizes, false, first, count, FLOAT32, buffer(64));
     }
@@ -251,6 +332,12 @@ class LimitsTest {
         assertThat(RotaryScaling.longRope(ONES, ONES, 2, 2).attentionFactor(0)).isEqualTo(1);
         assertThat(RotaryScaling.none().frequencies(2, 1.5, 0).size()).isEqualTo(1);
         assertThat(Frequencies.geometric(1 << 20, 10, 1 << 20).size()).isEqualTo(1 << 20);
+        assertThat(joined(16, 1 << 16).size()).isEqualTo(1 << 20);
+        assertThat(Frequencies.proportional(1 << 21, 1, 10, 1).size()).isEqualTo(1 << 20);
+        assertThat(RotaryAxes.of(15).axisCount()).isEqualTo(16);
+        writeXpos(512, 3966, FloatFormat.FLOAT16);
+        writeXpos(-512, -35_694, FLOAT32);
+        writeXpos(512, 283_286, FLOAT64);
         assertThat(Frequencies.of(0).scaledBy(1e300).get(0)).isZero();
         assertThat(SinusoidalEncoding.roundedUp(2_097_151).getEmbeddingSize()).isEqualTo(2_097_151);
         assertThat(SinusoidalEncoding.fairseq(2_097_152).getEmbeddingSize()).isEqualTo(2_097_152);

@@ -125,9 +125,12 @@ class ReferenceValuesTest {
         for (String[] row : Goldens.rows("frequencies.csv")) {
             double[] p = reals(row[1]);
             int pair = integer(row[2]);
-            Frequencies frequencies = row[0].equals("vaswani")
-                    ? Frequencies.geometric(pair + 1, p[0], p[1] / 2)
-                    : Frequencies.timescales((int) p[0], p[1], p[2]);
+            Frequencies frequencies = switch (row[0]) {
+                case "vaswani" -> Frequencies.geometric(pair + 1, p[0], p[1] / 2);
+                case "timescales" -> Frequencies.timescales((int) p[0], p[1], p[2]);
+                case "proportional" -> Frequencies.proportional((int) p[0], p[1], p[2], p[3]);
+                default -> throw new IllegalArgumentException(row[0]);
+            };
             assertFrequency(frequencies, 0x1p-96, row);
         }
     }
@@ -162,6 +165,17 @@ class ReferenceValuesTest {
                 case "yarn_untruncated" ->
                     RotaryScaling.yarn(p[2], (int) p[3], p[4], p[5], false, 0.1 * StrictMath.log(p[2]) + 1);
                 case "llama3" -> RotaryScaling.llama3(p[2], p[3], p[4], (int) p[5]);
+                case "ntk" -> RotaryScaling.ntkAware(p[2]);
+                case "yarn_mscale" ->
+                    RotaryScaling.yarn(p[2], (int) p[3], 32, 1, false, 1)
+                            .withAttentionFactor(
+                                    RotaryScaling.yarnMagnitude(p[2], p[4]) / RotaryScaling.yarnMagnitude(p[2], p[5]));
+                case "longrope_mscale" ->
+                    RotaryScaling.longRope(factors(1), factors(3), (int) p[2], (int) p[3])
+                            .withAttentionFactors(p[5], p[6]);
+                case "longrope_by_max" ->
+                    RotaryScaling.longRope(factors(1), factors(3), (int) p[2], (int) p[3])
+                            .withFactorsByMaxLength();
                 case "longrope" -> RotaryScaling.longRope(factors(1), factors(3), (int) p[2], (int) p[3]);
                 default -> throw new IllegalArgumentException(row[0]);
             };
@@ -193,6 +207,53 @@ class ReferenceValuesTest {
                 assertThat(Goldens.floatUlps(explicit.getFloat(4 * index), expected.get(i)))
                         .isLessThanOrEqualTo(0.5);
             }
+        }
+    }
+
+    @Test
+    void xposRowsAreWithinThreeUlps() {
+        for (String[] row : Goldens.rows("xpos_rows.csv")) {
+            int size = integer(row[0]);
+            double position = real(row[2]);
+            Frequencies frequencies = RotaryScaling.none().frequencies(size, 10_000, 0);
+            RotaryTable table = new RotaryTable(frequencies, PairLayout.CONCATENATED, 1).withXpos(real(row[1]));
+            ByteBuffer out = ByteBuffer.allocate(2 * size * Double.BYTES);
+            table.write(new double[] {position}, FloatFormat.FLOAT64, out);
+            int column = integer(row[3]) + size / 2;
+            String what = String.join(",", row);
+            // two of the cosine or the sine, less than one of the power and the product
+            assertThat(Goldens.doubleUlps(out.getDouble(8 * column), new BigDecimal(row[4])))
+                    .as(what)
+                    .isLessThanOrEqualTo(3);
+            assertThat(Goldens.doubleUlps(out.getDouble(8 * (size + column)), new BigDecimal(row[5])))
+                    .as(what)
+                    .isLessThanOrEqualTo(3);
+            if (position >= 0 && position == Math.rint(position)) {
+                ByteBuffer consecutive = ByteBuffer.allocate(out.capacity());
+                table.write((int) position, 1, FloatFormat.FLOAT64, consecutive);
+                assertThat(consecutive).as(what).isEqualTo(out);
+            }
+        }
+    }
+
+    @Test
+    void queryScalesAreWithinTwoUlps() {
+        for (String[] row : Goldens.rows("query_scales.csv")) {
+            double[] p = reals(row[1]);
+            QueryScale scale =
+                    row[0].equals("logN") ? QueryScale.logN((int) p[0]) : QueryScale.floorLogarithm(p[0], p[1]);
+            double position = real(row[2]);
+            BigDecimal expected = new BigDecimal(row[3]);
+            String what = String.join(",", row);
+            // two logarithms within one ulp each and a quotient, all in about [1, 2)
+            assertThat(Goldens.doubleUlps(scale.factor(position), expected))
+                    .as(what)
+                    .isLessThanOrEqualTo(2);
+            ByteBuffer out = ByteBuffer.allocate(2 * Float.BYTES);
+            scale.write(new double[] {0, position}, FloatFormat.FLOAT32, out);
+            assertThat(Goldens.floatUlps(out.getFloat(4), expected)).as(what).isLessThanOrEqualTo(0.501);
+            scale.write(Math.max(0, (int) position - 1), 2, FloatFormat.FLOAT32, out);
+            assertThat(out.getFloat(4)).as(what).isEqualTo((float) scale.factor(Math.max(1, (int) position)));
         }
     }
 

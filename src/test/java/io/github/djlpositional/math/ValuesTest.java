@@ -19,7 +19,12 @@ class ValuesTest {
                     RotaryScaling::none,
                     () -> RotaryScaling.linear(2),
                     () -> RotaryScaling.linear(3),
+                    () -> RotaryScaling.ntkAware(2),
                     () -> RotaryScaling.yarn(2, 10),
+                    () -> RotaryScaling.yarn(2, 10).withAttentionFactor(3),
+                    () -> longRope(1.5).withAttentionFactors(1, 1.5),
+                    () -> longRope(1.5).withAttentionFactors(1.5, 1),
+                    () -> longRope(1.5).withFactorsByMaxLength(),
                     () -> longRope(1.5),
                     () -> longRope(Math.nextUp(1.5))),
             List.of(
@@ -29,7 +34,21 @@ class ValuesTest {
                     () -> Frequencies.of(1, 2).scaledBy(3),
                     () -> Frequencies.geometric(4, 10_000, 4),
                     () -> Frequencies.geometric(4, 10_000, 5),
+                    () -> Frequencies.proportional(8, 0.5, 100, 1),
+                    () -> Frequencies.proportional(8, 0.5, 100, 2),
+                    () -> Frequencies.joined(Frequencies.of(1), Frequencies.of(3, 4)),
                     () -> Frequencies.of(1, 0.1, 0.01, 0.001)),
+            List.of(
+                    () -> RotaryAxes.of(0, 1, 2),
+                    () -> RotaryAxes.of(0, 1, 1),
+                    () -> RotaryAxes.interleaved(4, 2, 2),
+                    () -> RotaryAxes.sections(2, 2)),
+            List.of(
+                    () -> QueryScale.floorLogarithm(0.1, 8192),
+                    () -> QueryScale.floorLogarithm(0.2, 8192),
+                    () -> QueryScale.floorLogarithm(0.1, 4096),
+                    () -> QueryScale.logN(2048),
+                    () -> QueryScale.logN(4096)),
             List.of(
                     () -> SinusoidalEncoding.vaswani(4),
                     () -> SinusoidalEncoding.vaswani(5),
@@ -93,7 +112,9 @@ class ValuesTest {
                 Frequencies::fromArguments, Frequencies.of(1, 2).getArguments(),
                 SinusoidalEncoding::fromArguments, SinusoidalEncoding.vaswani(4).getArguments(),
                 GridEncoding::fromArguments, GridEncoding.multidim(2, 4).getArguments(),
-                RotaryScaling::fromArguments, RotaryScaling.linear(2).getArguments());
+                RotaryScaling::fromArguments, RotaryScaling.linear(2).getArguments(),
+                RotaryAxes::fromArguments, RotaryAxes.of(0, 1).getArguments(),
+                QueryScale::fromArguments, QueryScale.logN(8).getArguments());
         makers.forEach((maker, arguments) -> {
             Map<String, Object> more = new HashMap<>(arguments);
             assertThat(maker.apply(more)).isNotNull();
