@@ -55,7 +55,7 @@ record AttentionMask(NDArray visible, NDArray offset, Visibility visibility, boo
         long batch = queries.getShape().get(0);
         long length = call.queries().length();
         // a mask is also given for the tokens that a window has dropped
-        long keys = call.keys().first() + call.keys().length();
+        long keys = (long) call.keys().first() + call.keys().length();
         Shape ofKeys = new Shape(batch, keys);
         Shape ofQueries = new Shape(batch, length, keys);
         Shape ofScores = new Shape(batch, queries.getShape().get(1), length, keys);
@@ -192,8 +192,8 @@ record AttentionMask(NDArray visible, NDArray offset, Visibility visibility, boo
 
     /** Whether the mask that was given differs between heads. */
     boolean isByHead() {
-        return offset != null && offset.getShape().get(1) > 1
-                || visible != null && visible.getShape().get(1) > 1;
+        NDArray mask = visible == null ? offset : visible;
+        return mask != null && mask.getShape().get(1) > 1;
     }
 
     /** How many numbers a part of the mask has for each of its queries and keys. */
