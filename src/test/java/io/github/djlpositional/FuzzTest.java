@@ -216,8 +216,7 @@ class FuzzTest {
                 String what = kind + " of " + inputs;
                 PairList<String, Object> params = params(random);
                 if (random.nextInt(4) == 0) {
-                    NDArray positions =
-                            array(own, random, shape(random, kind), RandomCases.one(random, TYPES));
+                    NDArray positions = array(own, random, shape(random, kind), RandomCases.one(random, TYPES));
                     params.add(PositionalEncodingBlock.POSITIONS, positions);
                 }
                 Exception refusal = (isChecked(block) ? GUARD : UNCHECKED).refusal(0, TABLES, () -> {

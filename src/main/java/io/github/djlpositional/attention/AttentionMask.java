@@ -54,7 +54,7 @@ record AttentionMask(NDArray visible, NDArray offset, Visibility visibility, boo
         long batch = queries.getShape().get(0);
         long length = call.queries().length();
         // a mask is also given for the tokens that a window has dropped
-        long keys = call.keys().first() + call.keys().length();
+        long keys = (long) call.keys().first() + call.keys().length();
         Shape ofKeys = new Shape(batch, keys);
         Shape ofQueries = new Shape(batch, length, keys);
         Shape ofScores = new Shape(batch, queries.getShape().get(1), length, keys);

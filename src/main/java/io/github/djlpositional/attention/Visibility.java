@@ -91,8 +91,13 @@ record Visibility(boolean isCausal, Integer window, Integer chunkSize) {
         return temporaries.add(visible.toType(scores.getDataType(), true));
     }
 
+    /** Not with logicalAnd, which leaves arrays of its own open on MXNet. */
     private static NDArray and(Temporaries temporaries, NDArray one, NDArray other) {
-        return one == null ? other : temporaries.add(one.logicalAnd(other));
+        return one == null ? other : temporaries.add(numbers(temporaries, one).mul(numbers(temporaries, other)));
+    }
+
+    private static NDArray numbers(Temporaries temporaries, NDArray conditions) {
+        return temporaries.addUnless(conditions, conditions.toType(DataType.INT32, false));
     }
 
     /** The indices of tokens, as (1, 1, 1, F) for keys, axis 1 from the end, or (1, 1, T, 1) for queries. */

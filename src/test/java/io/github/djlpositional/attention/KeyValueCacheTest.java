@@ -177,8 +177,7 @@ class KeyValueCacheTest {
     @EngineTest
     void aWindowCanBeRewoundByOneStepAndNoFurther(NDManager manager) {
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 12, SIZE);
-        MultiHeadAttentionBlock window =
-                filled(manager, alibi().optWindow(4).build(), DataType.FLOAT64);
+        MultiHeadAttentionBlock window = filled(manager, alibi().optWindow(4).build(), DataType.FLOAT64);
         MultiHeadAttentionBlock whole = filled(manager, alibi().build(), DataType.FLOAT64);
         NDArray expected = Forward.infer(manager, window, x);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
@@ -207,9 +206,8 @@ class KeyValueCacheTest {
     void aFailedStepCanBeRepeatedWithAWindowAndPositions(NDManager manager) {
         MultiHeadAttentionBlock block = filled(manager, alibi().optWindow(4).build(), DataType.FLOAT64);
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 12, SIZE);
-        NDArray positions = manager.create(new int[][] {
-            {0, 1, 2, 4, 5, 6, 7, 9, 10, 11, 12, 20}, {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}
-        });
+        NDArray positions = manager.create(
+                new int[][] {{0, 1, 2, 4, 5, 6, 7, 9, 10, 11, 12, 20}, {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}});
         NDArray whole = Forward.infer(manager, block, with(positions), x);
         NDArray wrongMask = manager.ones(new Shape(2, 1));
         try (KeyValueCache cache = new KeyValueCache(manager)) {
@@ -282,14 +280,14 @@ class KeyValueCacheTest {
     @EngineTest
     void selectsSequencesWithTheirPositions(NDManager manager) {
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 3, 9, SIZE);
-        NDArray positions = manager.create(
-                new int[][] {{0, 1, 2, 3, 4, 5, 6, 7, 8}, {0, 2, 4, 6, 8, 10, 12, 14, 16}, {5, 6, 7, 8, 9, 10, 11, 12, 13}
-                });
+        NDArray positions = manager.create(new int[][] {
+            {0, 1, 2, 3, 4, 5, 6, 7, 8}, {0, 2, 4, 6, 8, 10, 12, 14, 16}, {5, 6, 7, 8, 9, 10, 11, 12, 13}
+        });
         // reordered, repeated, dropped, and both
         int[][] choices = {{2, 0, 1}, {1, 1, 0, 2}, {2}, {0, 2, 2}};
         for (Integer window : new Integer[] {null, 3}) {
-            MultiHeadAttentionBlock block = filled(
-                    manager, (window == null ? alibi() : alibi().optWindow(window)).build(), DataType.FLOAT64);
+            MultiHeadAttentionBlock block =
+                    filled(manager, (window == null ? alibi() : alibi().optWindow(window)).build(), DataType.FLOAT64);
             for (int[] choice : choices) {
                 for (boolean given : new boolean[] {true, false}) {
                     NDArray rows = manager.create(choice);
@@ -439,7 +437,9 @@ class KeyValueCacheTest {
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 12, SIZE);
         NDArray whole = Forward.infer(manager, block, x);
         // the first capacity, and the room that is then there for 1 to 12 positions
-        long[][] rooms = {{12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12}, {3, 3, 3, 3, 6, 6, 6, 12, 12, 12, 12, 12, 12}};
+        long[][] rooms = {
+            {12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12}, {3, 3, 3, 3, 6, 6, 6, 12, 12, 12, 12, 12, 12}
+        };
         for (long[] room : rooms) {
             try (NDManager own = manager.newSubManager();
                     KeyValueCache cache = new KeyValueCache(own, (int) room[0])) {
@@ -517,7 +517,10 @@ class KeyValueCacheTest {
         NDArray infinite = manager.create(new float[] {0, 0.5f, Float.POSITIVE_INFINITY});
         refused(() -> Forward.infer(manager, plain, with(infinite), x), "position Infinity", "536870912");
         NDArray negative = manager.create(new int[] {0, -1, 2});
-        refused(() -> Forward.infer(manager, plain, with(negative), x), "position -1 at index 1", "count positions from 0");
+        refused(
+                () -> Forward.infer(manager, plain, with(negative), x),
+                "position -1 at index 1",
+                "count positions from 0");
         NDArray far = manager.create(new long[] {0, 1, 1L << 29});
         refused(() -> Forward.infer(manager, plain, with(far), x), "position 536870912 at index 2", "0 to 536870911");
         PairList<String, Object> array = new PairList<>();
