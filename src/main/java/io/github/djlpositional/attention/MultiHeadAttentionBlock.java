@@ -106,6 +106,10 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
             }
             Check.positive("headCount", headCount);
             Check.positive("headSize", headSize);
+            Check.that(
+                    (long) headCount * headSize <= Integer.MAX_VALUE,
+                    "headCount " + headCount + " with headSize " + headSize + ": expected a product of at most "
+                            + Integer.MAX_VALUE + "; set smaller ones");
             keyValueHeadCount = Objects.requireNonNullElse(keyValueHeadCount, headCount);
             Check.positive("keyValueHeadCount", keyValueHeadCount);
             Check.that(

@@ -4,6 +4,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.Temporaries;
 
 /**
@@ -122,8 +123,10 @@ record Visibility(boolean isCausal, Integer window, Integer chunkSize) {
             positions = temporaries.add(
                     span.positions().reshape(shape(span.positions().getShape().get(0), span.length(), axisFromEnd)));
         }
-        // exact: the quotient of two numbers below 2^29 is farther from the next whole number than doubles round
+        // ⌊p / c⌋ = ⌊(⌊p⌋ + ½) / c⌋, and that quotient is farther from the next whole number than doubles round
         NDArray real = temporaries.addUnless(positions, positions.toType(DataType.FLOAT64, false));
-        return temporaries.add(temporaries.add(real.div(chunkSize)).floor());
+        NDArray middle = temporaries.add(temporaries.add(real.floor()).add(0.5));
+        return temporaries.add(
+                temporaries.add(Arithmetic.multiply(middle, 1.0 / chunkSize)).floor());
     }
 }

@@ -50,6 +50,7 @@ class AttentionBadInputTest {
                     {keyValueHeadCount: 4}                                               | headCount 2;keyValueHeadCount 4
                     {headSize: 0}                                                        | headSize 0
                     {headSize: -1}                                                       | headSize -1
+                    {headCount: 1000000000, headSize: 4}                                 | headCount 1000000000;headSize 4
                     {headCount: 0, headSize: 4}                                          | headCount 0
                     {embeddingSize: 0, headSize: 4}                                      | embeddingSize 0
                     {window: 0}                                                          | window 0
