@@ -129,6 +129,7 @@ public class ArchitectureTest {
                         "AttentionForward",
                         "AttentionMask",
                         "Positions",
+                        "Span",
                         "Steps",
                         "Table",
                         "Builder");

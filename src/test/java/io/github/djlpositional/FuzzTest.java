@@ -17,6 +17,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.GridEncoding;
+import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
@@ -80,6 +81,8 @@ class FuzzTest {
             List.of(TestBlocks.ATTENTION.block(), TestBlocks.ATTENTION_OF_EVERY_SETTING.block()),
             SinusoidalEncoding.class,
             List.of(SinusoidalEncoding.vaswani(4), SinusoidalEncoding.fairseq(5), SinusoidalEncoding.vaswani(8)),
+            QueryScale.class,
+            List.of(QueryScale.logN(2), QueryScale.floorLogarithm(0.1, 2)),
             GridEncoding.class,
             List.of(GridEncoding.multidim(3, 4), GridEncoding.visionTransformer(8)),
             RotaryScaling.class,
@@ -212,6 +215,10 @@ class FuzzTest {
                 Shape[] shapes = inputs.stream().map(NDArray::getShape).toArray(Shape[]::new);
                 String what = kind + " of " + inputs;
                 PairList<String, Object> params = params(random);
+                if (random.nextInt(4) == 0) {
+                    NDArray positions = array(own, random, shape(random, kind), RandomCases.one(random, TYPES));
+                    params.add(PositionalEncodingBlock.POSITIONS, positions);
+                }
                 Exception refusal = (isChecked(block) ? GUARD : UNCHECKED).refusal(0, TABLES, () -> {
                     NDList answer = block.forward(new ParameterStore(own, false), inputs, false, params);
                     if (params.isEmpty()) {

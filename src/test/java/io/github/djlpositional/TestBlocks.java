@@ -21,6 +21,7 @@ import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
@@ -161,6 +162,40 @@ public enum TestBlocks {
                             .optScaling(RotaryScaling.ntkAware(2))
                             .optXpos(1024)
                             .build())
+                    .build()),
+    ATTENTION_OF_GROUPED_HEADS(
+            new Shape(2, 3, 8),
+            () -> MultiHeadAttentionBlock.builder()
+                    .setEmbeddingSize(8)
+                    .setHeadCount(4)
+                    .optKeyValueHeadCount(2)
+                    .optHeadSize(6)
+                    .optQueryNorm(RmsNormBlock.builder().setEmbeddingSize(6).build())
+                    .optKeyNorm(RmsNormBlock.builder()
+                            .setEmbeddingSize(6)
+                            .optEpsilon(1e-5)
+                            .build())
+                    .optRelativeEncoding(RelativePositionBiasBlock.builder()
+                            .setHeadCount(4)
+                            .optBuckets(8)
+                            .optMaxDistance(20)
+                            .build())
+                    .optCausal(true)
+                    .optWindow(2)
+                    .optQueryScale(QueryScale.logN(2))
+                    .optScoreCap(30.5)
+                    .optSinks(true)
+                    .optBias(false)
+                    .optResultBias(true)
+                    .build()),
+    ATTENTION_IN_CHUNKS(
+            new Shape(2, 3, 8),
+            () -> MultiHeadAttentionBlock.builder()
+                    .setEmbeddingSize(8)
+                    .setHeadCount(2)
+                    .optKeyValueHeadCount(1)
+                    .optChunkSize(2)
+                    .optQueryScale(QueryScale.floorLogarithm(0.25, 2))
                     .build()),
     LAYER(
             new Shape(2, 3, 8),

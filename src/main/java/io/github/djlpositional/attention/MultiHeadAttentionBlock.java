@@ -107,6 +107,10 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
             }
             Check.positive("headCount", headCount);
             Check.positive("headSize", headSize);
+            Check.that(
+                    (long) headCount * headSize <= Integer.MAX_VALUE,
+                    "headCount " + headCount + " with headSize " + headSize + ": expected a product of at most "
+                            + Integer.MAX_VALUE + "; set smaller ones");
             keyValueHeadCount = Objects.requireNonNullElse(keyValueHeadCount, headCount);
             Check.positive("keyValueHeadCount", keyValueHeadCount);
             Check.that(
@@ -344,8 +348,8 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
                         + ": expected (B, T) with T of 1 or more; add the batch with expandDims(0)");
         try (Temporaries own = new Temporaries()) {
             NDArray first = own.add(positions.get(NDIndex.sliceAxis(1, 0, 1)));
-            NDArray before = own.add(positions.get(NDIndex.sliceAxis(1, 0, shape.get(1) - 1)));
-            NDArray shifted = own.add(NDArrays.concat(new NDList(first, before), 1));
+            NDArray longer = own.add(NDArrays.concat(new NDList(first, positions), 1));
+            NDArray shifted = own.add(longer.get(NDIndex.sliceAxis(1, 0, shape.get(1))));
             NDArray begins = own.add(own.add(positions.lte(shifted)).toType(DataType.INT32, true));
             NDArray number = own.add(begins.cumSum(1));
             return own.add(number.expandDims(2)).eq(own.add(number.expandDims(1)));

@@ -4,6 +4,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.Temporaries;
 
 /**
@@ -114,8 +115,13 @@ record Visibility(boolean isCausal, Integer window, Integer chunkSize) {
         return temporaries.add(near(temporaries, row).toType(type, true));
     }
 
+    /** Not with logicalAnd, which leaves arrays of its own open on MXNet. */
     private static NDArray and(Temporaries temporaries, NDArray one, NDArray other) {
-        return one == null ? other : temporaries.add(one.logicalAnd(other));
+        return one == null ? other : temporaries.add(numbers(temporaries, one).mul(numbers(temporaries, other)));
+    }
+
+    private static NDArray numbers(Temporaries temporaries, NDArray conditions) {
+        return temporaries.addUnless(conditions, conditions.toType(DataType.INT32, false));
     }
 
     /** The indices of tokens, as (1, 1, 1, F) for keys, axis 1 from the end, or (1, 1, T, 1) for queries. */
@@ -140,8 +146,10 @@ record Visibility(boolean isCausal, Integer window, Integer chunkSize) {
             positions = temporaries.add(
                     span.positions().reshape(shape(span.positions().getShape().get(0), span.length(), axisFromEnd)));
         }
-        // exact: the quotient of two numbers below 2^29 is farther from the next whole number than doubles round
+        // ⌊p / c⌋ = ⌊(⌊p⌋ + ½) / c⌋, and that quotient is farther from the next whole number than doubles round
         NDArray real = temporaries.addUnless(positions, positions.toType(DataType.FLOAT64, false));
-        return temporaries.add(temporaries.add(real.div(chunkSize)).floor());
+        NDArray middle = temporaries.add(temporaries.add(real.floor()).add(0.5));
+        return temporaries.add(
+                temporaries.add(Arithmetic.multiply(middle, 1.0 / chunkSize)).floor());
     }
 }

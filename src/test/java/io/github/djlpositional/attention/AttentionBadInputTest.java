@@ -9,6 +9,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.nn.LambdaBlock;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.JsonUtils;
 import ai.djl.util.PairList;
@@ -44,6 +45,28 @@ class AttentionBadInputTest {
                     {headCount: 3}                                                       | embeddingSize 8;headCount 3
                     {headCount: 0}                                                       | headCount 0
                     {scale: 0}                                                           | scale 0.0
+                    {keyValueHeadCount: 0}                                               | keyValueHeadCount 0
+                    {headCount: 4, keyValueHeadCount: 3}                                 | headCount 4;keyValueHeadCount 3
+                    {keyValueHeadCount: 4}                                               | headCount 2;keyValueHeadCount 4
+                    {headSize: 0}                                                        | headSize 0
+                    {headSize: -1}                                                       | headSize -1
+                    {headCount: 1000000000, headSize: 4}                                 | headCount 1000000000;headSize 4
+                    {headCount: 0, headSize: 4}                                          | headCount 0
+                    {embeddingSize: 0, headSize: 4}                                      | embeddingSize 0
+                    {window: 0}                                                          | window 0
+                    {window: 536870913}                                                  | window 536870913
+                    {chunkSize: 0}                                                       | chunkSize 0
+                    {window: 3, chunkSize: 4}                                            | window 3;chunkSize 4
+                    {scoreCap: 0}                                                        | scoreCap 0.0
+                    {scoreCap: -50}                                                      | scoreCap -50.0
+                    {scoreCap: Infinity}                                                 | scoreCap;Infinity
+                    {queryScale: {kind: logN, trainedLength: 1}}                         | trainedLength 1
+                    {queryScale: {kind: floorLogarithm, coefficient: -1, length: 2}}     | coefficient -1.0
+                    {queryScale: {kind: floorLogarithm, coefficient: 1, length: 0}}      | length 0.0
+                    {queryScale: {kind: other}}                                          | other
+                    {queryNorm: {type: RmsNormBlock}}                                    | embeddingSize
+                    {queryNorm: {type: LayerNorm}}                                       | LayerNorm
+                    {keyNorm: {type: RmsNormBlock, embeddingSize: 4, epsilon: 0}}        | epsilon 0.0
                     {relativeEncoding: {type: RotaryEmbeddingBlock, headSize: 8}}        | headSize=8;head size 4
                     {relativeEncoding: {type: AlibiBiasBlock, headCount: 4}}             | headCount=4;setHeadCount(2)
                     {relativeEncoding: {type: KerpleBiasBlock, headCount: 4}}            | headCount=4;setHeadCount(2)
@@ -132,6 +155,27 @@ class AttentionBadInputTest {
                 2x3x8 1x1x3x3:INT32      | mask (1, 1, 3, 3);int32;float32
                 """);
         refused(() -> block.forward(new ParameterStore(manager, false), new NDList(), false), "0 inputs", "[x, mask]");
+    }
+
+    @EngineTest
+    void refusesNormsOfAnotherSize(NDManager manager) {
+        Block norm = RmsNormBlock.builder().setEmbeddingSize(8).build();
+        refused(() -> initialized(manager, attention().optQueryNorm(norm)), "8", "4");
+        refused(() -> initialized(manager, attention().optKeyNorm(norm)), "8", "4");
+        Block sum = LambdaBlock.singleton(x -> x.sum(new int[] {3}));
+        MultiHeadAttentionBlock summed = initialized(manager, attention().optQueryNorm(sum));
+        refusedInputs(manager, summed, "2x3x8 | LambdaBlock;(2, 3, 2);(2, 3, 2, 4)");
+    }
+
+    @EngineTest
+    void refusesPositionsOfPackedSequencesThatAreNoBatch(NDManager manager) {
+        for (String shape : new String[] {"3", "2x3x4", "2x0"}) {
+            NDArray positions = array(manager, shape);
+            refused(
+                    () -> MultiHeadAttentionBlock.packedMask(positions),
+                    positions.getShape().toString(),
+                    "(B, T)");
+        }
     }
 
     @EngineTest

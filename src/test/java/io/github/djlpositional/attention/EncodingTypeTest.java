@@ -32,6 +32,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
+import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.ResidentMemory;
 import java.util.ArrayList;
 import java.util.List;
@@ -200,6 +201,28 @@ class EncodingTypeTest {
             BlockBytes.load(manager, loaded, file);
         }
         requireSame(Forward.infer(manager, loaded, x), Forward.infer(manager, block, x));
+    }
+
+    @EngineTest
+    void aCrossAttentionTakesThePositionsOfItsQueries(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT64);
+        NDArray keys = numbers(manager, 2, DataType.FLOAT64, 2, 6, SIZE);
+        NDArray values = numbers(manager, 3, DataType.FLOAT64, 2, 6, SIZE);
+        NDArray queries = numbers(manager, 1, DataType.FLOAT64, 2, 3, SIZE);
+        // below 6, so that the length is 6 for an encoding that depends on it
+        int[][] positions = {{3, 4, 5}, {1, 5, 2}};
+        PairList<String, Object> params = new PairList<>();
+        params.add(PositionalEncodingBlock.POSITIONS, manager.create(positions));
+        NDArray y = Forward.infer(manager, block, params, keys, queries, values);
+        for (int row = 0; row < 2; row++) {
+            NDArray k = keys.get("{}:{}", row, row + 1);
+            NDArray v = values.get("{}:{}", row, row + 1);
+            for (int i = 0; i < 3; i++) {
+                NDArray q = queries.get("{}:{}, {}:{}", row, row + 1, i, i + 1);
+                NDArray expected = Forward.inferFrom(manager, positions[row][i], block, k, q, v);
+                requireClose(y.get("{}, {}", row, i), expected.toDoubleArray(), 1e-13);
+            }
+        }
     }
 
     @EngineTest

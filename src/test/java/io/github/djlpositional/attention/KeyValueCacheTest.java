@@ -10,15 +10,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
+import io.github.djlpositional.PositionalEncodingBlock;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /** How a cache keeps count of the steps. */
 class KeyValueCacheTest {
@@ -120,6 +126,410 @@ class KeyValueCacheTest {
                 params.add(name, 3);
                 refused(() -> step(manager, block, params, x), "'" + name + "'", "correct the name");
             }
+        }
+    }
+
+    /** ALiBi in a causal attention, which sees the distances of positions. */
+    private static MultiHeadAttentionBlock.Builder alibi() {
+        return EncodingType.ALIBI.attention(HEADS).optCausal(true);
+    }
+
+    private static PairList<String, Object> with(PairList<String, Object> params, NDArray positions) {
+        params.add(PositionalEncodingBlock.POSITIONS, positions);
+        return params;
+    }
+
+    private static PairList<String, Object> with(NDArray positions) {
+        return with(new PairList<>(), positions);
+    }
+
+    /** The numbers of positions that the cache in a manager has room for, each once. */
+    private static Set<Long> rooms(NDManager parent) {
+        return parent.getManagedArrays().stream()
+                .map(NDArray::getShape)
+                .filter(shape -> shape.dimension() == 4)
+                .map(shape -> shape.get(2))
+                .collect(Collectors.toSet());
+    }
+
+    @EngineTest
+    void aWindowKeepsItsPositionsAndThoseOfTheLatestStep(NDManager manager) {
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 300, SIZE);
+        List<MultiHeadAttentionBlock> blocks =
+                List.of(alibi().optWindow(4).build(), alibi().optChunkSize(4).build());
+        for (MultiHeadAttentionBlock block : blocks) {
+            filled(manager, block, DataType.FLOAT64);
+            NDArray whole = Forward.infer(manager, block, x);
+            try (NDManager own = manager.newSubManager();
+                    KeyValueCache cache = new KeyValueCache(own)) {
+                step(manager, block, cache.nextStep(), x.get(":, :100"));
+                for (int at = 100; at < 300; at++) {
+                    NDArray y = step(manager, block, cache.nextStep(), x.get(":, {}:{}", at, at + 1));
+                    requireClose(y, doubles(whole.get(":, {}:{}", at, at + 1)), 1e-12);
+                    // 4 of the window and 1 of the step, at most twice
+                    assertThat(rooms(own)).containsExactly(10L);
+                }
+                assertThat(cache.getLength()).isEqualTo(300);
+            }
+        }
+    }
+
+    @EngineTest
+    void aWindowCanBeRewoundByOneStepAndNoFurther(NDManager manager) {
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 12, SIZE);
+        MultiHeadAttentionBlock window = filled(manager, alibi().optWindow(4).build(), DataType.FLOAT64);
+        MultiHeadAttentionBlock whole = filled(manager, alibi().build(), DataType.FLOAT64);
+        NDArray expected = Forward.infer(manager, window, x);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int[] part : new int[][] {{0, 7}, {7, 10}, {10, 11}}) {
+                PairList<String, Object> params = cache.nextStep();
+                step(manager, whole, params, x.get(":, {}:{}", part[0], part[1]));
+                step(manager, window, params, x.get(":, {}:{}", part[0], part[1]));
+            }
+            // the step at 10 dropped the tokens before 6, and a query at 9 sees 6 to 9
+            refused(() -> cache.rewind(8), "length 8", "at least 9", "window=4");
+            refused(() -> cache.rewind(0), "length 0", "at least 9", "clear()");
+            assertThat(cache.getLength()).isEqualTo(11);
+            cache.rewind(10);
+            PairList<String, Object> params = cache.nextStep();
+            step(manager, whole, params, x.get(":, 10:11"));
+            NDArray again = step(manager, window, params, x.get(":, 10:11"));
+            requireClose(again, doubles(expected.get(":, 10:11")), 1e-12);
+            params = cache.nextStep();
+            step(manager, whole, params, x.get(":, 11:"));
+            NDArray last = step(manager, window, params, x.get(":, 11:"));
+            requireClose(last, doubles(expected.get(":, 11:")), 1e-12);
+        }
+    }
+
+    @EngineTest
+    void aFailedStepCanBeRepeatedWithAWindowAndPositions(NDManager manager) {
+        MultiHeadAttentionBlock block = filled(manager, alibi().optWindow(4).build(), DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 12, SIZE);
+        NDArray positions = manager.create(
+                new int[][] {{0, 1, 2, 4, 5, 6, 7, 9, 10, 11, 12, 20}, {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}});
+        NDArray whole = Forward.infer(manager, block, with(positions), x);
+        NDArray wrongMask = manager.ones(new Shape(2, 1));
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int[] part : new int[][] {{0, 3}, {3, 4}, {4, 7}, {7, 8}, {8, 9}, {9, 12}}) {
+                NDArray tokens = x.get(":, {}:{}", part[0], part[1]);
+                NDArray given = positions.get(":, {}:{}", part[0], part[1]);
+                // it fails behind the cache
+                refused(() -> step(manager, block, with(cache.nextStep(), given), tokens, wrongMask), "mask");
+                cache.rewind(part[0]);
+                NDArray y = step(manager, block, with(cache.nextStep(), given), tokens);
+                requireClose(y, doubles(whole.get(":, {}:{}", part[0], part[1])), 1e-12);
+            }
+        }
+    }
+
+    @EngineTest
+    void afterAFailedFirstStepAnotherCanBeginWithoutPositions(NDManager manager) {
+        MultiHeadAttentionBlock block = filled(manager, alibi().build(), DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 3, SIZE);
+        NDArray wrongMask = manager.ones(new Shape(2, 1));
+        NDArray positions = manager.create(new int[] {0, 5, 9});
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            refused(() -> step(manager, block, with(cache.nextStep(), positions), x, wrongMask), "mask");
+            cache.rewind(0);
+            NDArray y = step(manager, block, cache.nextStep(), x);
+            requireClose(y, doubles(Forward.infer(manager, block, x)), 1e-12);
+        }
+    }
+
+    @EngineTest
+    void positionsOfEveryShapeFollowEachOther(NDManager manager) {
+        MultiHeadAttentionBlock block = filled(manager, alibi().build(), DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 5, SIZE);
+        NDArray positions = manager.create(new int[][] {{0, 1, 4, 5, 9}, {0, 1, 4, 5, 7}});
+        NDArray whole = Forward.infer(manager, block, with(positions), x);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            // none, which is 0 and 1; (T); (1, T); (B, T)
+            NDArray y = step(manager, block, cache.nextStep(), x.get(":, :2"));
+            requireClose(y, doubles(whole.get(":, :2")), 1e-12);
+            y = step(manager, block, with(cache.nextStep(), positions.get("0, 2:3")), x.get(":, 2:3"));
+            requireClose(y, doubles(whole.get(":, 2:3")), 1e-12);
+            y = step(manager, block, with(cache.nextStep(), positions.get("1:, 3:4")), x.get(":, 3:4"));
+            requireClose(y, doubles(whole.get(":, 3:4")), 1e-12);
+            NDArray last = positions.get(":, 4:").toType(DataType.INT64, false);
+            y = step(manager, block, with(cache.nextStep(), last), x.get(":, 4:"));
+            requireClose(y, doubles(whole.get(":, 4:")), 1e-12);
+        }
+    }
+
+    @EngineTest
+    void realPositionsFollowWholeOnes(NDManager manager) {
+        MultiHeadAttentionBlock block = filled(
+                manager,
+                EncodingType.NONE
+                        .attention(HEADS)
+                        .optCausal(true)
+                        .optChunkSize(3)
+                        .build(),
+                DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 4, SIZE);
+        NDArray whole = Forward.infer(manager, block, with(manager.create(new float[] {0, 2, 2.5f, 3.5f})), x);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            step(manager, block, with(cache.nextStep(), manager.create(new int[] {0, 2})), x.get(":, :2"));
+            NDArray y = step(
+                    manager, block, with(cache.nextStep(), manager.create(new float[] {2.5f, 3.5f})), x.get(":, 2:"));
+            requireClose(y, doubles(whole.get(":, 2:")), 1e-12);
+        }
+    }
+
+    @EngineTest
+    void selectsSequencesWithTheirPositions(NDManager manager) {
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 3, 9, SIZE);
+        NDArray positions = manager.create(new int[][] {
+            {0, 1, 2, 3, 4, 5, 6, 7, 8}, {0, 2, 4, 6, 8, 10, 12, 14, 16}, {5, 6, 7, 8, 9, 10, 11, 12, 13}
+        });
+        // reordered, repeated, dropped, and both
+        int[][] choices = {{2, 0, 1}, {1, 1, 0, 2}, {2}, {0, 2, 2}};
+        for (Integer window : new Integer[] {null, 3}) {
+            MultiHeadAttentionBlock block =
+                    filled(manager, (window == null ? alibi() : alibi().optWindow(window)).build(), DataType.FLOAT64);
+            for (int[] choice : choices) {
+                for (boolean given : new boolean[] {true, false}) {
+                    NDArray rows = manager.create(choice);
+                    NDArray chosen = chosen(x, choice);
+                    NDArray places = given ? chosen(positions, choice) : null;
+                    NDArray whole = Forward.infer(manager, block, given ? with(places) : null, chosen);
+                    try (KeyValueCache cache = new KeyValueCache(manager)) {
+                        for (int at = 0; at < 6; at += 3) {
+                            PairList<String, Object> params = cache.nextStep();
+                            params = given ? with(params, positions.get(":, {}:{}", at, at + 3)) : params;
+                            step(manager, block, params, x.get(":, {}:{}", at, at + 3));
+                        }
+                        cache.select(rows);
+                        for (int at = 6; at < 9; at++) {
+                            PairList<String, Object> params = cache.nextStep();
+                            params = given ? with(params, places.get(":, {}:{}", at, at + 1)) : params;
+                            NDArray y = step(manager, block, params, chosen.get(":, {}:{}", at, at + 1));
+                            requireClose(y, doubles(whole.get(":, {}:{}", at, at + 1)), 1e-12);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private static NDArray chosen(NDArray array, int... rows) {
+        NDList parts = new NDList();
+        for (int row : rows) {
+            parts.add(array.get("{}:{}", row, row + 1));
+        }
+        return NDArrays.concat(parts, 0);
+    }
+
+    @EngineTest
+    void selectsRowsOfPositionsOnSeveralAxesAndOfOneForAll(NDManager manager) {
+        // chunks of one axis refuse several, an attention without an encoding keeps them
+        MultiHeadAttentionBlock block = filled(
+                manager, EncodingType.NONE.attention(HEADS).optCausal(true).build(), DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 4, SIZE);
+        NDArray whole = Forward.infer(manager, block, chosen(x, 1, 1, 0));
+        for (NDArray positions : List.of(
+                manager.arange(24).toType(DataType.INT32, false).reshape(3, 2, 4),
+                manager.arange(12).reshape(3, 1, 4),
+                manager.arange(4))) {
+            try (KeyValueCache cache = new KeyValueCache(manager)) {
+                step(manager, block, with(cache.nextStep(), positions.get("..., :3")), x.get(":, :3"));
+                cache.select(manager.create(new long[] {1, 1, 0}));
+                NDArray last = manager.arange(9).toType(DataType.INT32, false).reshape(3, 3, 1);
+                PairList<String, Object> params =
+                        with(cache.nextStep(), positions.getShape().dimension() == 1 ? manager.arange(1) : last);
+                NDArray y = step(manager, block, params, chosen(x, 1, 1, 0).get(":, 3:"));
+                requireClose(y, doubles(whole.get(":, 3:")), 1e-12);
+            }
+        }
+    }
+
+    @EngineTest
+    void refusesRowsOutOfRangeAndChangesNothing(NDManager manager) {
+        MultiHeadAttentionBlock block = filled(manager, alibi().build(), DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 4, SIZE);
+        NDArray whole = Forward.infer(manager, block, x);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            step(manager, block, cache.nextStep(), x.get(":, :3"));
+            refused(() -> cache.select(manager.create(new int[] {0, 2})), "row 2", "index 1", "0 to 1");
+            refused(() -> cache.select(manager.create(new long[] {-1})), "row -1", "0 to 1");
+            refused(() -> cache.select(manager.create(new int[][] {{0, 1}})), "(1, 2)", "(n)");
+            refused(() -> cache.select(manager.create(new float[] {0, 1})), "float32", "integer");
+            refused(() -> cache.select(manager.create(new Shape(0), DataType.INT32)), "(0)", "one integer or more");
+            NDArray y = step(manager, block, cache.nextStep(), x.get(":, 3:"));
+            requireClose(y, doubles(whole.get(":, 3:")), 1e-12);
+        }
+    }
+
+    @EngineTest
+    void selectsTheSequencesOfACrossAttention(NDManager manager) {
+        MultiHeadAttentionBlock self = filled(manager, alibi().build(), DataType.FLOAT64);
+        MultiHeadAttentionBlock cross =
+                filled(manager, EncodingType.ALIBI.attention(HEADS).build(), DataType.FLOAT64);
+        NDArray encoded = numbers(manager, 1, DataType.FLOAT64, 2, 6, SIZE);
+        NDArray x = numbers(manager, 2, DataType.FLOAT64, 2, 4, SIZE);
+        int[] rows = {1, 0, 1};
+        NDArray memory = chosen(encoded, rows);
+        NDArray whole = Forward.infer(manager, cross, memory, Forward.infer(manager, self, chosen(x, rows)), memory);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            PairList<String, Object> params = cache.nextStep();
+            step(manager, cross, params, encoded, step(manager, self, params, x.get(":, :3")), encoded);
+            cache.select(manager.create(rows));
+            params = cache.nextStep();
+            NDArray y = step(manager, self, params, chosen(x, rows).get(":, 3:"));
+            requireClose(step(manager, cross, params, memory, y, memory), doubles(whole.get(":, 3:")), 1e-12);
+        }
+    }
+
+    @EngineTest
+    void forksHaveContinuationsOfTheirOwn(NDManager manager) {
+        MultiHeadAttentionBlock block = filled(manager, alibi().optWindow(4).build(), DataType.FLOAT64);
+        MultiHeadAttentionBlock cross =
+                filled(manager, EncodingType.SHAW.attention(HEADS).build(), DataType.FLOAT64);
+        NDArray prompt = numbers(manager, 1, DataType.FLOAT64, 1, 5, SIZE);
+        NDArray encoded = numbers(manager, 9, DataType.FLOAT64, 1, 3, SIZE);
+        NDArray positions = manager.create(new int[] {0, 1, 3, 4, 5, 7, 8, 9, 11});
+        NDArray[] whole = new NDArray[2];
+        NDArray[] x = new NDArray[2];
+        for (int i = 0; i < 2; i++) {
+            x[i] = NDArrays.concat(new NDList(prompt, numbers(manager, 2 + i, DataType.FLOAT64, 1, 4, SIZE)), 1);
+            NDArray y = Forward.infer(manager, block, with(positions), x[i]);
+            whole[i] = Forward.infer(manager, cross, with(positions), encoded, y, encoded);
+        }
+        try (NDManager own = manager.newSubManager()) {
+            KeyValueCache first = new KeyValueCache(own);
+            decoded(manager, block, cross, first, positions.get(":5"), encoded, prompt);
+            KeyValueCache second = first.fork();
+            assertThat(second.getLength()).isEqualTo(5);
+            // in turns, so that each would overwrite what it had in common with the other
+            for (int at = 5; at < 9; at++) {
+                for (int i = 0; i < 2; i++) {
+                    NDArray tokens = x[i].get(":, {}:{}", at, at + 1);
+                    NDArray position = positions.get("{}:{}", at, at + 1);
+                    NDArray y = decoded(manager, block, cross, i == 0 ? first : second, position, encoded, tokens);
+                    requireClose(y, doubles(whole[i].get(":, {}:{}", at, at + 1)), 1e-12);
+                }
+            }
+            first.close();
+            second.rewind(8);
+            NDArray y = decoded(manager, block, cross, second, positions.get("8:"), encoded, x[1].get(":, 8:"));
+            requireClose(y, doubles(whole[1].get(":, 8:")), 1e-12);
+            second.close();
+            assertThat(own.getManagedArrays()).isEmpty();
+        }
+    }
+
+    private static NDArray decoded(
+            NDManager manager,
+            Block self,
+            Block cross,
+            KeyValueCache cache,
+            NDArray positions,
+            NDArray encoded,
+            NDArray tokens) {
+        PairList<String, Object> params = with(cache.nextStep(), positions);
+        return step(manager, cross, params, encoded, step(manager, self, params, tokens), encoded);
+    }
+
+    @EngineTest
+    void copiesNothingUpToItsCapacity(NDManager manager) {
+        MultiHeadAttentionBlock block = filled(manager, alibi().build(), DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 12, SIZE);
+        NDArray whole = Forward.infer(manager, block, x);
+        // the first capacity, and the room that is then there for 1 to 12 positions
+        long[][] rooms = {
+            {12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12}, {3, 3, 3, 3, 6, 6, 6, 12, 12, 12, 12, 12, 12}
+        };
+        for (long[] room : rooms) {
+            try (NDManager own = manager.newSubManager();
+                    KeyValueCache cache = new KeyValueCache(own, (int) room[0])) {
+                for (int at = 0; at < 12; at++) {
+                    NDArray y = step(manager, block, cache.nextStep(), x.get(":, {}:{}", at, at + 1));
+                    requireClose(y, doubles(whole.get(":, {}:{}", at, at + 1)), 1e-12);
+                    assertThat(rooms(own)).containsExactly(room[at + 1]);
+                }
+            }
+        }
+        refused(() -> new KeyValueCache(manager, 0), "capacity 0");
+        refused(() -> new KeyValueCache(manager, -3), "capacity -3");
+    }
+
+    @EngineTest
+    void keepsNoCopiesOfGroupedKeys(NDManager manager) {
+        MultiHeadAttentionBlock block = filled(
+                manager,
+                MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(SIZE)
+                        .setHeadCount(6)
+                        .optKeyValueHeadCount(2)
+                        .optHeadSize(4)
+                        .build(),
+                DataType.FLOAT32);
+        try (NDManager own = manager.newSubManager();
+                KeyValueCache cache = new KeyValueCache(own, 10)) {
+            step(manager, block, cache.nextStep(), numbers(manager, 1, DataType.FLOAT32, 3, 5, SIZE));
+            assertThat(own.getManagedArrays())
+                    .extracting(NDArray::getShape)
+                    .containsExactlyInAnyOrder(new Shape(3, 2, 10, 4), new Shape(3, 2, 10, 4));
+        }
+    }
+
+    @EngineTest
+    void refusesAStepWithoutPositionsAfterStepsWithThem(NDManager manager) {
+        MultiHeadAttentionBlock block = filled(manager, alibi().build(), DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 4, SIZE);
+        NDArray positions = manager.create(new int[] {0, 2, 3, 7});
+        NDArray whole = Forward.infer(manager, block, with(positions), x);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            step(manager, block, with(cache.nextStep(), positions.get(":3")), x.get(":, :3"));
+            refused(() -> step(manager, block, cache.nextStep(), x.get(":, 3:")), "1 tokens without positions");
+            assertThat(cache.getLength()).isEqualTo(3);
+            NDArray y = step(manager, block, with(cache.nextStep(), positions.get("3:")), x.get(":, 3:"));
+            requireClose(y, doubles(whole.get(":, 3:")), 1e-12);
+        }
+    }
+
+    @EngineTest
+    void refusesPositionsThatDoNotFit(NDManager manager) {
+        MultiHeadAttentionBlock biased = filled(manager, alibi().build(), DataType.FLOAT64);
+        MultiHeadAttentionBlock plain = filled(
+                manager, EncodingType.NONE.attention(HEADS).optChunkSize(3).build(), DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 3, SIZE);
+        for (Shape shape : List.of(
+                new Shape(),
+                new Shape(2),
+                new Shape(2, 2),
+                new Shape(3, 3),
+                new Shape(2, 3, 3),
+                new Shape(1, 2, 2, 3),
+                new Shape(3, 2))) {
+            refused(
+                    () -> Forward.infer(manager, biased, with(manager.zeros(shape, DataType.INT32)), x),
+                    "positions of shape " + shape,
+                    "2 sequences of 3 tokens",
+                    "(2, 3)");
+        }
+        NDArray onAxes = manager.zeros(new Shape(3, 2, 3), DataType.INT32);
+        refused(() -> Forward.infer(manager, biased, with(onAxes), x), "(3, 2, 3)", "several axes", "(B, T)");
+        refused(() -> Forward.infer(manager, plain, with(onAxes), x), "(3, 2, 3)", "chunks of 3", "(B, T)");
+        NDArray reals = manager.create(new float[] {0, 0.5f, 1});
+        refused(() -> Forward.infer(manager, biased, with(reals), x), "(1, 3)", "real numbers");
+        NDArray infinite = manager.create(new float[] {0, 0.5f, Float.POSITIVE_INFINITY});
+        refused(() -> Forward.infer(manager, plain, with(infinite), x), "position Infinity", "536870912");
+        NDArray negative = manager.create(new int[] {0, -1, 2});
+        refused(
+                () -> Forward.infer(manager, plain, with(negative), x),
+                "position -1 at index 1",
+                "count positions from 0");
+        NDArray far = manager.create(new long[] {0, 1, 1L << 29});
+        refused(() -> Forward.infer(manager, plain, with(far), x), "position 536870912 at index 2", "0 to 536870911");
+        PairList<String, Object> array = new PairList<>();
+        array.add(PositionalEncodingBlock.POSITIONS, new int[] {0, 1, 2});
+        refused(() -> Forward.infer(manager, plain, array, x), "positions is a int[]", "NDArray");
+        for (String name : new String[] {"Positions", "POSITIONS", "posi_tions"}) {
+            PairList<String, Object> params = new PairList<>();
+            params.add(name, negative);
+            refused(() -> Forward.infer(manager, plain, params, x), "'" + name + "'", "'positions'");
         }
     }
 }

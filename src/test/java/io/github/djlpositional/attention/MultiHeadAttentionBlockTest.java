@@ -130,4 +130,28 @@ class MultiHeadAttentionBlockTest {
         assertThat(Forward.infer(manager, scaled, x).toDoubleArray())
                 .containsExactly(Forward.infer(manager, usual, x).toDoubleArray(), within(1e-12));
     }
+
+    @EngineTest
+    void sequencesThatArePackedSeeOnlyThemselves(NDManager manager) {
+        for (NDArray positions : List.of(
+                manager.create(new int[][] {{0, 1, 2, 0, 1, 0}, {4, 5, 5, 6, 7, 3}}),
+                manager.create(new long[][] {{0, 1, 2, 0, 1, 0}, {4, 5, 5, 6, 7, 3}}),
+                manager.create(new float[][] {{0, 0.5f, 2, 0.25f, 1, 0.75f}, {4, 5, 5, 6, 7, 3.5f}}))) {
+            int before = manager.getManagedArrays().size();
+            NDArray mask = MultiHeadAttentionBlock.packedMask(positions);
+            assertThat(manager.getManagedArrays()).hasSize(before + 1);
+            assertThat(mask.getDataType()).isEqualTo(DataType.BOOLEAN);
+            // the sequences of the tokens: 0 0 0 1 1 2 and 0 0 1 1 1 2
+            int[][] sequences = {{0, 0, 0, 1, 1, 2}, {0, 0, 1, 1, 1, 2}};
+            for (int row = 0; row < 2; row++) {
+                for (int i = 0; i < 6; i++) {
+                    for (int j = 0; j < 6; j++) {
+                        assertThat(mask.getBoolean(row, i, j)).isEqualTo(sequences[row][i] == sequences[row][j]);
+                    }
+                }
+            }
+        }
+        NDArray one = MultiHeadAttentionBlock.packedMask(manager.create(new int[][] {{7}, {0}}));
+        assertThat(one.toBooleanArray()).containsExactly(true, true);
+    }
 }

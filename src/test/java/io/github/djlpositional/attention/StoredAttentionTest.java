@@ -133,14 +133,16 @@ class StoredAttentionTest {
             if (type == DataType.FLOAT16 && engine.getEngineName().equals("MXNet")) {
                 continue; // refused when the block is initialized
             }
-            NDList inputs = inputs(stored, type, 0, LENGTH);
-            NDArray y = Forward.infer(
-                    manager,
-                    block(manager, stored, type),
-                    withPositions(new PairList<>(), stored, 0, LENGTH),
-                    inputs.toArray(NDArray[]::new));
-            assertThat(y.getDataType()).isEqualTo(type);
-            requireClose(y, stored.get("output").toDoubleArray(), entry.getValue());
+            NDArray[] inputs = inputs(stored, type, 0, LENGTH).toArray(NDArray[]::new);
+            PairList<String, Object> params = withPositions(new PairList<>(), stored, 0, LENGTH);
+            MultiHeadAttentionBlock block = block(manager, stored, type);
+            // as initialized, and as loaded for inference, when no gradients are recorded
+            for (boolean frozen : new boolean[] {false, true}) {
+                block.freezeParameters(frozen);
+                NDArray y = Forward.infer(manager, block, params, inputs);
+                assertThat(y.getDataType()).isEqualTo(type);
+                requireClose(y, stored.get("output").toDoubleArray(), entry.getValue());
+            }
         }
         NDArray expected = stored.get("probabilities");
         if (expected != null) {
@@ -155,6 +157,7 @@ class StoredAttentionTest {
     void decodingStepByStepGivesTheResultOfTheWholeSequence(NDManager manager) throws IOException {
         NDList stored = stored(manager);
         MultiHeadAttentionBlock block = block(manager, stored, DataType.FLOAT64);
+        block.freezeParameters(true);
         NDArray output = stored.get("output");
         for (int[] steps : block.visibility().isCausal() ? STEPS : new int[][] {{LENGTH}}) {
             try (KeyValueCache cache = new KeyValueCache(manager)) {

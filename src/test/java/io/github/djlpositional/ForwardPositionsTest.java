@@ -1,0 +1,86 @@
+package io.github.djlpositional;
+
+import static io.github.djlpositional.SmallBlocks.embedding;
+import static io.github.djlpositional.SmallBlocks.ids;
+import static io.github.djlpositional.SmallBlocks.initialized;
+import static io.github.djlpositional.SmallBlocks.learned;
+import static io.github.djlpositional.SmallBlocks.positions;
+import static io.github.djlpositional.SmallBlocks.refused;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.util.PairList;
+import java.util.List;
+
+/** Absolute encodings with the positions of the forward parameter {@code positions}. */
+class ForwardPositionsTest {
+
+    private static PairList<String, Object> params(NDArray positions) {
+        PairList<String, Object> params = new PairList<>();
+        params.add(PositionalEncodingBlock.POSITIONS, positions);
+        return params;
+    }
+
+    /** Positions for two sequences of three. */
+    private static List<NDArray> given(NDManager manager) {
+        return List.of(
+                manager.create(new int[] {4, 0, 9}),
+                manager.create(new long[][] {{4, 0, 9}, {1, 2, 3}}),
+                manager.create(new int[][] {{4, 0, 9}}));
+    }
+
+    @EngineTest
+    void areThoseOfTheSecondInput(NDManager manager) {
+        NDArray x = manager.arange(24f).reshape(2, 3, 4);
+        for (Block block : List.of(positions().build(), learned().build())) {
+            initialized(manager, block, 2, 3, 4);
+            for (NDArray positions : given(manager)) {
+                NDArray y = Forward.infer(manager, block, params(positions), x);
+                assertThat(y).isEqualTo(Forward.infer(manager, block, x, positions));
+                assertThat(y).isNotEqualTo(Forward.infer(manager, block, x));
+                refused(
+                        () -> Forward.infer(manager, block, params(positions), x, positions),
+                        "positions of shape " + positions.getShape(),
+                        "leave one out");
+            }
+        }
+        NDArray reals = manager.create(new float[] {0, 0.5f, 2.25f});
+        Block sinusoids = positions().build();
+        assertThat(Forward.infer(manager, sinusoids, params(reals), x))
+                .isEqualTo(Forward.infer(manager, sinusoids, x, reals));
+    }
+
+    @EngineTest
+    void replaceThoseThatAnEmbeddingCountsFromPadding(NDManager manager) {
+        NDArray ids = ids(manager);
+        for (InputEmbeddingBlock block : List.of(
+                embedding().optMaxSequenceLength(10).build(),
+                embedding().optPaddingIndex(0).optPositionsFromPadding(1).build())) {
+            initialized(manager, block, 2, 3);
+            for (NDArray positions : given(manager)) {
+                NDArray y = Forward.infer(manager, block, params(positions), ids);
+                assertThat(y).isEqualTo(Forward.infer(manager, block, ids, positions));
+                assertThat(y).isNotEqualTo(Forward.infer(manager, block, ids));
+                refused(
+                        () -> Forward.infer(manager, block, params(positions), ids, positions),
+                        "positions of shape " + positions.getShape(),
+                        "leave one out");
+            }
+        }
+    }
+
+    @EngineTest
+    void areRefusedIfTheyDoNotFit(NDManager manager) {
+        NDArray x = manager.ones(new Shape(2, 3, 4));
+        Block block = positions().build();
+        PairList<String, Object> both = params(manager.create(new int[] {0, 1, 2}));
+        both.add(PositionalEncodingBlock.START_POSITION, 3);
+        refused(() -> Forward.infer(manager, block, both, x), "startPosition=3", "positions");
+        refused(() -> Forward.infer(manager, block, params(manager.create(new int[] {0, 1})), x), "(2)", "(2, 3, 4)");
+        refused(() -> Forward.infer(manager, block, params(manager.create(new int[] {0, 1, 10})), x), "position 10");
+        refused(() -> Forward.infer(manager, block, params(manager.create(new int[] {0, -1, 2})), x), "position -1");
+    }
+}

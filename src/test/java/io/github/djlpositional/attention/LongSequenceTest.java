@@ -1,0 +1,124 @@
+package io.github.djlpositional.attention;
+
+import static io.github.djlpositional.attention.TestNumbers.HEADS;
+import static io.github.djlpositional.attention.TestNumbers.SIZE;
+import static io.github.djlpositional.attention.TestNumbers.filled;
+import static io.github.djlpositional.attention.TestNumbers.numbers;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.ParameterStore;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.attention.NaiveAttention.Visible;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Attentions with windows and chunks over more tokens than are computed at a time, with each relative encoding. */
+@ParameterizedClass
+@EnumSource
+class LongSequenceTest {
+
+    /** Parts are of 16 queries, or as many as the window has keys: ten parts, or four or eight. */
+    private static final int LENGTH = 150;
+
+    private final EncodingType type;
+
+    LongSequenceTest(EncodingType type) {
+        this.type = type;
+    }
+
+    /** What a query sees. */
+    enum View {
+        WINDOW_OF_5(5, null),
+        WINDOW_OF_40(40, null),
+        CHUNKS_OF_7(null, 7);
+
+        private final Integer window;
+        private final Integer chunk;
+
+        View(Integer window, Integer chunk) {
+            this.window = window;
+            this.chunk = chunk;
+        }
+
+        private MultiHeadAttentionBlock.Builder of(MultiHeadAttentionBlock.Builder builder) {
+            return window == null ? builder.optChunkSize(chunk) : builder.optWindow(window);
+        }
+
+        private Visible visible(boolean causal) {
+            Visible near = window == null
+                    ? (i, j) -> i / chunk == j / chunk
+                    : causal ? (i, j) -> i - j < window : (i, j) -> Math.abs(i - j) <= window / 2;
+            return (i, j) -> near.test(i, j) && (!causal || j <= i);
+        }
+    }
+
+    private MultiHeadAttentionBlock attention(NDManager manager, View view, boolean causal) {
+        return filled(manager, view.of(type.attention(HEADS).optCausal(causal)).build(), DataType.FLOAT64);
+    }
+
+    @EngineTest
+    void givesTheNumbersOfThePaper(NDManager manager, View view) {
+        NDArray x = numbers(manager, 7, DataType.FLOAT64, 1, LENGTH, SIZE);
+        for (boolean causal : new boolean[] {false, true}) {
+            MultiHeadAttentionBlock block = attention(manager, view, causal);
+            NaiveAttention naive = new NaiveAttention(type, block);
+            double[] expected = naive.forward(0, x, x, x, view.visible(causal));
+            requireClose(Forward.infer(manager, block, x), expected, 1e-12);
+            NDArray probabilities = block.probabilities(new ParameterStore(manager, false), new NDList(x));
+            requireClose(probabilities, naive.probabilities(x, x, view.visible(causal)), 1e-12);
+            // parts of parameters that require no gradient are written into one array
+            block.freezeParameters(true);
+            requireClose(Forward.infer(manager, block, x), expected, 1e-12);
+        }
+    }
+
+    @EngineTest
+    void decodesAPromptAndItsContinuation(NDManager manager, View view) {
+        assumeThat(type).as("it rotates all keys again for each length").isNotEqualTo(EncodingType.ROTARY_DYNAMIC);
+        NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, LENGTH, SIZE);
+        MultiHeadAttentionBlock block = attention(manager, view, true);
+        NDArray whole = Forward.infer(manager, block, x);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            int from = 0;
+            for (int count : new int[] {60, 1, 1, 40, 1, 3, 44}) {
+                NDArray y = Forward.infer(manager, block, cache.nextStep(), x.get(":, {}:{}", from, from + count));
+                requireClose(y, whole.get(":, {}:{}", from, from + count).toDoubleArray(), 1e-12);
+                from += count;
+            }
+        }
+    }
+
+    @EngineTest
+    void masksHideTokensBesideTheWindow(NDManager manager, View view) {
+        NDArray x = numbers(manager, 7, DataType.FLOAT64, 1, LENGTH, SIZE);
+        boolean[] tokens = new boolean[LENGTH];
+        for (int i = 0; i < LENGTH; i++) {
+            // 20 tokens in a row are hidden, so that some windows and chunks have no key
+            tokens[i] = i % 3 != 1 && (i < 70 || i >= 90);
+        }
+        MultiHeadAttentionBlock block = attention(manager, view, false);
+        double[] bias = block.getResultProjection()
+                .getParameters()
+                .get("bias")
+                .getArray()
+                .toDoubleArray();
+        Visible visible = view.visible(false);
+        // a query of the 20 that sees no key has the bias as its result
+        double[] expected =
+                new NaiveAttention(type, block).forward(0, x, x, x, (i, j) -> visible.test(i, j) && tokens[j]);
+        for (int i = 0; i < expected.length; i++) {
+            expected[i] = Double.isNaN(expected[i]) ? bias[i % SIZE] : expected[i];
+        }
+        NDArray mask = manager.create(tokens).reshape(1, 1, 1, LENGTH);
+        requireClose(Forward.infer(manager, block, x, mask), expected, 1e-12);
+        NDArray ofQueries = mask.reshape(1, 1, LENGTH).broadcast(new Shape(1, LENGTH, LENGTH));
+        requireClose(Forward.infer(manager, block, x, ofQueries), expected, 1e-12);
+    }
+}

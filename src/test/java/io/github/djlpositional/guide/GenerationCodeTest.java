@@ -1,0 +1,237 @@
+package io.github.djlpositional.guide;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.AlibiBiasBlock;
+import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.guide.LeftPaddingCodeTest.PaddedLanguageModel;
+import io.github.djlpositional.guide.UsingCodeTest.LanguageModel;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The code of docs/using.md for packed documents, and for decoding several sequences. */
+class GenerationCodeTest {
+
+    private static final int STEPS = 4;
+
+    private static final int VOCABULARY = 1000;
+
+    /** Scores differ by the rounding of sums of at most 64 products of numbers below 4. */
+    private static final float TOLERANCE = 64 * 16 * 0x1p-24f;
+
+    /** [ids, mask] to scores, with sinusoids at the input and ALiBi in the attention. */
+    private static Block masked(NDManager manager) {
+        Block model = new PaddedLanguageModel(
+                InputEmbeddingBlock.builder()
+                        .setVocabularySize(50)
+                        .setEmbeddingSize(16)
+                        .optScaleEmbedding(true)
+                        .build(),
+                MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(16)
+                        .setHeadCount(4)
+                        .optKeyValueHeadCount(2)
+                        .optRelativeEncoding(
+                                AlibiBiasBlock.builder().setHeadCount(4).build())
+                        .optCausal(true)
+                        .build());
+        model.initialize(manager, DataType.FLOAT32, new Shape(2, 8));
+        return model;
+    }
+
+    private static Block unmasked(NDManager manager) {
+        Block model = new LanguageModel();
+        model.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
+        return model;
+    }
+
+    @EngineTest
+    void packedDocuments(NDManager manager) {
+        Block model = masked(manager);
+        ParameterStore store = new ParameterStore(manager, false);
+        // tag::packed[]
+        // two documents in one row: 5 17 3 and 8 9 4 1
+        NDArray ids = manager.create(new int[][] {{5, 17, 3, 8, 9, 4, 1}}); // (B, T)
+        NDArray positions = manager.create(new int[][] {{0, 1, 2, 0, 1, 2, 3}}); // (B, T)
+        NDArray mask = MultiHeadAttentionBlock.packedMask(positions); // (B, T, T), true within a document
+        PairList<String, Object> params = new PairList<>();
+        params.add(PositionalEncodingBlock.POSITIONS, positions); // for the input and for every attention
+        NDArray scores =
+                model.forward(store, new NDList(ids, mask), false, params).singletonOrThrow();
+        // end::packed[]
+        for (String document : new String[] {":, :3", ":, 3:"}) {
+            NDArray alone = ids.get(document);
+            NDArray expected = model.forward(store, new NDList(alone, alone.onesLike()), false)
+                    .singletonOrThrow();
+            assertThat(scores.get(document).toFloatArray()).containsExactly(expected.toFloatArray(), within(TOLERANCE));
+        }
+    }
+
+    @EngineTest
+    void sequencesOfDifferentLengths(NDManager manager) {
+        Block model = masked(manager);
+        List<List<Long>> together =
+                ragged(manager, model, new long[][] {{5, 17, 3, 9}, {8, 30, 1, 1}}, new int[] {4, 2});
+        assertThat(together.get(0))
+                .isEqualTo(ragged(manager, model, new long[][] {{5, 17, 3, 9}}, 4)
+                        .get(0));
+        assertThat(together.get(1))
+                .isEqualTo(ragged(manager, model, new long[][] {{8, 30}}, 2).get(0));
+    }
+
+    private static List<List<Long>> ragged(NDManager manager, Block model, long[][] prompts, int... lengths) {
+        ParameterStore store = new ParameterStore(manager, false);
+        List<List<Long>> generated = new ArrayList<>();
+        for (int row = 0; row < lengths.length; row++) {
+            generated.add(new ArrayList<>());
+        }
+        // tag::ragged[]
+        int padding = 1;
+        NDArray ids = manager.create(prompts); // (B, T), shorter prompts have padding on the right
+        NDArray mask = ids.neq(padding).toType(DataType.INT64, false); // (B, F), of all tokens so far
+        NDArray positions = mask.cumSum(1).sub(1); // (B, T), of the tokens of the step
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int step = 0; step < STEPS; step++) {
+                PairList<String, Object> params = cache.nextStep();
+                params.add(PositionalEncodingBlock.POSITIONS, positions);
+                NDArray scores = model.forward(store, new NDList(ids, mask), false, params)
+                        .head();
+                long[][] next = new long[lengths.length][1];
+                for (int row = 0; row < lengths.length; row++) {
+                    int last = step == 0 ? lengths[row] - 1 : 0; // the first step has all tokens of the prompts
+                    NDArray best = scores.get("{}, {}", row, last).argMax();
+                    next[row][0] = best.toType(DataType.INT64, false).getLong();
+                    generated.get(row).add(next[row][0]);
+                }
+                ids = manager.create(next); // (B, 1)
+                mask = NDArrays.concat(new NDList(mask, ids.onesLike()), 1);
+                positions = mask.sum(new int[] {1}, true).sub(1); // (B, 1)
+            }
+        }
+        // end::ragged[]
+        return generated;
+    }
+
+    @EngineTest
+    void beamSearch(NDManager manager) {
+        Block model = unmasked(manager);
+        ParameterStore store = new ParameterStore(manager, false);
+        long[] prompt = {5, 17, 3};
+        // tag::beams[]
+        int beams = 3;
+        List<List<Long>> found = List.of(List.of()); // the tokens of each beam
+        NDArray ids = manager.create(prompt).expandDims(0); // (1, T), then (beams, 1)
+        NDArray total = manager.zeros(new Shape(1, 1)); // the logarithm of the probability of each beam
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int step = 0; step < STEPS; step++) {
+                NDArray scores = model.forward(store, new NDList(ids), false, cache.nextStep())
+                        .head()
+                        .get(":, -1"); // (beams, V)
+                float[] sums = scores.logSoftmax(1).add(total).toFloatArray();
+                long[][] tokens = new long[beams][1];
+                long[] rows = new long[beams];
+                float[][] best = new float[beams][1];
+                List<List<Long>> longer = new ArrayList<>();
+                for (int beam = 0; beam < beams; beam++) {
+                    int index = greatest(sums);
+                    rows[beam] = index / VOCABULARY;
+                    tokens[beam][0] = index % VOCABULARY;
+                    best[beam][0] = sums[index];
+                    sums[index] = Float.NEGATIVE_INFINITY;
+                    longer.add(new ArrayList<>(found.get((int) rows[beam])));
+                    longer.get(beam).add(tokens[beam][0]);
+                }
+                cache.select(manager.create(rows)); // each beam continues the sequence that it came from
+                found = longer;
+                ids = manager.create(tokens);
+                total = manager.create(best);
+            }
+        }
+        // end::beams[]
+        assertThat(found).isEqualTo(searched(manager, model, beams, prompt));
+    }
+
+    private static int greatest(float... values) {
+        int greatest = 0;
+        for (int i = 1; i < values.length; i++) {
+            greatest = values[i] > values[greatest] ? i : greatest;
+        }
+        return greatest;
+    }
+
+    /** The same search with a forward of every whole sequence. */
+    private static List<List<Long>> searched(NDManager manager, Block model, int beams, long... prompt) {
+        record Beam(List<Long> tokens, double total) {}
+        List<Beam> found = List.of(new Beam(List.of(), 0));
+        for (int step = 0; step < STEPS; step++) {
+            List<Beam> all = new ArrayList<>();
+            for (Beam beam : found) {
+                long[] ids = new long[prompt.length + step];
+                System.arraycopy(prompt, 0, ids, 0, prompt.length);
+                for (int i = 0; i < step; i++) {
+                    ids[prompt.length + i] = beam.tokens.get(i);
+                }
+                float[] scores = lastScores(manager, model, ids).logSoftmax(0).toFloatArray();
+                for (int token = 0; token < scores.length; token++) {
+                    List<Long> tokens = new ArrayList<>(beam.tokens);
+                    tokens.add((long) token);
+                    all.add(new Beam(tokens, beam.total + scores[token]));
+                }
+            }
+            found = all.stream()
+                    .sorted((one, other) -> Double.compare(other.total, one.total))
+                    .limit(beams)
+                    .toList();
+        }
+        return found.stream().map(Beam::tokens).toList();
+    }
+
+    /** The scores of the token after some, (V). */
+    private static NDArray lastScores(NDManager manager, Block model, long... ids) {
+        NDList inputs = new NDList(manager.create(ids).expandDims(0));
+        return model.forward(new ParameterStore(manager, false), inputs, false)
+                .singletonOrThrow()
+                .get("0, -1");
+    }
+
+    @EngineTest
+    void severalContinuations(NDManager manager) {
+        Block model = unmasked(manager);
+        ParameterStore store = new ParameterStore(manager, false);
+        long[] prompt = {5, 17, 3};
+        long[][] questions = {{8, 9}, {4, 1, 2}};
+        List<NDArray> answers = new ArrayList<>();
+        // tag::forks[]
+        try (KeyValueCache ofPrompt = new KeyValueCache(manager)) {
+            NDArray first = manager.create(prompt).expandDims(0); // (1, T)
+            model.forward(store, new NDList(first), false, ofPrompt.nextStep()); // once for all continuations
+            for (long[] question : questions) {
+                try (KeyValueCache cache = ofPrompt.fork()) {
+                    NDArray ids = manager.create(question).expandDims(0);
+                    NDArray scores = model.forward(store, new NDList(ids), false, cache.nextStep())
+                            .singletonOrThrow(); // (1, T, V); further steps follow with the same cache
+                    answers.add(scores.get("0, -1"));
+                }
+            }
+        }
+        // end::forks[]
+        assertThat(answers.get(0).toFloatArray())
+                .containsExactly(lastScores(manager, model, 5, 17, 3, 8, 9).toFloatArray(), within(TOLERANCE));
+        assertThat(answers.get(1).toFloatArray())
+                .containsExactly(lastScores(manager, model, 5, 17, 3, 4, 1, 2).toFloatArray(), within(TOLERANCE));
+    }
+}
