@@ -22,7 +22,8 @@ public final class Forward {
         return infer(manager, block, params, inputs);
     }
 
-    private static NDArray infer(NDManager manager, Block block, PairList<String, Object> params, NDArray... inputs) {
+    /** With forward parameters; null for none. */
+    public static NDArray infer(NDManager manager, Block block, PairList<String, Object> params, NDArray... inputs) {
         return block.forward(new ParameterStore(manager, false), new NDList(inputs), false, params)
                 .singletonOrThrow();
     }

@@ -18,8 +18,9 @@ import io.github.djlpositional.internal.Temporaries;
  * @param offset added to the scores, in their data type, of the same sizes; null for nothing
  * @param visibility what a query sees by its index
  * @param isSelf whether each query has a key of its own, which the visibility never hides
+ * @param type the data type of the scores
  */
-record AttentionMask(NDArray visible, NDArray offset, Visibility visibility, boolean isSelf) {
+record AttentionMask(NDArray visible, NDArray offset, Visibility visibility, boolean isSelf, DataType type) {
 
     /**
      * A mask for some of the queries.
@@ -48,7 +49,7 @@ record AttentionMask(NDArray visible, NDArray offset, Visibility visibility, boo
             Visibility visibility,
             boolean isSelf) {
         if (mask == null) {
-            return new AttentionMask(null, null, visibility, isSelf);
+            return new AttentionMask(null, null, visibility, isSelf, type);
         }
         Shape shape = mask.getShape();
         long batch = queries.getShape().get(0);
@@ -78,7 +79,7 @@ record AttentionMask(NDArray visible, NDArray offset, Visibility visibility, boo
             requirePlausible(here, isOffset);
         }
         if (isOffset) {
-            return new AttentionMask(null, bounded(temporaries, here, type), visibility, isSelf);
+            return new AttentionMask(null, bounded(temporaries, here, type), visibility, isSelf, type);
         }
         NDArray isVisible = here.getDataType() == DataType.BOOLEAN ? here : temporaries.add(here.neq(0));
         NDArray numbers = temporaries.add(isVisible.toType(type, true));
@@ -88,7 +89,8 @@ record AttentionMask(NDArray visible, NDArray offset, Visibility visibility, boo
                         : temporaries.add(numbers.reshape(batch, 1, shape.dimension() == 2 ? 1 : length, keys)),
                 null,
                 visibility,
-                isSelf);
+                isSelf,
+                type);
     }
 
     private static boolean broadcasts(Shape shape, Shape to) {
@@ -159,18 +161,18 @@ record AttentionMask(NDArray visible, NDArray offset, Visibility visibility, boo
      * @param temporaries closes what is created here
      * @param call the queries and keys
      * @param from the number of the first of the queries in the forward
-     * @param scores an array on the device and in the data type of the scores
+     * @param like an array on the device of the scores
      */
-    Part part(Temporaries temporaries, AttentionCall call, int from, NDArray scores) {
-        NDArray seen = visibility.of(temporaries, call, scores);
+    Part part(Temporaries temporaries, AttentionCall call, int from, NDArray like) {
+        NDArray seen = visibility.of(temporaries, call, like, type);
         if (offset != null) {
             NDArray bias = part(temporaries, offset, call, from);
             if (seen != null) {
                 bias = temporaries.add(bias.add(bias(temporaries, seen)));
             }
             NDArray greatest = temporaries.add(bias.max(new int[] {3}, true));
-            NDArray hasKey = temporaries.add(greatest.gt(hidden(scores.getDataType()) / 2));
-            return new Part(bias, temporaries.add(hasKey.toType(scores.getDataType(), true)));
+            NDArray hasKey = temporaries.add(greatest.gt(hidden(type) / 2));
+            return new Part(bias, temporaries.add(hasKey.toType(type, true)));
         }
         if (visible != null) {
             NDArray tokens = part(temporaries, visible, call, from);
@@ -181,6 +183,35 @@ record AttentionMask(NDArray visible, NDArray offset, Visibility visibility, boo
         }
         boolean seesOne = visible == null && isSelf;
         return new Part(bias(temporaries, seen), seesOne ? null : temporaries.add(seen.max(new int[] {3}, true)));
+    }
+
+    /** Whether a mask was given. */
+    boolean isGiven() {
+        return visible != null || offset != null;
+    }
+
+    /** Whether the mask that was given differs between heads. */
+    boolean isByHead() {
+        return offset != null && offset.getShape().get(1) > 1
+                || visible != null && visible.getShape().get(1) > 1;
+    }
+
+    /** How many numbers a part of the mask has for each of its queries and keys. */
+    long numbers() {
+        if (!isGiven()) {
+            return visibility.hidesAny() ? 1 : 0;
+        }
+        Shape shape = (visible == null ? offset : visible).getShape();
+        return shape.get(0) * shape.get(1);
+    }
+
+    /**
+     * Returns 0 for the distances at which a key is visible, and the offset of a hidden key for others: (1, T + F - 1),
+     * by the key's index less the query's; null if all are visible.
+     */
+    NDArray ofDistances(Temporaries temporaries, AttentionCall call, NDArray like) {
+        NDArray seen = visibility.ofDistances(temporaries, call, like, type);
+        return seen == null ? null : bias(temporaries, seen);
     }
 
     /** 0 for a visible key, and the offset of a hidden one. */

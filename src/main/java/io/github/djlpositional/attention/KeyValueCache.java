@@ -44,7 +44,7 @@ import java.util.IdentityHashMap;
  * <p>The capacity doubles when needed, starting at 64 positions or the given number: (B, N, capacity, H) for keys and
  * for values in each attention, on the device and in the data type of the model, where N is the number of key heads. An
  * attention with a window or chunks of w positions keeps the last w and those of the latest step, in room for at most
- * twice as many.
+ * twice as many. With given positions, chunks keep all, since a chunk may then have any number of tokens.
  *
  * <p>Positions that are given with the forward parameter
  * {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} are kept with the keys. The start position then
@@ -237,9 +237,9 @@ public final class KeyValueCache implements AutoCloseable {
     /**
      * The positions of a self-attention.
      *
-     * @param reach the number of positions that a query may see, up to and including its own; null for all
+     * @param visibility what a query sees
      */
-    Steps stepsOf(Block attention, PairList<String, Object> params, Integer reach) {
+    Steps stepsOf(Block attention, PairList<String, Object> params, Visibility visibility) {
         int length = lengths.getOrDefault(attention, 0);
         int start = Positions.start(params, 0, Positions.UNLIMITED);
         Check.that(
@@ -248,7 +248,7 @@ public final class KeyValueCache implements AutoCloseable {
                         + attention
                         + ": expected the same; pass nextStep() of the cache once for the whole model, or start again"
                         + " with clear()");
-        Steps entry = steps.computeIfAbsent(attention, key -> new Steps(manager, capacity, reach));
+        Steps entry = steps.computeIfAbsent(attention, key -> new Steps(manager, capacity, visibility));
         entry.length = length;
         return entry;
     }
@@ -295,8 +295,7 @@ public final class KeyValueCache implements AutoCloseable {
         private final NDManager manager;
         private final int capacity;
 
-        /** The number of positions that a query may see, up to and including its own; null for all. */
-        private final Integer reach;
+        private final Visibility visibility;
 
         /** (B, N, room, H). */
         private NDArray keys;
@@ -321,10 +320,18 @@ public final class KeyValueCache implements AutoCloseable {
         /** At least one more than the greatest position. */
         private int end;
 
-        private Steps(NDManager manager, int capacity, Integer reach) {
+        private Steps(NDManager manager, int capacity, Visibility visibility) {
             this.manager = manager;
             this.capacity = capacity;
-            this.reach = reach;
+            this.visibility = visibility;
+        }
+
+        /**
+         * The number of tokens that a query may see, up to and including its own; null for all. A chunk of given
+         * positions may have any number of tokens.
+         */
+        private Integer reach() {
+            return visibility.chunkSize() != null && positions != null ? null : visibility.reach();
         }
 
         /** The number of tokens so far. */
@@ -334,15 +341,16 @@ public final class KeyValueCache implements AutoCloseable {
 
         /** Drops the tokens that no query from an index on can see; one more is kept to rewind by one step. */
         void trim(int next) {
-            if (reach != null) {
-                first = Math.max(first, next - reach);
+            if (reach() != null) {
+                first = Math.max(first, next - reach());
             }
         }
 
         void requireHeld(Block attention, int next) {
+            int before = reach() == null ? 0 : reach() - 1;
             Check.that(
-                    first <= Math.max(0, next - (reach == null ? 0 : reach - 1)),
-                    () -> "length " + next + ": expected at least " + (first + reach - 1) + ", since the window of "
+                    first <= Math.max(0, next - before),
+                    () -> "length " + next + ": expected at least " + (first + before) + ", since the window of "
                             + attention + " would reach back to positions that are no longer held; call clear() and"
                             + " process the sequence again");
         }
@@ -394,7 +402,7 @@ public final class KeyValueCache implements AutoCloseable {
         }
 
         private int firstRoom() {
-            return reach == null ? capacity : Math.min(capacity, 2 * reach);
+            return reach() == null ? capacity : Math.min(capacity, 2 * reach());
         }
 
         private static void closeAll(NDArray... arrays) {
@@ -565,7 +573,7 @@ public final class KeyValueCache implements AutoCloseable {
 
         /** The same steps with arrays of their own. */
         Steps copy(NDManager receiver) {
-            Steps copy = new Steps(receiver, capacity, reach);
+            Steps copy = new Steps(receiver, capacity, visibility);
             copy.keys = copied(keys, receiver);
             copy.values = copied(values, receiver);
             copy.positions = copied(positions, receiver);

@@ -96,6 +96,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
             Boolean sinks,
             Boolean bias,
             Boolean resultBias,
+            @Compared(Compared.Rule.NOT) Boolean fusedKernel,
             @Compared(Compared.Rule.NOT) Float dropoutRate) {
 
         Settings {
@@ -130,6 +131,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
             sinks = Objects.requireNonNullElse(sinks, false);
             bias = Objects.requireNonNullElse(bias, true);
             resultBias = Objects.requireNonNullElse(resultBias, bias);
+            fusedKernel = Objects.requireNonNullElse(fusedKernel, true);
             dropoutRate = Objects.requireNonNullElse(dropoutRate, 0f);
             Check.rate("dropoutRate", dropoutRate);
         }
@@ -613,6 +615,18 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          */
         public Builder optResultBias(boolean resultBias) {
             return options.set("resultBias", resultBias);
+        }
+
+        /**
+         * Sets whether PyTorch's fused attention is used where it serves (default: true). It has the same results but
+         * for rounding, takes less time, and needs no memory for the scores. It does not serve dropout in training,
+         * score caps, sinks, Shaw's values, nor biases that are being trained.
+         *
+         * @param fusedKernel false to compute scores, their softmax and its product with the values one by one
+         * @return this builder
+         */
+        public Builder optFusedKernel(boolean fusedKernel) {
+            return options.set("fusedKernel", fusedKernel);
         }
 
         /**

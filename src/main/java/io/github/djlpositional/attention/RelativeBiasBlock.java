@@ -45,6 +45,15 @@ abstract class RelativeBiasBlock extends ScoreTermBlock {
         return new Shape(1, headCount, length, keyLength);
     }
 
+    /** {@return the biases of all relative positions of a call, (N, T + F - 1); closed by temporaries} */
+    final NDArray lines(Temporaries temporaries, AttentionCall call, NDArray queries) {
+        AttentionCall all = new AttentionCall(
+                call.parameterStore(), call.training(), call.queries(), call.keys(), null, false, call.scale(), null);
+        NDArray byHead = temporaries.add(biases(temporaries, all, queries).transpose(0, 2, 1));
+        byHead.attach(queries.getManager());
+        return temporaries.add(byHead.reshape(headCount, -1));
+    }
+
     @Override
     final NDArray termOfPositions(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray indices) {
         NDArray biases =

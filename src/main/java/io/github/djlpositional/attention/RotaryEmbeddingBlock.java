@@ -235,6 +235,11 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         return settings.scaling == null ? RotaryScaling.none() : settings.scaling;
     }
 
+    /** {@return the axis of the position for each pair; null for one axis} */
+    public RotaryAxes getAxes() {
+        return settings.axes;
+    }
+
     @Override
     public void requireFits(int headCount, int attentionHeadSize) {
         Check.that(

@@ -53,6 +53,15 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
      */
     abstract NDArray termOfPositions(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray indices);
 
+    /** Whether the term is all that the encoding adds, and no gradient is recorded for it. */
+    boolean isConstant(AttentionCall call) {
+        return getDirectParameters().isEmpty()
+                || (!call.training()
+                        && getDirectParameters().values().stream()
+                                .noneMatch(parameter -> parameter.isInitialized()
+                                        && parameter.getArray().hasGradient()));
+    }
+
     @Override
     public final NDArray scoreTerm(AttentionCall call, NDArray queries) {
         if (!call.hasPositions()) {

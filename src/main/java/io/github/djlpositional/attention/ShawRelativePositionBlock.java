@@ -159,6 +159,11 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     }
 
     @Override
+    boolean isConstant(AttentionCall call) {
+        return valueVectors == null && super.isConstant(call);
+    }
+
+    @Override
     NDArray termOfPositions(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray indices) {
         NDArray vectors = ofPositions(temporaries, keyVectors, call, queries, indices);
         NDArray byQuery = temporaries.add(scaled(temporaries, call, queries).transpose(0, 2, 1, 3));

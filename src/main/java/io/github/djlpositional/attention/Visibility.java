@@ -63,32 +63,55 @@ record Visibility(boolean isCausal, Integer window, Integer chunkSize) {
      *
      * @param temporaries closes what is created here
      * @param call some or all queries and keys of the forward
-     * @param scores an array on the device and in the data type of the scores
+     * @param like an array on the device of the scores
+     * @param type the data type of the scores
      */
-    NDArray of(Temporaries temporaries, AttentionCall call, NDArray scores) {
+    NDArray of(Temporaries temporaries, AttentionCall call, NDArray like, DataType type) {
         if (seesAll(call)) {
             return null;
         }
-        NDArray keys = indices(temporaries, call.keys(), scores, 1);
-        NDArray queries = indices(temporaries, call.queries(), scores, 2);
-        NDArray visible = null;
-        if (isCausal) {
-            visible = temporaries.add(keys.lte(queries));
-        }
-        if (window != null) {
-            NDArray nearest = temporaries.add(queries.sub(reach()));
-            visible = and(temporaries, visible, temporaries.add(keys.gt(nearest)));
-            if (!isCausal) {
-                NDArray farthest = temporaries.add(queries.add(window / 2));
-                visible = and(temporaries, visible, temporaries.add(keys.lte(farthest)));
-            }
-        }
+        NDArray keys = indices(temporaries, call.keys(), like, 1);
+        NDArray queries = indices(temporaries, call.queries(), like, 2);
+        NDArray visible = isCausal || window != null ? near(temporaries, temporaries.add(keys.sub(queries))) : null;
         if (chunkSize != null) {
             NDArray ofKeys = chunks(temporaries, call.keys(), keys, 1);
             NDArray ofQueries = chunks(temporaries, call.queries(), queries, 2);
             visible = and(temporaries, visible, temporaries.add(ofKeys.eq(ofQueries)));
         }
-        return temporaries.add(visible.toType(scores.getDataType(), true));
+        return temporaries.add(visible.toType(type, true));
+    }
+
+    /** Whether distances, the key's index less the query's, are in the window, and are not of later keys if causal. */
+    private NDArray near(Temporaries temporaries, NDArray distances) {
+        NDArray visible = null;
+        if (isCausal) {
+            visible = temporaries.add(distances.lte(0));
+        }
+        if (window != null) {
+            visible = and(temporaries, visible, temporaries.add(distances.gt(-reach())));
+            if (!isCausal) {
+                visible = and(temporaries, visible, temporaries.add(distances.lte(window / 2)));
+            }
+        }
+        return visible;
+    }
+
+    /** Whether any key may be hidden from a query. */
+    boolean hidesAny() {
+        return isCausal || window != null || chunkSize != null;
+    }
+
+    /** Returns 1 for a distance at which a key is visible and 0 for others, (1, T + F - 1); null if all are visible. */
+    NDArray ofDistances(Temporaries temporaries, AttentionCall call, NDArray like, DataType type) {
+        if (!isCausal && window == null) {
+            return null;
+        }
+        int least = RelativeShift.least(call);
+        int count = call.keys().length() + call.queries().length() - 1;
+        NDArray distances =
+                temporaries.add(like.getManager().arange(least, least + count, 1, DataType.INT32, like.getDevice()));
+        NDArray row = temporaries.add(distances.expandDims(0));
+        return temporaries.add(near(temporaries, row).toType(type, true));
     }
 
     private static NDArray and(Temporaries temporaries, NDArray one, NDArray other) {

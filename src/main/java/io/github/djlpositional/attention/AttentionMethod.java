@@ -1,0 +1,124 @@
+package io.github.djlpositional.attention;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.Temporaries;
+
+/** A way to compute the heads' results of a forward, for some of its queries at a time. */
+abstract class AttentionMethod {
+
+    /**
+     * An array of about so many numbers for queries and keys is made at a time. On a CPU this is 16 MB of floats: a
+     * block that the allocator keeps for the next part, where a larger one comes with new pages each time.
+     */
+    private static final long PART_ON_CPU = 1 << 22;
+
+    private static final long PART_ON_GPU = 1 << 26;
+
+    private static final int FEWEST_ROWS = 16;
+
+    final AttentionOperands operands;
+    final MultiHeadAttentionBlock.Settings settings;
+    final Visibility visibility;
+
+    /** Null for none. */
+    final RelativeEncoding relative;
+
+    AttentionMethod(AttentionOperands operands) {
+        this.operands = operands;
+        settings = operands.attention().settings();
+        visibility = operands.attention().visibility();
+        relative = operands.attention().getRelativeEncoding();
+    }
+
+    /** The numbers that the method makes for each query and key. */
+    abstract long numbersOfQueryAndKey();
+
+    /** The results of some queries, (B, N, rows, H), of which the first is query {@code from}: a new array. */
+    abstract NDArray attend(Temporaries own, AttentionCall call, int from);
+
+    /** The results of all queries, (B, N, T, H): a new array. */
+    final NDArray attend(Temporaries temporaries) {
+        AttentionCall call = operands.call();
+        int length = call.queries().length();
+        int rows = rowsAtATime();
+        if (rows >= length) {
+            return attend(call, 0, length);
+        }
+        NDArray shared = relative == null ? null : relative.sharedTerm(call, operands.queries());
+        AttentionCall whole = shared == null ? call : call.with(temporaries.addUnless(operands.queries(), shared));
+        NDList parts = new NDList();
+        NDArray together = null;
+        for (int from = 0; from < length; from += rows) {
+            int count = Math.min(rows, length - from);
+            NDArray part = temporaries.add(attend(whole, from, count));
+            if (part.hasGradient() || !Arithmetic.isInPlaceSafe(part)) {
+                parts.add(part);
+                continue;
+            }
+            // kept parts would lie between the large arrays of the scores, and fragment the memory
+            if (together == null) {
+                Shape shape = Shape.update(part.getShape(), 2, length);
+                together = temporaries.add(part.getManager().create(shape, part.getDataType(), part.getDevice()));
+            }
+            together.set(NDIndex.sliceAxis(2, from, (long) from + count), part);
+            part.close();
+        }
+        return together == null ? NDArrays.concat(parts, 2) : temporaries.keep(together);
+    }
+
+    /** As many queries as have numbers for the caches; with a window, as many as it has keys. */
+    private int rowsAtATime() {
+        int keys = operands.call().keys().length();
+        int rows = operands.call().queries().length();
+        Integer reach = visibility.reach();
+        if (reach != null && keys > 2L * Math.max(reach, FEWEST_ROWS)) {
+            rows = Math.min(rows, Math.max(reach, FEWEST_ROWS));
+            keys = 2 * Math.max(reach, FEWEST_ROWS);
+        }
+        long numbers = HostData.isHost(operands.queries().getDevice()) ? PART_ON_CPU : PART_ON_GPU;
+        long ofQuery = numbersOfQueryAndKey() * keys;
+        return ofQuery == 0 ? rows : (int) Math.max(FEWEST_ROWS, Math.min(rows, numbers / ofQuery));
+    }
+
+    private NDArray attend(AttentionCall whole, int from, int count) {
+        try (Temporaries own = new Temporaries()) {
+            int[] range = visibility.range(whole, from, count);
+            Span keys = whole.keys().part(own, range[0] - whole.keys().first(), range[1] - range[0]);
+            AttentionCall call = whole.of(whole.queries().part(own, from, count), keys);
+            return own.keep(attend(own, call, from));
+        }
+    }
+
+    /** The part of an array of all queries, (B, N, T, …), that belongs to a call. */
+    static NDArray ofQueries(Temporaries own, NDArray array, AttentionCall call, int from) {
+        return part(own, array, 2, from, call.queries().length());
+    }
+
+    /** The part of an array of all keys that belongs to a call. */
+    final NDArray ofKeys(Temporaries own, NDArray array, int axis, AttentionCall call) {
+        int from = call.keys().first() - operands.call().keys().first();
+        return part(own, array, axis, from, call.keys().length());
+    }
+
+    private static NDArray part(Temporaries own, NDArray array, int axis, int from, int count) {
+        return array.getShape().get(axis) == count
+                ? array
+                : own.add(array.get(NDIndex.sliceAxis(axis, from, (long) from + count)));
+    }
+
+    static NDArray toType(Temporaries own, NDArray array, DataType type) {
+        return own.addUnless(array, array.toType(type, false));
+    }
+
+    /** Zeros for queries that see no key; the input itself if all see one. */
+    static NDArray withoutUnseeing(Temporaries own, NDArray result, AttentionMask.Part mask) {
+        return mask.hasKey() == null ? result : own.add(result.mul(toType(own, mask.hasKey(), result.getDataType())));
+    }
+}

@@ -1,0 +1,153 @@
+package io.github.djlpositional.attention;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.Temporaries;
+
+/** Attention by a {@link FusedKernel}. */
+final class FusedAttention extends AttentionMethod {
+
+    private final FusedKernel kernel;
+
+    /** The encoded queries, so that the kernel's factor 1 / √H gives the scale, (B, N, T, H). */
+    private final NDArray queries;
+
+    /** Whether the term of the relative encoding is computed once for each distance. */
+    private final boolean hasLines;
+
+    /** Whether query i sees the keys 0 … i, and nothing is added to the scores. */
+    private final boolean isOnlyCausal;
+
+    private FusedAttention(Temporaries temporaries, AttentionOperands operands, FusedKernel kernel) {
+        super(operands);
+        this.kernel = kernel;
+        AttentionCall call = operands.call();
+        double factor = settings.scale() * Math.sqrt(settings.headSize());
+        boolean isDefault = settings.scale() == 1 / Math.sqrt(settings.headSize());
+        queries = isDefault ? operands.encoded() : temporaries.add(Arithmetic.multiply(operands.encoded(), factor));
+        boolean isFree = !operands.mask().isGiven()
+                && !call.hasPositions()
+                && operands.mask().isSelf();
+        hasLines = relative instanceof RelativeBiasBlock
+                && isFree
+                && settings.chunkSize() == null
+                && call.queries().length() > 1;
+        isOnlyCausal = !(relative instanceof ScoreTermBlock)
+                && !operands.mask().isGiven()
+                && visibility.equals(new Visibility(true, null, null))
+                && call.queries().first() == call.keys().first()
+                && call.queries().length() == call.keys().length();
+    }
+
+    /** Returns the method for operands, or null where the engine has no kernel or the kernel does not serve them. */
+    static FusedAttention of(Temporaries temporaries, AttentionOperands operands) {
+        MultiHeadAttentionBlock.Settings settings = operands.attention().settings();
+        RelativeEncoding relative = operands.attention().getRelativeEncoding();
+        boolean isGrouped = settings.headCount() != settings.keyValueHeadCount();
+        boolean isGroupedTerm = isGrouped && (operands.mask().isByHead() || relative instanceof ScoreTermBlock);
+        boolean isServed = settings.fusedKernel()
+                && !(operands.call().training() && settings.dropoutRate() > 0)
+                && settings.scoreCap() == null
+                && !settings.sinks()
+                && !isGroupedTerm
+                && isServed(relative, operands);
+        FusedKernel kernel = isServed ? FusedKernel.of(operands.queries()) : null;
+        return kernel == null ? null : new FusedAttention(temporaries, operands, kernel);
+    }
+
+    /** The kernel adds no gradient to its mask, and adds it in the data type of the queries. */
+    private static boolean isServed(RelativeEncoding relative, AttentionOperands operands) {
+        return relative instanceof ScoreTermBlock term
+                ? term.isConstant(operands.call()) && operands.queries().getDataType() != DataType.FLOAT16
+                : relative == null || relative instanceof RotaryEmbeddingBlock;
+    }
+
+    @Override
+    long numbersOfQueryAndKey() {
+        Shape shape = queries.getShape();
+        if (hasLines || isOnlyCausal) {
+            return 0;
+        }
+        return relative instanceof ScoreTermBlock
+                ? shape.get(0) * shape.get(1)
+                : operands.mask().numbers();
+    }
+
+    @Override
+    NDArray attend(Temporaries own, AttentionCall call, int from) {
+        NDArray some = ofQueries(own, queries, call, from);
+        NDArray keys = ofKeys(own, operands.keys(), 2, call);
+        NDArray values = ofKeys(own, operands.values(), 2, call);
+        if (hasLines) {
+            NDArray lines = ((RelativeBiasBlock) relative).lines(own, call, some);
+            NDArray hidden = operands.mask().ofDistances(own, call, some);
+            return kernel.attendByDistance(some, keys, values, hidden == null ? lines : own.add(lines.add(hidden)));
+        }
+        if (isOnlyCausal) {
+            return byHead(own, kernel.attendCausally(byGroup(own, some), shared(own, keys), shared(own, values)));
+        }
+        AttentionMask.Part mask = operands.mask().part(own, call, from, some);
+        NDArray bias = mask.bias();
+        if (relative instanceof ScoreTermBlock) {
+            NDArray term = own.add(relative.scoreTerm(call, ofQueries(own, operands.queries(), call, from)));
+            bias = bias == null ? term : own.add(bias.add(term));
+        }
+        if (bias != null) {
+            bias = byGroupOfKeys(own, toType(own, bias, some.getDataType()));
+        }
+        NDArray result = kernel.attend(byGroup(own, some), shared(own, keys), shared(own, values), bias);
+        return withoutUnseeing(own, byHead(own, result), mask);
+    }
+
+    private boolean isGrouped() {
+        return settings.keyValueHeadCount() != settings.headCount();
+    }
+
+    /**
+     * Queries in groups that share a key head: (B, N, 1, H) to (B, K, N / K, H), and (B, N, T, H) to (B · K, N / K, T,
+     * H).
+     */
+    private NDArray byGroup(Temporaries own, NDArray array) {
+        if (!isGrouped()) {
+            return array;
+        }
+        Shape shape = array.getShape();
+        int heads = settings.keyValueHeadCount();
+        return own.add(
+                shape.get(2) == 1
+                        ? array.reshape(shape.get(0), heads, -1, shape.get(3))
+                        : array.reshape(shape.get(0) * heads, -1, shape.get(2), shape.get(3)));
+    }
+
+    /** Keys or values as groups of queries share them: a view that repeats each for several queries takes no memory. */
+    private NDArray shared(Temporaries own, NDArray array) {
+        if (!isGrouped() || operands.call().queries().length() == 1) {
+            return array;
+        }
+        Shape shape = array.getShape();
+        long group = settings.headCount() / settings.keyValueHeadCount();
+        NDArray each = own.add(array.reshape(shape.get(0) * shape.get(1), 1, shape.get(2), shape.get(3)));
+        return own.add(each.broadcast(Shape.update(each.getShape(), 1, group)));
+    }
+
+    /** A mask for the groups of queries. */
+    private NDArray byGroupOfKeys(Temporaries own, NDArray mask) {
+        Shape shape = mask.getShape();
+        if (!isGrouped() || operands.call().queries().length() == 1 || shape.get(0) == 1) {
+            return mask;
+        }
+        int heads = settings.keyValueHeadCount();
+        NDArray all = own.add(mask.broadcast(Shape.update(shape, 1, heads)));
+        return own.add(all.reshape(shape.get(0) * heads, 1, shape.get(2), shape.get(3)));
+    }
+
+    /** The results of all heads, (B, N, T, H). */
+    private NDArray byHead(Temporaries own, NDArray result) {
+        Shape shape = operands.queries().getShape();
+        return isGrouped()
+                ? own.add(own.add(result).reshape(shape.get(0), settings.headCount(), -1, shape.get(3)))
+                : own.add(result);
+    }
+}

@@ -1,0 +1,167 @@
+package io.github.djlpositional.attention;
+
+import ai.djl.Device;
+import ai.djl.MalformedModelException;
+import ai.djl.Model;
+import ai.djl.engine.Engine;
+import ai.djl.engine.EngineException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDScope;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.ParameterStore;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.lang.System.Logger.Level;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
+
+/**
+ * PyTorch's {@code scaled_dot_product_attention}: softmax(q kᵀ / √H + mask) v without an array of all scores, after Dao
+ * et al., <em>FlashAttention</em> (2022). DJL has no call for it, but runs TorchScript: an archive with the few lines
+ * of {@link #CODE}, which holds no tensor and is loaded once for each engine.
+ *
+ * <p>Any number of threads may use a kernel at once. It records gradients where its inputs ask for them.
+ */
+final class FusedKernel {
+
+    /** The first version that gives zeros for a query whose keys all have a mask of -infinity. */
+    private static final double LEAST_VERSION = 2.05;
+
+    /**
+     * The mask of {@code distances} is a view in which row i begins at column i of a line of numbers by distance, for
+     * the queries in reverse order: it takes no memory for each query and key.
+     */
+    private static final String CODE = """
+            class M(Module):
+              __parameters__ = []
+              __buffers__ = []
+              training : bool
+              def forward(self: __torch__.M,
+                q: Tensor,
+                k: Tensor,
+                v: Tensor,
+                mask: Optional[Tensor]=None) -> Tensor:
+                return torch.scaled_dot_product_attention(q, k, v, mask, 0., False)
+              def causal(self: __torch__.M,
+                q: Tensor,
+                k: Tensor,
+                v: Tensor) -> Tensor:
+                return torch.scaled_dot_product_attention(q, k, v, None, 0., True)
+              def distances(self: __torch__.M,
+                q: Tensor,
+                k: Tensor,
+                v: Tensor,
+                lines: Tensor) -> Tensor:
+                size = [1, torch.size(lines, 0), torch.size(q, 2), torch.size(k, 2)]
+                mask = torch.as_strided(torch.contiguous(lines), size, [0, torch.size(lines, 1), 1, 1])
+                reversed = torch.scaled_dot_product_attention(torch.flip(q, [2]), k, v, mask, 0., False)
+                return torch.flip(reversed, [2])
+            """;
+
+    /** A pickled object of the class M whose attribute {@code training} is false, in protocol 2. */
+    private static final String OBJECT = "\u0080\u0002c__torch__\nM\n)\u0081}X\b\0\0\0training\u0089sb.";
+
+    private static final String EMPTY_TUPLE = "\u0080\u0002).";
+
+    private static final Map<Engine, Optional<FusedKernel>> KERNELS = new ConcurrentHashMap<>();
+
+    /** Keeps the archive for as long as the engine. */
+    private final Model model;
+
+    private final ParameterStore none = new ParameterStore();
+    private final NDArray causal;
+    private final NDArray distances;
+
+    private FusedKernel(Model model) {
+        this.model = model;
+        causal = method("causal");
+        distances = method("distances");
+    }
+
+    /** An array by whose name DJL calls a method of the archive other than {@code forward}. */
+    private NDArray method(String name) {
+        NDArray array = model.getNDManager().zeros(new Shape(1));
+        NDScope.unregister(array);
+        array.setName("module_method:" + name);
+        return array;
+    }
+
+    /** Returns the kernel of an array's engine, or null if it has none. */
+    static FusedKernel of(NDArray array) {
+        return KERNELS.computeIfAbsent(array.getManager().getEngine(), FusedKernel::load)
+                .orElse(null);
+    }
+
+    private static Optional<FusedKernel> load(Engine engine) {
+        if (!"PyTorch".equals(engine.getEngineName()) || versionOf(engine) < LEAST_VERSION) {
+            return Optional.empty();
+        }
+        Model model = engine.newModel("fusedAttention", Device.cpu());
+        try (NDScope scope = new NDScope()) {
+            scope.suppressNotUsedWarning();
+            model.load(new ByteArrayInputStream(archive()));
+            return Optional.of(new FusedKernel(model));
+        } catch (IOException | MalformedModelException | EngineException | UnsupportedOperationException e) {
+            model.close();
+            System.getLogger(FusedKernel.class.getName())
+                    .log(
+                            Level.WARNING,
+                            "PyTorch's fused attention cannot be loaded; attention is slower without it",
+                            e);
+            return Optional.empty();
+        }
+    }
+
+    /** The first two numbers of a version: 2.07 for 2.7.1. */
+    private static double versionOf(Engine engine) {
+        String[] numbers = engine.getVersion().split("\\D+", 3);
+        return Integer.parseInt(numbers[0]) + Integer.parseInt(numbers[1]) / 100.0;
+    }
+
+    private static byte[] archive() throws IOException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (ZipOutputStream zip = new ZipOutputStream(bytes)) {
+            Map<String, String> entries = Map.of(
+                    "version", "3\n", "constants.pkl", EMPTY_TUPLE, "data.pkl", OBJECT, "code/__torch__.py", CODE);
+            for (Map.Entry<String, String> entry : entries.entrySet()) {
+                zip.putNextEntry(new ZipEntry("attention/" + entry.getKey()));
+                zip.write(entry.getValue().getBytes(StandardCharsets.ISO_8859_1));
+                zip.closeEntry();
+            }
+        }
+        return bytes.toByteArray();
+    }
+
+    /**
+     * Returns the results for queries (B, N, T, H), keys and values (B, N, F, H), and a mask that is added to the
+     * scores, (B or 1, N or 1, T or 1, F), or null: a new array.
+     */
+    NDArray attend(NDArray queries, NDArray keys, NDArray values, NDArray mask) {
+        return run(mask == null ? new NDList(queries, keys, values) : new NDList(queries, keys, values, mask));
+    }
+
+    /** Returns the results where query i sees the keys 0 … i. */
+    NDArray attendCausally(NDArray queries, NDArray keys, NDArray values) {
+        return run(new NDList(queries, keys, values, causal));
+    }
+
+    /**
+     * Returns the results where what is added to a score depends on the distance only.
+     *
+     * @param lines what is added, (N or 1, T + F - 1): column j - i + T - 1 for query i and key j
+     */
+    NDArray attendByDistance(NDArray queries, NDArray keys, NDArray values, NDArray lines) {
+        return run(new NDList(queries, keys, values, lines, distances));
+    }
+
+    private NDArray run(NDList inputs) {
+        // not in training, DJL would run it in inference mode, in which no gradient is recorded
+        return model.getBlock().forward(none, inputs, true).singletonOrThrow();
+    }
+}

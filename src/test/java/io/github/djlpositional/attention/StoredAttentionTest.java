@@ -1,0 +1,201 @@
+package io.github.djlpositional.attention;
+
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static io.github.djlpositional.attention.TestNumbers.requireSame;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.JsonUtils;
+import ai.djl.util.Pair;
+import ai.djl.util.PairList;
+import io.github.djlpositional.BlockBytes;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.PositionalEncodingBlock;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.Reader;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Collection;
+import java.util.Map;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Compares with attentions that {@code src/test/python/make_attention.py} computed from the formulas of the papers: B =
+ * 2, T = 9, D from 6 to 16.
+ */
+@ParameterizedClass
+@MethodSource("names")
+class StoredAttentionTest {
+
+    private static final double UNIT = 16;
+
+    private static final int LENGTH = 9;
+
+    /** The lengths of decoding steps. */
+    private static final int[][] STEPS = {{1, 1, 1, 1, 1, 1, 1, 1, 1}, {3, 1, 3, 1, 1}, {5, 1, 1, 1, 1}};
+
+    /**
+     * By data type. An output, at most 8, is a sum of at most 16 products of results, which depend on their scores
+     * through exponentials of sums of 4 to 16 products, at most 12; a rounding of a score changes a result by as much.
+     * So the error is some 100 roundings of numbers of 16, of 2^-53, 2^-24 and 2^-11; in FLOAT16, scores and their
+     * softmax are computed in FLOAT32, and only the projections are rounded.
+     */
+    private static final Map<DataType, Double> TOLERANCES =
+            Map.of(DataType.FLOAT64, 1e-12, DataType.FLOAT32, 1e-4, DataType.FLOAT16, 0.06);
+
+    private static final Map<?, ?> CASES = cases();
+
+    private final String name;
+
+    StoredAttentionTest(String name) {
+        this.name = name;
+    }
+
+    private static Map<?, ?> cases() {
+        try (Reader json = new InputStreamReader(stream("cases.json"), StandardCharsets.UTF_8)) {
+            return JsonUtils.GSON.fromJson(json, Map.class);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static InputStream stream(String file) {
+        return StoredAttentionTest.class.getResourceAsStream("/attention/" + file);
+    }
+
+    static Collection<?> names() {
+        return CASES.keySet();
+    }
+
+    private NDList stored(NDManager manager) throws IOException {
+        try (InputStream in = stream(name + ".npz")) {
+            return NDList.decode(manager, in);
+        }
+    }
+
+    private MultiHeadAttentionBlock block(NDManager manager, NDList stored, DataType type) {
+        MultiHeadAttentionBlock block = MultiHeadAttentionBlock.fromArguments((Map<?, ?>) CASES.get(name));
+        block.initialize(manager, type, new Shape(-1, -1, block.getEmbeddingSize()));
+        for (Pair<String, Parameter> entry : block.getParameters()) {
+            // a child's parameter is named 01child_parameter
+            String tensor = entry.getKey().replaceFirst("^[0-9]{2}", "").replace('_', '.');
+            numbers(stored, tensor, type).copyTo(entry.getValue().getArray());
+        }
+        long weights = stored.stream()
+                .filter(array ->
+                        array.getDataType() == DataType.INT8 && !array.getName().equals("x"))
+                .count();
+        assertThat(block.getParameters()).hasSize((int) weights);
+        return block;
+    }
+
+    /** Numbers that are stored in units of 1/16. */
+    private static NDArray numbers(NDList stored, String name, DataType type) {
+        return stored.get(name).toType(DataType.FLOAT32, false).div(UNIT).toType(type, false);
+    }
+
+    /** The inputs and forward parameters of the tokens from an index to another. */
+    private static NDList inputs(NDList stored, DataType type, int from, int to) {
+        NDList inputs = new NDList(numbers(stored, "x", type).get(":, {}:{}", from, to));
+        NDArray mask = stored.get("mask");
+        if (mask != null) {
+            NDArray keys = mask.get("..., :{}", to);
+            inputs.add(mask.getShape().dimension() == 2 ? keys : keys.get(":, {}:{}", from, to));
+        }
+        return inputs;
+    }
+
+    private static PairList<String, Object> withPositions(
+            PairList<String, Object> params, NDList stored, int from, int to) {
+        NDArray positions = stored.get("positions");
+        if (positions != null) {
+            params.add(PositionalEncodingBlock.POSITIONS, positions.get("..., {}:{}", from, to));
+        }
+        return params;
+    }
+
+    @EngineTest
+    void equalsTheFormulas(Engine engine, NDManager manager) throws IOException {
+        NDList stored = stored(manager);
+        for (Map.Entry<DataType, Double> entry : TOLERANCES.entrySet()) {
+            DataType type = entry.getKey();
+            if (type == DataType.FLOAT16 && engine.getEngineName().equals("MXNet")) {
+                continue; // refused when the block is initialized
+            }
+            NDList inputs = inputs(stored, type, 0, LENGTH);
+            NDArray y = Forward.infer(
+                    manager,
+                    block(manager, stored, type),
+                    withPositions(new PairList<>(), stored, 0, LENGTH),
+                    inputs.toArray(NDArray[]::new));
+            assertThat(y.getDataType()).isEqualTo(type);
+            requireClose(y, stored.get("output").toDoubleArray(), entry.getValue());
+        }
+        NDArray expected = stored.get("probabilities");
+        if (expected != null) {
+            NDArray probabilities = block(manager, stored, DataType.FLOAT64)
+                    .probabilities(new ParameterStore(manager, false), inputs(stored, DataType.FLOAT64, 0, LENGTH));
+            assertThat(probabilities.getShape()).isEqualTo(expected.getShape());
+            requireClose(probabilities, expected.toDoubleArray(), TOLERANCES.get(DataType.FLOAT64));
+        }
+    }
+
+    @EngineTest
+    void decodingStepByStepGivesTheResultOfTheWholeSequence(NDManager manager) throws IOException {
+        NDList stored = stored(manager);
+        MultiHeadAttentionBlock block = block(manager, stored, DataType.FLOAT64);
+        NDArray output = stored.get("output");
+        for (int[] steps : block.visibility().isCausal() ? STEPS : new int[][] {{LENGTH}}) {
+            try (KeyValueCache cache = new KeyValueCache(manager)) {
+                int from = 0;
+                for (int count : steps) {
+                    int to = from + count;
+                    NDArray y = Forward.infer(
+                            manager,
+                            block,
+                            withPositions(cache.nextStep(), stored, from, to),
+                            inputs(stored, DataType.FLOAT64, from, to).toArray(NDArray[]::new));
+                    double[] expected = output.get(":, {}:{}", from, to).toDoubleArray();
+                    requireClose(y, expected, TOLERANCES.get(DataType.FLOAT64));
+                    from = to;
+                }
+                assertThat(cache.getLength()).isEqualTo(LENGTH);
+            }
+        }
+    }
+
+    @EngineTest
+    void gradientsAreThoseOfFiniteDifferences(NDManager manager) throws IOException {
+        NDList stored = stored(manager);
+        FiniteDifferences.requireGradients(
+                manager,
+                block(manager, stored, DataType.FLOAT64),
+                withPositions(new PairList<>(), stored, 0, LENGTH),
+                3,
+                inputs(stored, DataType.FLOAT64, 0, LENGTH).toArray(NDArray[]::new));
+    }
+
+    @EngineTest
+    void comesBackFromItsFile(NDManager manager) throws Exception {
+        NDList stored = stored(manager);
+        MultiHeadAttentionBlock block = block(manager, stored, DataType.FLOAT32);
+        byte[] file = BlockBytes.saved(block);
+        MultiHeadAttentionBlock loaded = MultiHeadAttentionBlock.fromArguments(block.getArguments());
+        BlockBytes.load(manager, loaded, file);
+        assertThat(BlockBytes.saved(loaded)).isEqualTo(file);
+        NDArray[] inputs = inputs(stored, DataType.FLOAT32, 0, LENGTH).toArray(NDArray[]::new);
+        PairList<String, Object> params = withPositions(new PairList<>(), stored, 0, LENGTH);
+        requireSame(Forward.infer(manager, loaded, params, inputs), Forward.infer(manager, block, params, inputs));
+    }
+}
