@@ -26,7 +26,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -396,6 +398,18 @@ class HuggingFaceRopeTest {
         HuggingFaceRope config = read(model);
         assertThat(config.getScale()).isCloseTo(scale, within(1e-12));
         assertRefused(() -> config.attention(0), config.toString(), "rotary");
+    }
+
+    @Test
+    void theGuideListsAllModelTypes() throws Exception {
+        Set<String> listed = Files.readAllLines(Path.of("docs/models.md")).stream()
+                .filter(line -> line.matches("\\|.*\\| [CI] \\|.*"))
+                .flatMap(line -> Pattern.compile("`(\\w+)`")
+                        .matcher(line.substring(0, line.indexOf('|', 1)))
+                        .results()
+                        .map(match -> match.group(1)))
+                .collect(Collectors.toSet());
+        assertThat(listed).isEqualTo(ModelType.names());
     }
 
     private static void assertRefused(ThrowingCallable call, String... values) {
