@@ -17,6 +17,7 @@ final class NaiveAttention {
     private final MultiHeadAttentionBlock block;
     private final int heads;
     private final int size;
+    private Added added = (head, query, key) -> 0;
 
     /** Whether a query sees a key, both counted from 0. */
     @FunctionalInterface
@@ -24,11 +25,23 @@ final class NaiveAttention {
         boolean test(int query, int key);
     }
 
+    /** What a mask adds to the score of a head's query and key, both counted from 0. */
+    @FunctionalInterface
+    interface Added {
+        double at(int head, int query, int key);
+    }
+
     NaiveAttention(EncodingType type, MultiHeadAttentionBlock block) {
         this.type = type;
         this.block = block;
         heads = block.getHeadCount();
         size = block.getEmbeddingSize();
+    }
+
+    /** Sets what a mask adds to the scores. */
+    NaiveAttention with(Added mask) {
+        added = mask;
+        return this;
     }
 
     /**
@@ -83,7 +96,8 @@ final class NaiveAttention {
                 for (int j = 0; j < k.length; j++) {
                     if (visible.test(i, j)) {
                         weights[head][i][j] =
-                                Math.exp(score(head, part(q[i], head), part(k[j], head), first + i, j, length));
+                                Math.exp(score(head, part(q[i], head), part(k[j], head), first + i, j, length)
+                                        + added.at(head, i, j));
                         sum += weights[head][i][j];
                     }
                 }

@@ -24,7 +24,7 @@ final class LengthExtrapolation {
     static void write(Notebook notebook) throws Exception {
         notebook.title("Beyond the trained length");
         notebook.text("""
-                Eight small encoders learned word order from definitions of at most %d words, three times each. How often are
+                Nine small encoders learned word order from definitions of at most %d words, three times each. How often are
                 they right about others, as short, longer, and much longer? (java -jar train-encoder.jar compare)""".formatted(LengthClass.TRAINED_WORDS));
         XYChart lines = Drawing.lines(
                 "Trained on at most " + LengthClass.TRAINED_WORDS + " words",

@@ -1,0 +1,190 @@
+package io.github.djlpositional.attention;
+
+import static io.github.djlpositional.attention.TestNumbers.HEADS;
+import static io.github.djlpositional.attention.TestNumbers.SIZE;
+import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.filled;
+import static io.github.djlpositional.attention.TestNumbers.numbers;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Attention by PyTorch's fused kernel, with the kinds of position and of mask that it serves. */
+@ParameterizedClass
+@MethodSource("cases")
+class FusedAttentionTest {
+
+    private enum Mask {
+        NONE,
+        PADDING,
+        ADDED,
+        ADDED_WITH_HIDDEN_KEYS;
+
+        boolean isPadding(int key) {
+            return (this == PADDING || this == ADDED_WITH_HIDDEN_KEYS) && key == 1;
+        }
+
+        double added(int head, int query, int key) {
+            return this == ADDED || this == ADDED_WITH_HIDDEN_KEYS
+                    ? 0.25 * head - 0.5 * query + 0.125 * key * query
+                    : 0;
+        }
+
+        /** Null for none; otherwise (1, F), or (1, N, T, F). */
+        NDArray array(NDManager manager, int queries, int keys) {
+            if (this == NONE) {
+                return null;
+            }
+            if (this == PADDING) {
+                NDArray tokens = manager.ones(new Shape(1, keys));
+                tokens.set(new NDIndex(0, 1), 0f);
+                return tokens;
+            }
+            float[] numbers = new float[HEADS * queries * keys];
+            for (int i = 0; i < numbers.length; i++) {
+                int key = i % keys;
+                numbers[i] = isPadding(key)
+                        ? Float.NEGATIVE_INFINITY
+                        : (float) added(i / keys / queries, i / keys % queries, key);
+            }
+            return manager.create(numbers, new Shape(1, HEADS, queries, keys)).toType(DataType.FLOAT64, false);
+        }
+    }
+
+    static Stream<Arguments> cases() {
+        return Stream.of(
+                        EncodingType.NONE,
+                        EncodingType.ROTARY,
+                        EncodingType.ALIBI,
+                        EncodingType.T5,
+                        EncodingType.KERPLE,
+                        EncodingType.TRANSFORMER_XL)
+                .flatMap(type -> Stream.of(Mask.values())
+                        .flatMap(mask -> Stream.of(true, false).map(causal -> Arguments.of(type, mask, causal))));
+    }
+
+    private final EncodingType type;
+    private final Mask mask;
+    private final boolean isCausal;
+
+    FusedAttentionTest(EncodingType type, Mask mask, boolean isCausal) {
+        this.type = type;
+        this.mask = mask;
+        this.isCausal = isCausal;
+    }
+
+    private MultiHeadAttentionBlock frozen(NDManager manager) {
+        MultiHeadAttentionBlock block =
+                filled(manager, type.attention(HEADS).optCausal(isCausal).build(), DataType.FLOAT64);
+        block.freezeParameters(true);
+        return block;
+    }
+
+    private double[] expected(MultiHeadAttentionBlock block, NDArray x, int first) {
+        NDArray queries = x.get(":, " + first + ":");
+        return new NaiveAttention(type, block)
+                .with(mask::added)
+                .forward(
+                        first,
+                        queries,
+                        x,
+                        x,
+                        (query, key) -> (!isCausal || key <= first + query) && !mask.isPadding(key));
+    }
+
+    private NDList inputs(NDManager manager, NDArray x, int keys) {
+        NDArray array = mask.array(manager, (int) x.getShape().get(1), keys);
+        return array == null ? new NDList(x) : new NDList(x, array);
+    }
+
+    @EngineTest
+    void wholeSequencesHaveTheNumbersOfTheFormulas(NDManager manager) {
+        MultiHeadAttentionBlock block = frozen(manager);
+        NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, 7, SIZE);
+        NDArray y = Forward.infer(manager, block, inputs(manager, x, 7).toArray(new NDArray[0]));
+        requireClose(y, expected(block, x, 0), 1e-12);
+    }
+
+    @EngineTest
+    void stepsOfADecoderHaveTheNumbersOfTheFormulas(NDManager manager) {
+        MultiHeadAttentionBlock block = frozen(manager);
+        NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, 7, SIZE);
+        ParameterStore store = new ParameterStore(manager, false);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            block.forward(store, new NDList(x.get(":, :4")), false, cache.nextStep());
+            NDArray y = block.forward(store, inputs(manager, x.get(":, 4:"), 7), false, cache.nextStep())
+                    .head();
+            requireClose(y, expected(block, x, 4), 1e-12);
+        }
+    }
+
+    @EngineTest
+    void gradientsAreRecordedWithoutTheTrainingFlag(Engine engine, NDManager manager) {
+        MultiHeadAttentionBlock block = frozen(manager);
+        ParameterStore store = new ParameterStore(manager, false);
+        List<double[]> gradients = new ArrayList<>();
+        for (boolean training : new boolean[] {false, true}) {
+            NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, 7, SIZE);
+            x.setRequiresGradient(true);
+            try (GradientCollector collector = engine.newGradientCollector()) {
+                NDArray y =
+                        block.forward(store, inputs(manager, x, 7), training).head();
+                // a residual connection, whose gradient is 1
+                collector.backward(y.mul(y).add(x).sum());
+            }
+            gradients.add(doubles(x.getGradient()));
+        }
+        double greatest = 0;
+        for (double gradient : gradients.get(1)) {
+            greatest = Math.max(greatest, Math.abs(gradient - 1));
+        }
+        assertThat(greatest).as("the attention's part").isGreaterThan(0.1);
+        requireClose(manager.create(gradients.get(0)), gradients.get(1), 1e-10);
+    }
+
+    @EngineTest
+    void isTheSameFromManyThreads(NDManager manager) throws Exception {
+        assumeTrue(type == EncodingType.ALIBI || type == EncodingType.NONE, "one of each method of the kernel");
+        MultiHeadAttentionBlock block = frozen(manager);
+        NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, 7, SIZE);
+        NDArray[] given = inputs(manager, x, 7).toArray(new NDArray[0]);
+        double[] expected = doubles(Forward.infer(manager, block, given));
+        ExecutorService threads = Executors.newFixedThreadPool(8);
+        try {
+            List<Future<?>> results = new ArrayList<>();
+            for (int i = 0; i < 64; i++) {
+                results.add(threads.submit(() -> {
+                    try (NDManager own = manager.newSubManager()) {
+                        assertThat(doubles(Forward.infer(own, block, given))).isEqualTo(expected);
+                    }
+                }));
+            }
+            for (Future<?> result : results) {
+                result.get();
+            }
+        } finally {
+            threads.shutdown();
+        }
+    }
+}
