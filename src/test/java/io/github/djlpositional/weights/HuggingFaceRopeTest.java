@@ -91,7 +91,17 @@ class HuggingFaceRopeTest {
     }
 
     /** What a block does to each pair at position 1, and on one axis, in a sequence of a length. */
-    private record Rotation(double[] frequencies, double[] factors, double[] others) {
+    private static final class Rotation {
+
+        private final double[] frequencies;
+        private final double[] factors;
+        private final double[] others;
+
+        private Rotation(double[] frequencies, double[] factors, double[] others) {
+            this.frequencies = frequencies;
+            this.factors = factors;
+            this.others = others;
+        }
 
         static Rotation of(
                 NDManager manager, RotaryEmbeddingBlock block, PairLayout layout, int start, int length, int axis) {
@@ -129,7 +139,7 @@ class HuggingFaceRopeTest {
     }
 
     private static double[] numbers(String text) {
-        return Stream.of(text.split(" ")).mapToDouble(Double::parseDouble).toArray();
+        return Stream.of(text.split(" ", -1)).mapToDouble(Double::parseDouble).toArray();
     }
 
     private static void assertClose(double[] actual, double[] expected, double error, String name) {
@@ -197,7 +207,7 @@ class HuggingFaceRopeTest {
                 "mscale 0.707 mscale_all_dim 1.0",
                 (0.0707 * Math.log(10) + 1) / (0.1 * Math.log(10) + 1));
         expected.forEach((given, factor) -> {
-            String[] words = given.split(" ");
+            String[] words = given.split(" ", -1);
             Map<String, Object> section = new LinkedHashMap<>(Map.of("type", "yarn", "factor", 10));
             for (int i = 0; i < words.length; i += 2) {
                 section.put(words[i], Double.valueOf(words[i + 1]));
@@ -353,7 +363,7 @@ class HuggingFaceRopeTest {
         Map<String, Object> arguments = block.getArguments();
         double scale = (double) arguments.get("scale");
         long scaleSize = Math.round(1 / (scale * scale));
-        assertThat(scale).isEqualTo(1 / Math.sqrt(scaleSize));
+        assertThat(scale).isEqualTo(1 / Math.sqrt((double) scaleSize));
         Function<String, String> given = key -> arguments.containsKey(key) ? key + " " + arguments.get(key) : null;
         Function<String, String> switched = key -> (boolean) arguments.get(key) ? key : null;
         assertThat(arguments.get("keyNorm")).isEqualTo(arguments.get("queryNorm"));
