@@ -7,7 +7,7 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** A weight file is damaged, or has another format. */
+/** A weight file or a configuration is damaged, or has another format. */
 final class InvalidFileException extends IOException {
 
     private static final int LONGEST_QUOTE = 100;
@@ -81,9 +81,17 @@ final class InvalidFileException extends IOException {
         return new InvalidFileException(format[1], format[2], null);
     }
 
-    /** Returns the exception that the caller gets. */
+    /** Returns the exception that the caller gets for a weight file. */
     MalformedModelException of(Path file) {
-        String expected = ": expected a complete safetensors or npz file; ";
-        return new MalformedModelException("the weight file " + file + " " + getMessage() + expected + remedy, this);
+        return of("the weight file " + file, "a complete safetensors or npz file");
+    }
+
+    /** Returns the exception that the caller gets for a configuration. */
+    MalformedModelException ofConfiguration(Path file) {
+        return of("the configuration " + file, "the config.json of a model");
+    }
+
+    private MalformedModelException of(String file, String expected) {
+        return new MalformedModelException(file + " " + getMessage() + ": expected " + expected + "; " + remedy, this);
     }
 }

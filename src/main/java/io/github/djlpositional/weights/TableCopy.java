@@ -11,11 +11,19 @@ import io.github.djlpositional.internal.DataTypes;
 import java.io.IOException;
 import java.util.Objects;
 
-/** Copies rows from a file to a parameter. They are read completely before any of them is written. */
-record TableCopy(TensorPart part, Parameter parameter) {
+/**
+ * Copies rows from a file to a parameter. They are read completely before any of them is written.
+ *
+ * @param heads the heads whose dimensions change their order; null for none
+ */
+record TableCopy(TensorPart part, HeadPermutation heads, Parameter parameter) {
 
     TableCopy {
         Objects.requireNonNull(parameter, "parameter");
+    }
+
+    TableCopy(TensorPart part, Parameter parameter) {
+        this(part, null, parameter);
     }
 
     /** Checks that the parameter has an array of the part's shape, and of a type as wide or wider. */
@@ -45,7 +53,8 @@ record TableCopy(TensorPart part, Parameter parameter) {
         if (target.size() == 0) {
             return () -> {};
         }
-        NDArray rows = part.read(staging, target.getDataType());
+        NDArray read = part.read(staging, target.getDataType());
+        NDArray rows = heads == null ? read : heads.permuted(read);
         return () -> write(rows);
     }
 

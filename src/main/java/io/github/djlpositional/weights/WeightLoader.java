@@ -8,6 +8,7 @@ import ai.djl.nn.ParameterList;
 import ai.djl.nn.core.Linear;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -113,6 +114,35 @@ public final class WeightLoader {
      */
     public WeightLoader columnsAsRows(String name, long from, long to, Parameter parameter) {
         return add(new TableCopy(new TensorPart(file.tensor(name), true, from, to), parameter));
+    }
+
+    /**
+     * Adds the weight or the bias of a projection of queries or keys, whose rotated dimensions are written in another
+     * layout than the file has. Meta's Llama has them {@linkplain PairLayout#INTERLEAVED interleaved}, Hugging Face's
+     * {@linkplain PairLayout#CONCATENATED concatenated}; with permuted queries and keys, a rotary encoding of the other
+     * layout gives the same scores. Usually the rotary encoding is built with the layout of the file instead, and
+     * nothing is permuted. Values and results are never permuted.
+     *
+     * <p>The rows are those of N heads, and the first r rows of each head change places. To the concatenated layout,
+     * this is {@code permute} in Hugging Face's {@code convert_llama_weights_to_hf.py}; to the interleaved layout it is
+     * the inverse.
+     *
+     * @param name the tensor's name in the file
+     * @param headCount N, the number of heads that the tensor has: that of the key heads for keys; a divisor of its
+     *     number of rows
+     * @param rotarySize r, the number of dimensions of a head that are rotated, from the first; even, from 2 to H
+     * @param layout the layout of the rows in the parameter; the file has the other one
+     * @param parameter the parameter to write to, (N · H, D) or (N · H), of the tensor's shape; owned by the caller
+     * @return this loader
+     * @throws IllegalArgumentException if the file has no such tensor, its rows are not those of such heads, or the
+     *     tensor or the parameter was added before
+     */
+    public WeightLoader permutedHeads(
+            String name, int headCount, int rotarySize, PairLayout layout, Parameter parameter) {
+        TensorPart whole = TensorPart.whole(file.tensor(name));
+        HeadPermutation heads = new HeadPermutation(headCount, rotarySize, Objects.requireNonNull(layout, "layout"));
+        heads.requireFits(whole);
+        return add(new TableCopy(whole, heads, parameter));
     }
 
     /**

@@ -15,12 +15,17 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.weights.HuggingFaceRope;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
 
 /** The code of the guide's page on weights from other frameworks. */
 class WeightsCodeTest {
@@ -148,5 +153,45 @@ class WeightsCodeTest {
         }
         // end::read[]
         assertThat(printed.toString(StandardCharsets.UTF_8)).isEqualToIgnoringNewLines("(1, 8)");
+    }
+
+    @EngineTest
+    void rotaryLayouts(NDManager manager) throws Exception {
+        Linear query = Linear.builder().setUnits(16).build();
+        Linear key = Linear.builder().setUnits(8).build();
+        query.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
+        key.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
+        WeightFile meta = WeightFile.open(file("rotary.safetensors"));
+        // tag::permuted[]
+        ParameterList queries = query.getParameters();
+        ParameterList keys = key.getParameters();
+        WeightLoader.of(meta) // interleaved in the file, concatenated in the parameters; 2 heads, 1 key head
+                .permutedHeads("attention.wq.weight", 2, 8, PairLayout.CONCATENATED, queries.get("weight"))
+                .permutedHeads("attention.wq.bias", 2, 8, PairLayout.CONCATENATED, queries.get("bias"))
+                .permutedHeads("attention.wk.weight", 1, 8, PairLayout.CONCATENATED, keys.get("weight"))
+                .permutedHeads("attention.wk.bias", 1, 8, PairLayout.CONCATENATED, keys.get("bias"))
+                .load();
+        // end::permuted[]
+        assertThat(keys.get("weight").getArray().getShape()).isEqualTo(new Shape(8, 8));
+    }
+
+    @EngineTest
+    void configurations() throws Exception {
+        Path path = Path.of(WeightsCodeTest.class
+                .getResource("/configurations/gemma-3-1b-pt.json")
+                .toURI());
+        // tag::config[]
+        HuggingFaceRope config = HuggingFaceRope.read(path); // the model's config.json
+        MultiHeadAttentionBlock attention = config.attention(0).build(); // of the first layer
+        RotaryEmbeddingBlock rotary = config.rotary("sliding_attention").build(); // its rotary encoding
+        // end::config[]
+        assertThat(attention.getRelativeEncoding()).hasToString(rotary.toString());
+        // tag::shared[]
+        RotaryEmbeddingBlock full = config.rotary("full_attention").build();
+        List<MultiHeadAttentionBlock> layers = Stream.of(5, 11, 17, 23) // those that see all tokens
+                .map(layer -> config.attention(layer).optRelativeEncoding(full).build())
+                .toList();
+        // end::shared[]
+        assertThat(layers).allMatch(layer -> layer.getRelativeEncoding() == full);
     }
 }

@@ -1,0 +1,419 @@
+package io.github.djlpositional.weights;
+
+import ai.djl.MalformedModelException;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RmsNormBlock;
+import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.QueryScale;
+import io.github.djlpositional.math.RotaryAxes;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+
+/**
+ * The rotary encoding and the attention that the {@code config.json} of a model in Hugging Face's format describes.
+ *
+ * <pre>{@code
+ * HuggingFaceRope config = HuggingFaceRope.read(Path.of("Llama-3.1-8B/config.json"));
+ * RotaryEmbeddingBlock rotary = config.rotary().build();
+ * MultiHeadAttentionBlock attention = config.attention(0).build(); // the first layer, with its rotary encoding
+ * }</pre>
+ *
+ * <p>A configuration leaves much to the code of its {@code model_type}: the layout of the pairs, biases,
+ * normalizations, and values of missing keys. They are known for the types that {@code docs/models.md} lists. Other
+ * types are refused, and so are unknown rope types and unknown keys of the rope section; nothing is guessed. The rope
+ * section is read as Hugging Face's {@code modeling_rope_utils.py} (transformers 4 and 5) reads it. In particular,
+ * LongRoPE and dynamic NTK depend on the length of the sequence.
+ *
+ * <p>A configuration of a model of text and images is that of its {@code text_config}.
+ *
+ * <p>Immutable and thread-safe. Every method throws {@link IllegalArgumentException} for a key that is missing, of
+ * another type, or outside its range.
+ */
+public final class HuggingFaceRope {
+
+    /** The first length of a rotary table, which grows as far as the model allows. */
+    private static final int FIRST_LENGTH = 4096;
+
+    /** The greatest length of a rotary table. */
+    private static final int LONGEST = 1 << 29;
+
+    private final Map<String, Object> config;
+    private final ModelType type;
+
+    private HuggingFaceRope(Map<String, ?> config) {
+        this.config = Collections.unmodifiableMap(new LinkedHashMap<>(config));
+        type = ModelType.of(config.get("model_type"));
+        Check.that(
+                type != null,
+                () -> "model_type " + quoted(config.get("model_type")) + ": expected one of " + ModelType.names()
+                        + "; build other models with RotaryEmbeddingBlock and MultiHeadAttentionBlock");
+        require(type.required());
+        for (String layerType : layerTypes()) {
+            rotary(layerType).build();
+        }
+    }
+
+    /**
+     * Reads a configuration.
+     *
+     * @param configJson the {@code config.json} of a model, which may be untrusted
+     * @return the configuration
+     * @throws IllegalArgumentException if the model or rope type is not known, a key of the rope section is not known,
+     *     or a value is not valid
+     * @throws MalformedModelException if the file is not one JSON object of at most 4 MiB without repeated keys
+     * @throws IOException if the file does not exist or cannot be read
+     */
+    public static HuggingFaceRope read(Path configJson) throws IOException, MalformedModelException {
+        return of(ConfigFile.read(configJson));
+    }
+
+    /**
+     * Returns a configuration.
+     *
+     * @param config the values of a {@code config.json}: maps, lists, strings, booleans, numbers and nulls
+     * @return the configuration
+     * @throws IllegalArgumentException as {@link #read} does
+     */
+    public static HuggingFaceRope of(Map<String, ?> config) {
+        boolean hasText = ModelType.WITH_TEXT_CONFIG.contains(String.valueOf(config.get("model_type")))
+                && config.get("text_config") instanceof Map;
+        if (!hasText) {
+            return new HuggingFaceRope(config);
+        }
+        Map<String, Object> text = new LinkedHashMap<>();
+        ((Map<?, ?>) config.get("text_config")).forEach((key, value) -> text.put(String.valueOf(key), value));
+        return new HuggingFaceRope(text);
+    }
+
+    /**
+     * Returns the rotary encoding of all layers.
+     *
+     * @return a new builder of this encoding; see {@link #rotary(String)}
+     * @throws IllegalArgumentException if layers of different types are rotated differently
+     */
+    public RotaryEmbeddingBlock.Builder rotary() {
+        List<String> types = layerTypes();
+        Check.that(
+                types.size() == 1,
+                () -> "no layer type, but " + this + " rotates layers of the types " + types
+                        + " differently: expected one of them; use rotary(String)");
+        return rotary(types.get(0));
+    }
+
+    /**
+     * Returns the rotary encoding of one type of layers. Its table has up to 4096 positions at first, and grows to the
+     * length that the configuration allows: {@code max_position_embeddings}, multiplied by {@code factor} for linear
+     * and dynamic scaling, and at least {@code factor} times the original length for YaRN.
+     *
+     * @param layerType {@code full_attention}, {@code sliding_attention} or {@code chunked_attention}
+     * @return a new builder with head size, rotated dimensions, layout, frequencies, scaling, axes and maximum length
+     * @throws IllegalArgumentException if the model has no rotary encoding for such layers
+     */
+    public RotaryEmbeddingBlock.Builder rotary(String layerType) {
+        RopeSection section = section(layerType);
+        int headSize = headSize(layerType);
+        RotaryEmbeddingBlock.Builder builder =
+                RotaryEmbeddingBlock.builder().setHeadSize(headSize).optLayout(layout());
+        double base = base(section, layerType);
+        double share = section.number("partial_rotary_factor", number("partial_rotary_factor"));
+        int rotarySize = headSize;
+        if (section.isProportional()) {
+            builder.optFrequencies(Frequencies.proportional(headSize, share, base, section.number("factor", 1)));
+        } else {
+            Integer given = whole("qk_rope_head_dim") == null ? whole("rotary_dim") : whole("qk_rope_head_dim");
+            rotarySize = given == null ? (int) (headSize * share) : given;
+            builder.optBase(base).optRotarySize(rotarySize).optScaling(section.scaling());
+        }
+        if (whole("qk_rope_head_dim") != null) {
+            builder.optRotaryStart(headSize - rotarySize);
+        }
+        if (hasAxes()) {
+            builder.optAxes(axes(section, rotarySize / 2));
+        }
+        double limit = isOn("use_dynamic_ntk") ? required("seq_length") : section.lengthLimit();
+        int longest = (int) Math.min(Math.ceil(limit), LONGEST);
+        builder.optMaxSequenceLength(Math.min(longest, FIRST_LENGTH));
+        return longest > FIRST_LENGTH ? builder.optAutoExtend(longest) : builder;
+    }
+
+    private PairLayout layout() {
+        return value("rope_interleave") == null || isOn("rope_interleave") ? type.layout() : PairLayout.CONCATENATED;
+    }
+
+    private double base(RopeSection section, String layerType) {
+        Double given = section.value("rope_theta", Double.class);
+        return given == null ? number(isLocal(layerType) ? "rope_local_base_freq" : "rope_theta") : given;
+    }
+
+    /** Whether such layers have a base of their own, which the scaling of the other layers does not change. */
+    private boolean isLocal(String layerType) {
+        return layerType.equals(ModelType.SLIDING) && value("rope_local_base_freq") != null;
+    }
+
+    private boolean hasAxes() {
+        return value("mrope_interleaved") != null;
+    }
+
+    private RotaryAxes axes(RopeSection section, int pairs) {
+        int[] sections = section.list("mrope_section", Integer.class).stream()
+                .mapToInt(size -> size)
+                .toArray();
+        boolean isInterleaved = Objects.requireNonNullElse(
+                section.value("mrope_interleaved", Boolean.class), isOn("mrope_interleaved"));
+        return isInterleaved ? RotaryAxes.interleaved(pairs, sections) : RotaryAxes.sections(sections);
+    }
+
+    /** The types of layers that are rotated differently, or only one of all layers. */
+    private List<String> layerTypes() {
+        Map<?, ?> section = sectionOfAll();
+        if (isByLayerType(section)) {
+            return section.keySet().stream()
+                    .filter(key -> section.get(key) instanceof Map)
+                    .map(String::valueOf)
+                    .sorted()
+                    .toList();
+        }
+        return isLocal(ModelType.SLIDING) ? List.of(ModelType.FULL, ModelType.SLIDING) : List.of(ModelType.FULL);
+    }
+
+    /** Beside the parts, such a section may have keys that say nothing. */
+    private static boolean isByLayerType(Map<?, ?> section) {
+        boolean hasParts = section.values().stream().anyMatch(Map.class::isInstance);
+        Map<Object, Object> others = new LinkedHashMap<>(section);
+        others.values().removeIf(value -> value == null || value instanceof Map);
+        others.remove("rope_type", "default");
+        Check.that(
+                !hasParts || others.isEmpty(),
+                () -> "keys " + others + " beside the rope sections of layer types: expected sections only; move them"
+                        + " into the sections");
+        return hasParts;
+    }
+
+    private Map<?, ?> sectionOfAll() {
+        Map<?, ?> scaling = get("rope_scaling", Map.class);
+        Map<?, ?> parameters = get("rope_parameters", Map.class);
+        Check.that(
+                scaling == null || parameters == null || scaling.equals(parameters),
+                () -> "rope_scaling " + scaling + " and rope_parameters " + parameters
+                        + ": expected one of them; remove the one that the model does not have");
+        return scaling != null ? scaling : Objects.requireNonNullElse(parameters, Map.of());
+    }
+
+    private RopeSection section(String layerType) {
+        Check.that(
+                Set.of(ModelType.FULL, ModelType.SLIDING, ModelType.CHUNKED).contains(layerType),
+                () -> "layer type " + quoted(layerType) + ": expected full_attention, sliding_attention or"
+                        + " chunked_attention; give one of them");
+        Map<?, ?> all = sectionOfAll();
+        Object section = all;
+        if (isByLayerType(all)) {
+            section = all.get(layerType);
+        } else if (isLocal(layerType)) {
+            section = Map.of();
+        }
+        Check.that(
+                section instanceof Map,
+                () -> "layer type \"" + layerType + "\": expected one of " + all.keySet()
+                        + ", the keys of the rope section; give one of them");
+        return new RopeSection(
+                (Map<?, ?>) section,
+                hasAxes(),
+                required("max_position_embeddings"),
+                whole("original_max_position_embeddings"));
+    }
+
+    /**
+     * Returns the factor of the products of queries and keys: 1 / √H, or what the model has instead, such as the
+     * {@code query_pre_attn_scalar} of Gemma. DeepSeek's is also multiplied by
+     * {@link io.github.djlpositional.math.RotaryScaling#yarnMagnitude g}(factor, mscale_all_dim)<sup>2</sup>.
+     *
+     * @return the same number for all layers
+     */
+    public double getScale() {
+        if (value("scale") != null) {
+            return number("scale");
+        }
+        double size =
+                value("query_pre_attn_scalar") == null ? headSize(ModelType.FULL) : number("query_pre_attn_scalar");
+        double factor =
+                value("qk_rope_head_dim") == null ? 1 : section(ModelType.FULL).scoreFactor();
+        return factor / Math.sqrt(size);
+    }
+
+    /**
+     * Returns the attention of a layer: embedding size, heads, scale, biases, causality, window or chunks, cap of the
+     * scores, factor of the queries, sinks, normalization of queries and keys, and the rotary encoding unless the layer
+     * has none. Each attention has its own rotary block; {@link MultiHeadAttentionBlock.Builder#optRelativeEncoding}
+     * replaces it by one that several layers share.
+     *
+     * <p>Weights are not read. Those of Gemma's normalizations are stored less 1: add 1 to them. Llama 4 normalizes
+     * without weights, after the rotation, which is the same as before it: keep them at 1.
+     *
+     * @param layer the layer, counted from 0
+     * @return a new builder
+     * @throws IllegalArgumentException if there is no such layer, or the block cannot compute the attention of the
+     *     model, such as the latent attention of DeepSeek V2 and V3
+     */
+    public MultiHeadAttentionBlock.Builder attention(int layer) {
+        Check.that(
+                type.otherAttention() == null,
+                () -> "the attention of " + this + " " + type.otherAttention()
+                        + ": expected a model whose attention is a MultiHeadAttentionBlock; write its attention with the"
+                        + " block of rotary(String), and getScale()");
+        require(type.requiredInAttention());
+        Check.between("layer", layer, 0, required("num_hidden_layers") - 1L);
+        String layerType = layerType(layer);
+        int headSize = headSize(layerType);
+        int headCount = required("num_attention_heads");
+        boolean hasBias = isOn("attention_bias");
+        MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(required("hidden_size"))
+                .setHeadCount(headCount)
+                .optKeyValueHeadCount(keyValueHeadCount(headCount))
+                .optHeadSize(headSize)
+                .optScale(getScale())
+                .optCausal(value("causal") == null || isOn("causal"))
+                .optBias(hasBias)
+                .optResultBias(value("result_bias") == null ? hasBias : isOn("result_bias"))
+                .optSinks(isOn("sinks"));
+        boolean isSliding = layerType.equals(ModelType.SLIDING)
+                && (value("use_sliding_window") == null || isOn("use_sliding_window"));
+        if (isSliding && value("sliding_window") != null) {
+            builder.optWindow(required("sliding_window"));
+        }
+        if (layerType.equals(ModelType.CHUNKED) && value("attention_chunk_size") != null) {
+            builder.optChunkSize(required("attention_chunk_size"));
+        }
+        if (value("attn_logit_softcapping") != null) {
+            builder.optScoreCap(number("attn_logit_softcapping"));
+        }
+        boolean isRotated = isRotated(layer);
+        if (isRotated) {
+            builder.optRelativeEncoding(rotary(layerType).build());
+        }
+        if (isRotated && isOn("query_key_norm")) {
+            builder.optQueryNorm(norm(headSize)).optKeyNorm(norm(headSize));
+        }
+        if (!isRotated && isOn("attn_temperature_tuning")) {
+            builder.optQueryScale(QueryScale.floorLogarithm(number("attn_scale"), number("floor_scale")));
+        }
+        if (isOn("use_logn_attn")) {
+            builder.optQueryScale(QueryScale.logN(required("seq_length")));
+        }
+        return builder;
+    }
+
+    private RmsNormBlock norm(int headSize) {
+        return RmsNormBlock.builder()
+                .setEmbeddingSize(headSize)
+                .optEpsilon(number("rms_norm_eps"))
+                .build();
+    }
+
+    private int headSize(String layerType) {
+        if (value("qk_rope_head_dim") != null) {
+            return required("qk_nope_head_dim") + required("qk_rope_head_dim");
+        }
+        Integer given = layerType.equals(ModelType.FULL) && value("global_head_dim") != null
+                ? whole("global_head_dim")
+                : whole("head_dim");
+        return given == null ? required("hidden_size") / required("num_attention_heads") : given;
+    }
+
+    /** Falcon's {@code num_kv_heads} counts only in its new architecture, or if it has several. */
+    private int keyValueHeadCount(int headCount) {
+        boolean hasOne = isOn("multi_query") && !isOn("new_decoder_architecture");
+        return hasOne ? 1 : Objects.requireNonNullElse(whole("num_key_value_heads"), headCount);
+    }
+
+    private String layerType(int layer) {
+        List<?> given = get("layer_types", List.class);
+        if (given != null) {
+            Check.between("number of layer_types", given.size(), layer + 1L, Integer.MAX_VALUE);
+            return String.valueOf(given.get(layer));
+        }
+        if (value("sliding_window_pattern") != null) {
+            return (layer + 1) % required("sliding_window_pattern") == 0 ? ModelType.FULL : ModelType.SLIDING;
+        }
+        if (value("global_attn_every_n_layers") != null) {
+            return layer % required("global_attn_every_n_layers") == 0 ? ModelType.FULL : ModelType.SLIDING;
+        }
+        if (value("max_window_layers") != null) {
+            return layer < required("max_window_layers") ? ModelType.FULL : ModelType.SLIDING;
+        }
+        Object fixed = value(isRotated(layer) ? "layer_type" : "layer_type_without_rotary");
+        return fixed == null ? ModelType.FULL : fixed.toString();
+    }
+
+    /** Whether a layer has a rotary encoding. In {@code no_rope_layers}, 1 stands for a layer that has one. */
+    private boolean isRotated(int layer) {
+        if (value("rotary_layer_type") != null) {
+            return value("rotary_layer_type").equals(layerType(layer));
+        }
+        List<?> given = get("no_rope_layers", List.class);
+        if (given == null || given.isEmpty()) {
+            Integer interval = whole("no_rope_layer_interval");
+            return interval == null || (layer + 1) % interval != 0;
+        }
+        Check.between("number of no_rope_layers", given.size(), layer + 1L, Integer.MAX_VALUE);
+        return isTrue(given.get(layer));
+    }
+
+    private Object value(String key) {
+        return type.value(key, config);
+    }
+
+    private <T> T get(String key, Class<T> wanted) {
+        Object value = value(key);
+        String name = type.nameOf(key);
+        return value == null ? null : Records.value(HuggingFaceRope.class, Map.of(name, value), name, wanted);
+    }
+
+    private Integer whole(String key) {
+        return get(key, Integer.class);
+    }
+
+    private int required(String key) {
+        return Check.given(type.nameOf(key), whole(key));
+    }
+
+    private double number(String key) {
+        return Check.given(type.nameOf(key), get(key, Double.class));
+    }
+
+    /** Older configurations have numbers for some switches, of which 0 is off. */
+    private static boolean isTrue(Object value) {
+        return Boolean.TRUE.equals(value) || (value instanceof Number number && number.doubleValue() != 0);
+    }
+
+    private boolean isOn(String key) {
+        return isTrue(value(key));
+    }
+
+    private void require(Map<String, Object> values) {
+        values.forEach((key, value) -> Check.that(
+                config.get(key) == null || config.get(key).equals(value),
+                () -> key + " " + config.get(key) + " of " + this + ": expected " + value
+                        + "; build such a model from its code with RotaryEmbeddingBlock"));
+    }
+
+    private static String quoted(Object text) {
+        return InvalidFileException.quoted(String.valueOf(text));
+    }
+
+    /** {@return the model type} */
+    @Override
+    public String toString() {
+        return "HuggingFaceRope(" + config.get("model_type") + ")";
+    }
+}

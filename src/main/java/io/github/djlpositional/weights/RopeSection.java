@@ -1,0 +1,232 @@
+package io.github.djlpositional.weights;
+
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.math.RotaryScaling;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * The rope section of a configuration, {@code rope_scaling} or {@code rope_parameters}, or its part for one type of
+ * layers. The meaning of the keys is that of {@code modeling_rope_utils.py} in Hugging Face's transformers. A key with
+ * the value null is one that is not given.
+ */
+final class RopeSection {
+
+    private static final Set<String> COMMON_KEYS = Set.of(
+            "rope_type", "type", "rope_theta", "partial_rotary_factor", "finetuned" // finetuned changes nothing
+            );
+
+    private static final Set<String> AXES_KEYS = Set.of("mrope_section", "mrope_interleaved");
+
+    private static final Map<String, Set<String>> KEYS = Map.of(
+            "default", Set.of(),
+            "linear", Set.of("factor"),
+            "dynamic", Set.of("factor", "original_max_position_embeddings"),
+            "yarn",
+                    Set.of(
+                            "factor",
+                            "original_max_position_embeddings",
+                            "beta_fast",
+                            "beta_slow",
+                            "truncate",
+                            "attention_factor",
+                            "attn_factor",
+                            "mscale",
+                            "mscale_all_dim"),
+            "llama3", Set.of("factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor"),
+            "longrope",
+                    Set.of(
+                            "factor",
+                            "original_max_position_embeddings",
+                            "short_factor",
+                            "long_factor",
+                            "attention_factor",
+                            "short_mscale",
+                            "long_mscale"),
+            "proportional", Set.of("factor"));
+
+    /** Other names of rope types. Qwen2-VL's {@code mrope} is the default with sections. */
+    private static final Map<String, String> OTHER_NAMES = Map.of("su", "longrope", "mrope", "default");
+
+    private final Map<String, Object> values = new LinkedHashMap<>();
+    private final String type;
+    private final int maxLength;
+    private final int originalLength;
+
+    /**
+     * Reads a section.
+     *
+     * @param hasAxes whether the model's positions have several axes
+     * @param maxLength {@code max_position_embeddings}
+     * @param originalLength {@code original_max_position_embeddings} outside the section; null for none
+     */
+    RopeSection(Map<?, ?> section, boolean hasAxes, int maxLength, Integer originalLength) {
+        section.forEach((key, value) -> {
+            if (value != null) {
+                values.put(String.valueOf(key), value);
+            }
+        });
+        type = readType();
+        Set<String> keys = new TreeSet<>(COMMON_KEYS);
+        keys.addAll(KEYS.get(type));
+        if (hasAxes) {
+            keys.addAll(AXES_KEYS);
+        }
+        for (String key : values.keySet()) {
+            Check.that(
+                    keys.contains(key),
+                    () -> "key " + InvalidFileException.quoted(key) + " of rope type \"" + type + "\": expected one of "
+                            + keys + "; correct the configuration, or build the block with RotaryEmbeddingBlock");
+        }
+        this.maxLength = maxLength;
+        this.originalLength = Objects.requireNonNullElse(
+                originalLength,
+                Objects.requireNonNullElse(value("original_max_position_embeddings", Integer.class), maxLength));
+    }
+
+    private String readType() {
+        String type = readType("rope_type", readType("type", "default"));
+        String other = readType("type", type);
+        Check.that(
+                type.equals(other),
+                () -> "rope_type \"" + type + "\" and type \"" + other
+                        + "\": expected the same; remove the one that the model does not have");
+        return type;
+    }
+
+    private String readType(String key, String defaultType) {
+        String name = Objects.requireNonNullElse(value(key, String.class), defaultType);
+        String known = OTHER_NAMES.getOrDefault(name, name);
+        Check.that(
+                KEYS.containsKey(known),
+                () -> key + " " + InvalidFileException.quoted(name) + ": expected one of "
+                        + new TreeSet<>(KEYS.keySet()) + ", su or mrope; correct the configuration, or build the block"
+                        + " with RotaryEmbeddingBlock");
+        return known;
+    }
+
+    /** Whether frequencies are those of the whole head, of which only the first turn. */
+    boolean isProportional() {
+        return type.equals("proportional");
+    }
+
+    /** Returns a value, or null if it is not given. */
+    <T> T value(String key, Class<T> wanted) {
+        return Records.value(HuggingFaceRope.class, values, key, wanted);
+    }
+
+    private double number(String key) {
+        return Check.given(key, value(key, Double.class));
+    }
+
+    double number(String key, double defaultValue) {
+        return Objects.requireNonNullElse(value(key, Double.class), defaultValue);
+    }
+
+    /** Returns a list, which must be given. */
+    <T> List<T> list(String key, Class<T> wanted) {
+        List<?> elements = Check.given(key, value(key, List.class));
+        return elements.stream()
+                .map(each -> Records.value(HuggingFaceRope.class, Collections.singletonMap(key, each), key, wanted))
+                .toList();
+    }
+
+    /** Returns the length that a sequence may have: the maximum of the model, or more if the positions are scaled. */
+    double lengthLimit() {
+        return switch (type) {
+            case "linear", "dynamic" -> maxLength * number("factor");
+            case "yarn" -> Math.max(maxLength, originalLength * yarnFactor());
+            default -> maxLength;
+        };
+    }
+
+    /** Returns how the frequencies are scaled; those of a proportional type are not computed by a scaling. */
+    RotaryScaling scaling() {
+        return switch (type) {
+            case "linear" -> RotaryScaling.linear(number("factor"));
+            case "dynamic" -> dynamicNtk();
+            case "yarn" -> yarn();
+            case "llama3" ->
+                RotaryScaling.llama3(
+                        number("factor"), number("low_freq_factor"), number("high_freq_factor"), originalLength);
+            case "longrope" -> longRope();
+            default -> RotaryScaling.none();
+        };
+    }
+
+    private RotaryScaling dynamicNtk() {
+        int original = Objects.requireNonNullElse(value("original_max_position_embeddings", Integer.class), maxLength);
+        Check.that(
+                original == maxLength,
+                () -> "original_max_position_embeddings " + original + " of rope type \"dynamic\" with"
+                        + " max_position_embeddings " + maxLength
+                        + ": expected the same, since the published code scales beyond the latter; correct one of them");
+        return RotaryScaling.dynamicNtk(number("factor"), maxLength);
+    }
+
+    private double yarnFactor() {
+        return number("factor", (double) maxLength / originalLength);
+    }
+
+    private RotaryScaling yarn() {
+        double factor = yarnFactor();
+        Check.that(
+                !values.containsKey("attention_factor") || !values.containsKey("attn_factor"),
+                () -> "attention_factor " + values.get("attention_factor") + " and attn_factor "
+                        + values.get("attn_factor")
+                        + ": expected one of them; remove the one that the model does not have");
+        double attention = number("attn_factor", 1) * magnitudeRatio(factor);
+        return RotaryScaling.yarn(
+                factor,
+                originalLength,
+                number("beta_fast", 32),
+                number("beta_slow", 1),
+                Objects.requireNonNullElse(value("truncate", Boolean.class), true),
+                number("attention_factor", attention));
+    }
+
+    /** The attention factor of YaRN, or of DeepSeek, which divides by what it multiplies the scale of scores with. */
+    private double magnitudeRatio(double factor) {
+        double mscale = number("mscale", 0);
+        double ofAllDimensions = number("mscale_all_dim", 0);
+        Check.that(
+                mscale == 0 == (ofAllDimensions == 0),
+                () -> "mscale " + mscale + " with mscale_all_dim " + ofAllDimensions
+                        + ": expected both or neither, since published code disagrees about one of them; set"
+                        + " attention_factor instead");
+        return mscale == 0
+                ? RotaryScaling.yarnMagnitude(factor, 1)
+                : RotaryScaling.yarnMagnitude(factor, mscale) / RotaryScaling.yarnMagnitude(factor, ofAllDimensions);
+    }
+
+    /** Returns the factor of DeepSeek's scale of scores: g(s, mscale_all_dim)², or 1 if there is no YaRN. */
+    double scoreFactor() {
+        if (!type.equals("yarn")) {
+            return 1;
+        }
+        double magnitude = RotaryScaling.yarnMagnitude(yarnFactor(), number("mscale_all_dim", 0));
+        return magnitude * magnitude;
+    }
+
+    private RotaryScaling longRope() {
+        double factor = number("factor", (double) maxLength / originalLength);
+        double published = factor <= 1 ? 1 : Math.sqrt(1 + StrictMath.log(factor) / StrictMath.log(originalLength));
+        double attention = number("attention_factor", published);
+        return RotaryScaling.longRope(
+                        factors("short_factor"),
+                        factors("long_factor"),
+                        originalLength,
+                        Math.max(originalLength, maxLength))
+                .withAttentionFactors(number("short_mscale", attention), number("long_mscale", attention));
+    }
+
+    private double[] factors(String key) {
+        return list(key, Double.class).stream().mapToDouble(each -> each).toArray();
+    }
+}

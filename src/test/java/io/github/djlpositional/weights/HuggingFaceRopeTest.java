@@ -1,0 +1,582 @@
+package io.github.djlpositional.weights;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.math.PairLayout;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * The relevant part of published configurations, from {@code src/test/resources/configurations}, which have the names
+ * of the models. The expected rotations are those of {@code make_rope_configs.py}.
+ */
+class HuggingFaceRopeTest {
+
+    /**
+     * The relative error of a frequency of the independent code, base^-x in float64, is below ln(base) · x · 2^-53, so
+     * 2e-15, and its mixtures add a few roundings. Sines and cosines add an ulp each.
+     */
+    private static final double ERROR = 1e-13;
+
+    @TempDir
+    private Path folder;
+
+    private static Path path(String name) throws Exception {
+        return Path.of(
+                HuggingFaceRopeTest.class.getResource("/configurations/" + name).toURI());
+    }
+
+    private static HuggingFaceRope read(String model) throws Exception {
+        return HuggingFaceRope.read(path(model + ".json"));
+    }
+
+    private static Stream<String[]> rows(String file) throws Exception {
+        return Files.readAllLines(path(file)).stream().skip(1).map(line -> line.split(",", -1));
+    }
+
+    /** A Llama 2 with other values. */
+    private static Map<String, Object> llama(Object... keysAndValues) {
+        Map<String, Object> config = new LinkedHashMap<>(Map.of(
+                "model_type",
+                "llama",
+                "hidden_size",
+                4096,
+                "num_attention_heads",
+                32,
+                "num_hidden_layers",
+                32,
+                "max_position_embeddings",
+                2048));
+        for (int i = 0; i < keysAndValues.length; i += 2) {
+            config.put((String) keysAndValues[i], keysAndValues[i + 1]);
+        }
+        return config;
+    }
+
+    private static HuggingFaceRope scaled(Map<String, ?> section) {
+        return HuggingFaceRope.of(llama("rope_scaling", section));
+    }
+
+    /** What a block does to each pair at position 1, and on one axis, in a sequence of a length. */
+    private static final class Rotation {
+
+        private final double[] frequencies;
+        private final double[] factors;
+        private final double[] others;
+
+        private Rotation(double[] frequencies, double[] factors, double[] others) {
+            this.frequencies = frequencies;
+            this.factors = factors;
+            this.others = others;
+        }
+
+        static Rotation of(
+                NDManager manager, RotaryEmbeddingBlock block, PairLayout layout, int start, int length, int axis) {
+            int headSize = block.getHeadSize();
+            int pairs = block.getRotarySize() / 2;
+            double[] x = new double[headSize];
+            Arrays.fill(x, 0.5);
+            Arrays.fill(x, start, start + 2 * pairs, 0);
+            for (int pair = 0; pair < pairs; pair++) {
+                x[start + layout.firstIndex(pair, pairs)] = 1;
+            }
+            // the second position only makes the sequence long
+            NDArray input = manager.create(x, new Shape(1, 1, 1, headSize)).repeat(2, 2);
+            long[] positions = {1, Math.max(1, length - 1)};
+            NDArray given = manager.create(positions);
+            if (axis >= 0) {
+                given = manager.zeros(new Shape(3, 1, 2), DataType.INT64);
+                given.set(new NDIndex(axis + ", 0"), manager.create(positions));
+            }
+            double[] rotated = Forward.infer(manager, block, input, given).toDoubleArray();
+            double[] frequencies = new double[pairs];
+            double[] factors = new double[pairs];
+            for (int pair = 0; pair < pairs; pair++) {
+                double first = rotated[start + layout.firstIndex(pair, pairs)];
+                double second = rotated[start + layout.secondIndex(pair, pairs)];
+                frequencies[pair] = Math.atan2(second, first);
+                factors[pair] = Math.hypot(first, second);
+            }
+            double[] others = IntStream.range(0, headSize)
+                    .filter(i -> i < start || i >= start + 2 * pairs)
+                    .mapToDouble(i -> rotated[i])
+                    .toArray();
+            return new Rotation(frequencies, factors, others);
+        }
+    }
+
+    private static double[] numbers(String text) {
+        return Stream.of(text.split(" ", -1)).mapToDouble(Double::parseDouble).toArray();
+    }
+
+    private static void assertClose(double[] actual, double[] expected, double error, String name) {
+        assertThat(actual).as(name).hasSameSizeAs(expected);
+        for (int i = 0; i < expected.length; i++) {
+            assertThat(actual[i]).as("%s, pair %s", name, i).isCloseTo(expected[i], within(error * expected[i]));
+        }
+    }
+
+    @EngineTest
+    void rotatesAsPublishedModels(NDManager manager) throws Exception {
+        for (String[] row : rows("expected.csv").toList()) {
+            String name = row[0] + " " + row[1] + " at length " + row[2];
+            HuggingFaceRope config = read(row[0]);
+            int length = Integer.parseInt(row[2]);
+            PairLayout layout = PairLayout.valueOf(row[3].toUpperCase(Locale.ROOT));
+            int start = Integer.parseInt(row[5]);
+            RotaryEmbeddingBlock.Builder builder = row[1].isEmpty() ? config.rotary() : config.rotary(row[1]);
+            RotaryEmbeddingBlock block = builder.optMaxSequenceLength(2).build();
+            assertThat(block.getHeadSize()).as(name).isEqualTo(Integer.parseInt(row[4]));
+            double[] expected = numbers(row[8]);
+            double[] factors = new double[expected.length];
+            Arrays.fill(factors, Double.parseDouble(row[7]));
+            double[] kept = new double[block.getHeadSize() - 2 * expected.length];
+            Arrays.fill(kept, 0.5);
+            String axes = row[6];
+            for (int axis = axes.isEmpty() ? -1 : 0; axis < (axes.isEmpty() ? 0 : 3); axis++) {
+                Rotation rotation = Rotation.of(manager, block, layout, start, length, axis);
+                int current = axis;
+                double[] frequencies = IntStream.range(0, expected.length)
+                        .mapToDouble(pair -> current < 0 || axes.charAt(pair) - '0' == current ? expected[pair] : 0)
+                        .toArray();
+                assertClose(rotation.frequencies, frequencies, ERROR, name);
+                assertClose(rotation.factors, factors, ERROR, name);
+                assertThat(rotation.others).as(name).isEqualTo(kept);
+            }
+            block.clear();
+        }
+    }
+
+    /** The values in Hugging Face's test_modeling_rope_utils.py, which have five digits. */
+    @EngineTest
+    void rotatesAsTheTestsOfTransformers(NDManager manager) throws Exception {
+        for (String[] row : rows("huggingface_tests.csv").toList()) {
+            boolean isDynamic = row[0].equals("dynamic");
+            RotaryEmbeddingBlock block =
+                    scaled(Map.of("rope_type", row[0], "factor", 10.0)).rotary().build();
+            Rotation rotation = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, isDynamic ? 16_384 : 2, -1);
+            assertClose(rotation.frequencies, numbers(row[1]), 5e-5, row[0]);
+        }
+    }
+
+    private static double[] factors(NDManager manager, HuggingFaceRope config, int length) {
+        RotaryEmbeddingBlock block = config.rotary().build();
+        return Arrays.copyOf(Rotation.of(manager, block, PairLayout.CONCATENATED, 0, length, -1).factors, 1);
+    }
+
+    @EngineTest
+    void yarnHasTheAttentionFactorThatIsGiven(NDManager manager) {
+        Map<String, Double> expected = Map.of(
+                "attention_factor 0.5",
+                0.5, // Hugging Face's test
+                "attn_factor 0.5",
+                0.5 * (0.1 * Math.log(10) + 1),
+                "mscale 0.707 mscale_all_dim 1.0",
+                (0.0707 * Math.log(10) + 1) / (0.1 * Math.log(10) + 1));
+        expected.forEach((given, factor) -> {
+            String[] words = given.split(" ", -1);
+            Map<String, Object> section = new LinkedHashMap<>(Map.of("type", "yarn", "factor", 10));
+            for (int i = 0; i < words.length; i += 2) {
+                section.put(words[i], Double.valueOf(words[i + 1]));
+            }
+            assertThat(factors(manager, scaled(section), 2)).containsExactly(new double[] {factor}, within(ERROR));
+        });
+    }
+
+    /** The factor of Hugging Face's test is 1 + ln factor / ln max_position_embeddings, under a root. */
+    @EngineTest
+    void longRopeTakesTheFactorBeforeTheRatioOfLengths(NDManager manager) {
+        List<Double> divisors = IntStream.range(0, 64).mapToObj(i -> 1.0 + i).toList();
+        Map<String, Object> section = new LinkedHashMap<>(
+                Map.of("rope_type", "longrope", "factor", 20.0, "short_factor", divisors, "long_factor", divisors));
+        double expected = Math.sqrt(1 + Math.log(20) / Math.log(2048));
+        assertThat(factors(manager, scaled(section), 2)).containsExactly(new double[] {expected}, within(ERROR));
+        section.put("attention_factor", 0.5);
+        assertThat(factors(manager, scaled(section), 2)).containsExactly(new double[] {0.5}, within(ERROR));
+    }
+
+    /** Phi-3.5-MoE has an attention factor for each list; its lists of factors are not needed here. */
+    @EngineTest
+    void phimoeHasAnAttentionFactorForEachList(NDManager manager) throws Exception {
+        Map<String, Object> config = new LinkedHashMap<>(ConfigFile.read(path("Phi-3.5-MoE-instruct.json")));
+        List<Integer> divisors = IntStream.range(0, 64).map(i -> 1).boxed().toList();
+        Map<String, Object> section = new LinkedHashMap<>(Map.of(
+                "type",
+                "longrope",
+                "short_factor",
+                divisors,
+                "long_factor",
+                divisors,
+                "short_mscale",
+                1.243163121016122,
+                "long_mscale",
+                1.25));
+        config.put("rope_scaling", section);
+        HuggingFaceRope read = HuggingFaceRope.of(config);
+        assertThat(factors(manager, read, 4096)).containsExactly(new double[] {1.243163121016122}, within(ERROR));
+        assertThat(factors(manager, read, 4097)).containsExactly(new double[] {1.25}, within(ERROR));
+    }
+
+    /** transformers 5 writes one section for each type of layers, and moves bases and shares into it. */
+    @EngineTest
+    void readsWhatTransformers5Writes(NDManager manager) throws Exception {
+        Map<String, Object> gemma = new LinkedHashMap<>(ConfigFile.read(path("gemma-3-1b-pt.json")));
+        gemma.keySet().removeAll(List.of("rope_theta", "rope_local_base_freq", "rope_scaling"));
+        Map<String, Object> sections = new LinkedHashMap<>();
+        sections.put("full_attention", Map.of("rope_type", "linear", "factor", 8, "rope_theta", 1e6));
+        sections.put("sliding_attention", Map.of("rope_type", "default", "rope_theta", 1e4));
+        sections.put("rope_theta", null);
+        gemma.put("rope_parameters", sections);
+        Map<String, Object> phi = new LinkedHashMap<>(ConfigFile.read(path("phi-2.json")));
+        phi.keySet().removeAll(List.of("rope_theta", "rope_scaling", "partial_rotary_factor"));
+        phi.put("rope_parameters", Map.of("rope_type", "default", "rope_theta", 1e4, "partial_rotary_factor", 0.4));
+        Map<String, HuggingFaceRope> configs =
+                Map.of("gemma-3-4b-pt", HuggingFaceRope.of(gemma), "phi-2", HuggingFaceRope.of(phi));
+        for (String[] row :
+                rows("expected.csv").filter(row -> configs.containsKey(row[0])).toList()) {
+            HuggingFaceRope config = configs.get(row[0]);
+            RotaryEmbeddingBlock block = (row[1].isEmpty() ? config.rotary() : config.rotary(row[1])).build();
+            Rotation rotation = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, 2, -1);
+            assertClose(rotation.frequencies, numbers(row[8]), ERROR, row[0] + row[1]);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "Meta-Llama-3-8B, 8192",
+        "Llama-3.1-8B, 131072",
+        "Llama-4-Scout-17B-16E, 10485760",
+        "vicuna-7b-v1.5-16k, 16384",
+        "Qwen2.5-7B-Instruct-with-YaRN, 131072",
+        "gpt-oss-20b, 131072",
+        "Phi-3-vision-128k-instruct, 131072",
+        "Qwen-7B, 8192" // Qwen's dynamic NTK grows in steps and is not known; it begins there
+    })
+    void positionsEndWhereTheModelsDo(String model, int limit) throws Exception {
+        assertThat(read(model).rotary().build().getArguments())
+                .containsEntry("maxSequenceLength", 4096)
+                .containsEntry("autoExtend", limit);
+    }
+
+    @Test
+    void aTableIsNotLargerThanTheModelsPositions() throws Exception {
+        assertThat(read("phi-2").rotary().build().getArguments())
+                .containsEntry("maxSequenceLength", 2048)
+                .doesNotContainKey("autoExtend");
+    }
+
+    /** D, N, K and H, then what else differs from a causal attention with the scale 1/√H and a rotary encoding. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            Llama-2-7b-hf                 |  0 | 4096 32 32 128 |
+            Llama-3.1-8B                  | 31 | 4096 32 8 128  |
+            Llama-3.2-1B                  |  0 | 2048 32 8 64   |
+            Llama-4-Scout-17B-16E         |  0 | 5120 40 8 128  | chunkSize 8192, norm 1.0E-5
+            Llama-4-Scout-17B-16E         |  3 | 5120 40 8 128  | no rotary, queryScale {kind=floorLogarithm, coefficient=0.1, length=8192.0}
+            Llama-4-Maverick-17B-128E     |  0 | 5120 40 8 128  | chunkSize 8192
+            Mistral-7B-v0.1               |  5 | 4096 32 8 128  | window 4096
+            Mistral-7B-v0.3               |  5 | 4096 32 8 128  |
+            Mixtral-8x7B-v0.1             |  0 | 4096 32 8 128  |
+            Qwen-7B                       |  0 | 4096 32 32 128 | bias, queryScale {kind=logN, trainedLength=8192}
+            Qwen2-7B                      | 27 | 3584 28 4 128  | bias
+            Qwen2.5-7B-Instruct-with-YaRN |  0 | 3584 28 4 128  | bias
+            Qwen3-8B                      |  0 | 4096 32 8 128  | norm 1.0E-6
+            Qwen3-30B-A3B                 |  0 | 2048 32 4 128  | norm 1.0E-6
+            Qwen2-VL-7B-Instruct          |  0 | 3584 28 4 128  | bias
+            Qwen3-VL-8B-Instruct          |  0 | 4096 32 8 128  | norm 1.0E-6
+            gemma-2b                      |  0 | 2048 8 1 256   |
+            gemma-2-27b                   |  0 | 4608 32 16 128 | scale of 144, window 4096, scoreCap 50.0
+            gemma-2-27b                   |  1 | 4608 32 16 128 | scale of 144, scoreCap 50.0
+            gemma-3-4b-pt                 |  4 | 2560 8 4 256   | window 1024, norm 1.0E-6
+            gemma-3-4b-pt                 |  5 | 2560 8 4 256   | norm 1.0E-6
+            gemma-3-1b-pt                 | 25 | 1152 4 1 256   | window 512, norm 1.0E-6
+            phi-2                         |  0 | 2560 32 32 80  | bias, resultBias
+            Phi-3-vision-128k-instruct    |  0 | 3072 32 32 96  | window 131072
+            Phi-3.5-MoE-instruct          |  0 | 4096 32 8 128  | window 131072, bias, resultBias
+            gpt-neox-20b                  |  0 | 6144 64 64 96  | bias, resultBias
+            gpt-j-6b                      |  0 | 4096 16 16 256 |
+            stablelm-2-1_6b               |  0 | 2048 32 32 64  | bias
+            falcon-7b                     |  0 | 4544 71 1 64   |
+            falcon-40b                    |  0 | 8192 128 8 64  |
+            roformer_chinese_base         |  0 | 768 12 12 64   | both ways, bias, resultBias
+            c4ai-command-r-v01            |  0 | 8192 64 64 128 |
+            c4ai-command-r7b-12-2024      |  2 | 4096 32 8 128  | window 4096
+            c4ai-command-r7b-12-2024      |  3 | 4096 32 8 128  | no rotary
+            glm-4-9b-hf                   |  0 | 4096 32 2 128  | bias
+            GLM-4-9B-0414                 |  0 | 4096 32 2 128  |
+            GLM-4.5                       |  0 | 5120 96 8 128  | bias, norm 1.0E-5
+            gpt-oss-20b                   |  0 | 2880 64 8 64   | window 128, bias, resultBias, sinks
+            gpt-oss-20b                   |  1 | 2880 64 8 64   | bias, resultBias, sinks
+            SmolLM3-3B                    |  0 | 2048 16 4 128  |
+            SmolLM3-3B                    |  3 | 2048 16 4 128  | no rotary
+            ModernBERT-base               |  0 | 768 12 12 64   | both ways
+            ModernBERT-base               |  1 | 768 12 12 64   | both ways, window 128
+            """)
+    void attendsAsPublishedModels(String model, int layer, String sizes, String others) throws Exception {
+        MultiHeadAttentionBlock block = read(model).attention(layer).build();
+        Map<String, Object> arguments = block.getArguments();
+        assertThat(Stream.of("embeddingSize", "headCount", "keyValueHeadCount", "headSize")
+                        .map(key -> arguments.get(key).toString())
+                        .collect(Collectors.joining(" ")))
+                .isEqualTo(sizes);
+        assertThat(differences(block)).isEqualTo(Objects.requireNonNullElse(others, ""));
+        if (block.getRelativeEncoding() != null) {
+            assertThat(((RotaryEmbeddingBlock) block.getRelativeEncoding()).getHeadSize())
+                    .isEqualTo(block.getHeadSize());
+        }
+    }
+
+    private static String differences(MultiHeadAttentionBlock block) {
+        Map<String, Object> arguments = block.getArguments();
+        double scale = (double) arguments.get("scale");
+        long scaleSize = Math.round(1 / (scale * scale));
+        assertThat(scale).isEqualTo(1 / Math.sqrt((double) scaleSize));
+        Function<String, String> given = key -> arguments.containsKey(key) ? key + " " + arguments.get(key) : null;
+        Function<String, String> switched = key -> (boolean) arguments.get(key) ? key : null;
+        assertThat(arguments.get("keyNorm")).isEqualTo(arguments.get("queryNorm"));
+        Map<?, ?> norm = (Map<?, ?>) arguments.get("queryNorm");
+        return Stream.of(
+                        block.getRelativeEncoding() == null ? "no rotary" : null,
+                        (boolean) arguments.get("causal") ? null : "both ways",
+                        scaleSize == block.getHeadSize() ? null : "scale of " + scaleSize,
+                        given.apply("window"),
+                        given.apply("chunkSize"),
+                        given.apply("scoreCap"),
+                        switched.apply("bias"),
+                        switched.apply("resultBias"),
+                        switched.apply("sinks"),
+                        norm == null ? null : "norm " + norm.get("epsilon"),
+                        given.apply("queryScale"))
+                .filter(Objects::nonNull)
+                .collect(Collectors.joining(", "));
+    }
+
+    @Test
+    void layersOfOneModelRotateDifferently() throws Exception {
+        HuggingFaceRope config = read("ModernBERT-base");
+        assertThat(config.attention(0).build().getRelativeEncoding())
+                .hasToString(config.rotary("full_attention").build().toString());
+        assertThat(config.attention(1).build().getRelativeEncoding())
+                .hasToString(config.rotary("sliding_attention").build().toString());
+        assertRefused(config::rotary, "modernbert", "full_attention, sliding_attention");
+        assertRefused(() -> config.rotary("linear_attention"), "\"linear_attention\"", "sliding_attention");
+        assertRefused(() -> read("gemma-4-26B-A4B").rotary("chunked_attention"), "chunked_attention", "full_attention");
+    }
+
+    /** 192^-0.5 · (0.1 · m · ln 40 + 1)² with m of 1 and 0.707: the scores of DeepSeek. */
+    @ParameterizedTest
+    @CsvSource({
+        "DeepSeek-V3, 0.135233778861",
+        "DeepSeek-V2, 0.114721386793",
+        "gemma-4-26B-A4B, 1",
+        "OLMo-2-1124-7B, 0.0883883476483"
+    })
+    void modelsOfOtherAttentionsHaveAScale(String model, double scale) throws Exception {
+        HuggingFaceRope config = read(model);
+        assertThat(config.getScale()).isCloseTo(scale, within(1e-12));
+        assertRefused(() -> config.attention(0), config.toString(), "rotary");
+    }
+
+    @Test
+    void theGuideListsAllModelTypes() throws Exception {
+        Set<String> listed = Files.readAllLines(Path.of("docs/models.md")).stream()
+                .filter(line -> line.matches("\\|.*\\| [CI] \\|.*"))
+                .flatMap(line -> Pattern.compile("`(\\w+)`")
+                        .matcher(line.substring(0, line.indexOf('|', 1)))
+                        .results()
+                        .map(match -> match.group(1)))
+                .collect(Collectors.toSet());
+        assertThat(listed).isEqualTo(ModelType.names());
+    }
+
+    private static void assertRefused(ThrowingCallable call, String... values) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(call)
+                .withMessageContainingAll(": expected ", "; ")
+                .withMessageContainingAll(values);
+    }
+
+    private static void assertRefused(Map<String, ?> section, String... values) {
+        assertRefused(() -> scaled(section), values);
+    }
+
+    @Test
+    void unknownModelTypesAreRefusedByName() {
+        assertRefused(() -> HuggingFaceRope.of(llama("model_type", "mamba")), "\"mamba\"", "llama", "qwen3");
+        assertRefused(() -> HuggingFaceRope.of(Map.of()), "model_type", "\"null\"");
+        Map<String, Object> text = Map.of("model_type", "mamba");
+        assertRefused(() -> HuggingFaceRope.of(Map.of("model_type", "llama4", "text_config", text)), "\"mamba\"");
+        // nothing says what this model does with the positions of its text
+        assertRefused(() -> HuggingFaceRope.of(Map.of("model_type", "other", "text_config", llama())), "\"other\"");
+    }
+
+    @Test
+    void unknownRopeTypesAndKeysAreRefusedByName() {
+        assertRefused(Map.of("rope_type", "spiral", "factor", 2), "rope_type", "\"spiral\"", "yarn");
+        assertRefused(Map.of("type", "spiral"), "type", "\"spiral\"");
+        assertRefused(Map.of("rope_type", "yarn", "type", "linear", "factor", 2), "\"yarn\"", "\"linear\"");
+        assertRefused(
+                Map.of("type", "yarn", "factor", 2, "extrapolation_factor", 1), "\"extrapolation_factor\"", "yarn");
+        assertRefused(Map.of("type", "linear", "factor", 2, "beta_fast", 32), "\"beta_fast\"", "linear");
+        assertRefused(Map.of("factor", 2), "\"factor\"", "default");
+        assertRefused(Map.of("type", "mrope", "mrope_section", List.of(16, 24, 24)), "\"mrope_section\"");
+        Map<String, Object> parts = Map.of("full_attention", Map.of("rope_theta", 1e4), "factor", 2);
+        assertRefused(parts, "factor=2", "beside");
+        assertThat(scaled(Map.of("type", "linear", "factor", 2, "finetuned", true))
+                        .rotary()
+                        .build())
+                .hasToString(scaled(Map.of("type", "linear", "factor", 2))
+                        .rotary()
+                        .build()
+                        .toString());
+    }
+
+    @Test
+    void otherNamesMayStandBesideTheSameType() {
+        Map<String, Object> section = Map.of("type", "mrope", "rope_type", "default");
+        assertThat(scaled(section).rotary().build().getScaling().getArguments()).containsEntry("kind", "none");
+    }
+
+    @Test
+    void keysThatDisagreeAreRefused() {
+        assertRefused(
+                Map.of("type", "yarn", "factor", 2, "attention_factor", 1, "attn_factor", 3),
+                "attention_factor 1",
+                "3");
+        assertRefused(Map.of("type", "yarn", "factor", 2, "mscale", 0.5), "mscale 0.5", "mscale_all_dim 0.0");
+        assertRefused(Map.of("type", "dynamic", "factor", 2, "original_max_position_embeddings", 512), "512", "2048");
+        Map<String, Object> both = llama(
+                "rope_scaling",
+                Map.of("type", "linear", "factor", 2),
+                "rope_parameters",
+                Map.of("type", "linear", "factor", 4));
+        assertRefused(() -> HuggingFaceRope.of(both), "factor=2", "factor=4");
+    }
+
+    @Test
+    void missingAndWrongValuesAreRefusedByName() {
+        assertRefused(Map.of("type", "linear"), "factor", "missing");
+        assertRefused(Map.of("type", "linear", "factor", "two"), "'factor'", "two");
+        assertRefused(Map.of("type", "linear", "factor", 0.5), "0.5");
+        assertRefused(Map.of("type", List.of("linear")), "'type'");
+        List<Object> factors = Arrays.asList(1, null);
+        assertRefused(Map.of("type", "su", "short_factor", factors, "long_factor", factors), "'short_factor'", "null");
+        List<Integer> few = List.of(1, 2);
+        assertRefused(Map.of("type", "su", "short_factor", few, "long_factor", few), "2 LongRoPE factors", "128");
+        assertRefused(() -> HuggingFaceRope.of(llama("max_position_embeddings", null)), "max_position_embeddings");
+        assertRefused(() -> HuggingFaceRope.of(llama("hidden_size", 1.5)), "'hidden_size'", "1.5");
+        assertRefused(() -> HuggingFaceRope.of(llama()).attention(32), "layer 32", "31");
+        assertRefused(
+                () -> HuggingFaceRope.of(llama("layer_types", List.of("full_attention")))
+                        .attention(1),
+                "2",
+                "1");
+        assertRefused(
+                () -> HuggingFaceRope.of(llama("num_hidden_layers", 1, "layer_types", List.of("linear_attention")))
+                        .attention(0),
+                "\"linear_attention\"");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "falcon-7b, alibi",
+        "roformer_chinese_base, rotary_value",
+        "c4ai-command-r-v01, use_qk_norm",
+        "phi-2, qk_layernorm",
+        "stablelm-2-1_6b, qk_layernorm",
+        "gemma-3-1b-pt, use_bidirectional_attention"
+    })
+    void whatTheBlockCannotComputeIsRefusedByName(String model, String key) throws Exception {
+        Map<String, Object> config = new LinkedHashMap<>(ConfigFile.read(path(model + ".json")));
+        config.put(key, true);
+        assertRefused(() -> HuggingFaceRope.of(config).attention(0), key + " true", "false");
+    }
+
+    /** A mistake of a fine-tune: Llama's code does not read these keys. */
+    @Test
+    void keysThatTheCodeOfAModelDoesNotReadChangeNothing() {
+        Map<String, Object> config = llama("sliding_window", 16, "rotary_dim", 8, "attn_logit_softcapping", 50);
+        assertThat(HuggingFaceRope.of(config).attention(0).build())
+                .hasToString(HuggingFaceRope.of(llama()).attention(0).build().toString());
+    }
+
+    @Test
+    void someLayersOfQwenHaveAWindow() {
+        Map<String, Object> config =
+                llama("model_type", "qwen2", "use_sliding_window", true, "sliding_window", 512, "max_window_layers", 3);
+        HuggingFaceRope read = HuggingFaceRope.of(config);
+        assertThat(read.attention(2).build().getArguments()).doesNotContainKey("window");
+        assertThat(read.attention(3).build().getArguments()).containsEntry("window", 512);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "{",
+                "[]",
+                "{} {}",
+                "{\"hidden_size\": 1, \"hidden_size\": 2}",
+                "{\"rope_theta\": 1e99999999999}",
+                "{\"rope_theta\": NaN}",
+                "{'model_type': 'llama'}",
+                "{\"a\": [[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]}"
+            })
+    void damagedFilesAreRefused(String text) throws Exception {
+        Path file = Files.writeString(folder.resolve("config.json"), text);
+        assertThatExceptionOfType(MalformedModelException.class)
+                .isThrownBy(() -> HuggingFaceRope.read(file))
+                .withMessageContainingAll(file.toString(), ": expected ", "; ");
+    }
+
+    @Test
+    void hugeFilesAndNumbersAreRefused() throws Exception {
+        for (String text : List.of("{\"a\": " + "1".repeat(200) + "}", "{" + " ".repeat(5 << 20) + "}")) {
+            Path file = Files.writeString(folder.resolve("config.json"), text);
+            assertThatExceptionOfType(MalformedModelException.class).isThrownBy(() -> HuggingFaceRope.read(file));
+        }
+        Path latin = Files.write(folder.resolve("config.json"), new byte[] {'{', '"', (byte) 0xE4, '"', ':', '1', '}'});
+        assertThatExceptionOfType(MalformedModelException.class).isThrownBy(() -> HuggingFaceRope.read(latin));
+    }
+
+    @Test
+    void pathsWithoutAFileAreRefused() {
+        assertRefused(() -> HuggingFaceRope.read(folder), folder.toString());
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> HuggingFaceRope.read(folder.resolve("none.json")))
+                .isInstanceOf(NoSuchFileException.class);
+    }
+}
