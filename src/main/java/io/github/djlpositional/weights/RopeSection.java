@@ -8,7 +8,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.TreeSet;
 
 /**
@@ -18,38 +17,23 @@ import java.util.TreeSet;
  */
 final class RopeSection {
 
-    private static final Set<String> COMMON_KEYS = Set.of(
-            "rope_type", "type", "rope_theta", "partial_rotary_factor", "finetuned" // finetuned changes nothing
-            );
+    /** The keys of all types; finetuned changes nothing. */
+    private static final String COMMON_KEYS = "rope_type type rope_theta partial_rotary_factor finetuned ";
 
-    private static final Set<String> AXES_KEYS = Set.of("mrope_section", "mrope_interleaved");
+    private static final String AXES_KEYS = "mrope_section mrope_interleaved ";
 
-    private static final Map<String, Set<String>> KEYS = Map.of(
-            "default", Set.of(),
-            "linear", Set.of("factor"),
-            "dynamic", Set.of("factor", "original_max_position_embeddings"),
+    private static final Map<String, String> KEYS = Map.of(
+            "default", "",
+            "linear", "factor",
+            "dynamic", "factor original_max_position_embeddings",
             "yarn",
-                    Set.of(
-                            "factor",
-                            "original_max_position_embeddings",
-                            "beta_fast",
-                            "beta_slow",
-                            "truncate",
-                            "attention_factor",
-                            "attn_factor",
-                            "mscale",
-                            "mscale_all_dim"),
-            "llama3", Set.of("factor", "original_max_position_embeddings", "low_freq_factor", "high_freq_factor"),
+                    "factor original_max_position_embeddings beta_fast beta_slow truncate attention_factor attn_factor"
+                            + " mscale mscale_all_dim",
+            "llama3", "factor original_max_position_embeddings low_freq_factor high_freq_factor",
             "longrope",
-                    Set.of(
-                            "factor",
-                            "original_max_position_embeddings",
-                            "short_factor",
-                            "long_factor",
-                            "attention_factor",
-                            "short_mscale",
-                            "long_mscale"),
-            "proportional", Set.of("factor"));
+                    "factor original_max_position_embeddings short_factor long_factor attention_factor short_mscale"
+                            + " long_mscale",
+            "proportional", "factor");
 
     /** Other names of rope types. Qwen2-VL's {@code mrope} is the default with sections. */
     private static final Map<String, String> OTHER_NAMES = Map.of("su", "longrope", "mrope", "default");
@@ -73,11 +57,7 @@ final class RopeSection {
             }
         });
         type = readType();
-        Set<String> keys = new TreeSet<>(COMMON_KEYS);
-        keys.addAll(KEYS.get(type));
-        if (hasAxes) {
-            keys.addAll(AXES_KEYS);
-        }
+        List<String> keys = List.of((COMMON_KEYS + (hasAxes ? AXES_KEYS : "") + KEYS.get(type)).split(" "));
         for (String key : values.keySet()) {
             Check.that(
                     keys.contains(key),
