@@ -3,6 +3,8 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.nn.core.Linear;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
@@ -17,6 +19,9 @@ final class NaiveAttention {
     private final MultiHeadAttentionBlock block;
     private final int heads;
     private final int size;
+
+    /** The parameters of the encoding that were read. */
+    private final Map<String, double[][]> parameters = new HashMap<>();
 
     /** Whether a query sees a key, both counted from 0. */
     @FunctionalInterface
@@ -173,7 +178,9 @@ final class NaiveAttention {
     }
 
     private double[][] parameter(String name) {
-        return rows(block.getRelativeEncoding().getParameters().get(name).getArray());
+        return parameters.computeIfAbsent(
+                name,
+                key -> rows(block.getRelativeEncoding().getParameters().get(key).getArray()));
     }
 
     /** The rows of a matrix, or a vector as one row. */
