@@ -3,6 +3,8 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.nn.core.Linear;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
@@ -18,6 +20,9 @@ final class NaiveAttention {
     private final int heads;
     private final int size;
     private Added added = (head, query, key) -> 0;
+
+    /** The parameters of the encoding that were read. */
+    private final Map<String, double[][]> parameters = new HashMap<>();
 
     /** Whether a query sees a key, both counted from 0. */
     @FunctionalInterface
@@ -193,7 +198,9 @@ final class NaiveAttention {
     }
 
     private double[][] parameter(String name) {
-        return rows(block.getRelativeEncoding().getParameters().get(name).getArray());
+        return parameters.computeIfAbsent(
+                name,
+                key -> rows(block.getRelativeEncoding().getParameters().get(key).getArray()));
     }
 
     /** The rows of a matrix, or a vector as one row. */
