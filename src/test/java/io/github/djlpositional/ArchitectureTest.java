@@ -112,7 +112,7 @@ public class ArchitectureTest {
 
     /**
      * A range check, real positions, initial encodings, a model file; on a CPU, whether a mask is one and a step
-     * repeats the cache; and the lengths of padded sequences, for frequencies that depend on them.
+     * repeats the cache; and the lengths of padded sequences and given positions, for frequencies that depend on them.
      */
     @Test
     void fewClassesAskForValues() {
@@ -129,6 +129,7 @@ public class ArchitectureTest {
                         "AttentionForward",
                         "AttentionMask",
                         "Positions",
+                        "RotaryEmbeddingBlock",
                         "Span",
                         "Steps",
                         "Table",
