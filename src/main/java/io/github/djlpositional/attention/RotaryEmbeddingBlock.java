@@ -267,11 +267,14 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         int axis = settings.sequenceAxis;
         long length = x.getShape().get(axis);
         NDArray explicit = Positions.given(count < inputs.size() ? inputs.get(count) : null, params);
+        if (explicit != null) {
+            Positions.requireNoStart(params);
+        }
         NDList results = new NDList();
         try (Temporaries temporaries = new Temporaries()) {
             Span span = explicit == null
                     ? Span.of(Positions.start(params, length, settings.limit()), Math.toIntExact(length))
-                    : given(temporaries, x, axis, explicit, params);
+                    : given(temporaries, x, axis, explicit);
             long[] lengths = keysDependOnLength() ? lengths(span) : new long[] {span.end()};
             NDArray rows = null;
             for (NDArray input : rotated) {
@@ -288,24 +291,16 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         return results;
     }
 
-    private Span given(
-            Temporaries temporaries, NDArray x, int axis, NDArray positions, PairList<String, Object> params) {
+    private Span given(Temporaries temporaries, NDArray x, int axis, NDArray positions) {
         NDArray spread = positions.getShape().dimension() == 1 ? temporaries.add(positions.expandDims(0)) : positions;
-        PairList<String, Object> others = new PairList<>();
-        if (params != null) {
-            params.stream()
-                    .filter(each -> !each.getKey().equals(Positions.POSITIONS))
-                    .forEach(others::add);
-        }
-        int end = end(temporaries, x, axis, spread, others);
-        return new Span(0, Math.toIntExact(x.getShape().get(axis)), spread, end);
+        return new Span(0, Math.toIntExact(x.getShape().get(axis)), spread, end(temporaries, x, axis, spread));
     }
 
     /**
      * Checks the positions of x, (1 or B, T) or (axes, 1 or B, T), and returns one more than the greatest; the limit,
      * if they are not read. Negative ones, which must be real, count as their absolute values.
      */
-    private int end(Temporaries temporaries, NDArray x, int axis, NDArray positions, PairList<String, Object> params) {
+    private int end(Temporaries temporaries, NDArray x, int axis, NDArray positions) {
         boolean mustBeKnown = settings.autoExtend != null || keysDependOnLength();
         Shape shape = positions.getShape();
         int end = 0;
@@ -318,7 +313,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             Boolean checks = mustBeKnown ? Boolean.TRUE : settings.rangeChecks;
             end = Math.max(
                     end,
-                    Positions.of(x, axis, magnitudes, params, settings.limit(), checks)
+                    Positions.explicit(x, axis, magnitudes, settings.limit(), checks)
                             .end());
         }
         return end;
@@ -467,7 +462,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             NDArray positions = given.positions();
             Span span = positions == null || given.end() < settings.limit()
                     ? given
-                    : new Span(given.first(), given.length(), positions, end(temporaries, x, 2, positions, null));
+                    : new Span(given.first(), given.length(), positions, end(temporaries, x, 2, positions));
             long[] lengths = keysDependOnLength() ? lengths(call) : new long[] {span.end()};
             return rotation.apply(x, rows(temporaries, x, 2, span, lengths, areKeys));
         }

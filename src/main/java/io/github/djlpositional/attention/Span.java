@@ -93,7 +93,7 @@ public record Span(int first, int length, NDArray positions, int end) {
         if (positions == null) {
             return Positions.consecutive(array, 2, first, Positions.UNLIMITED).rows(temporaries, table);
         }
-        return Positions.of(array, 2, positions, null, end, false).rows(temporaries, table);
+        return Positions.explicit(array, 2, positions, end, false).rows(temporaries, table);
     }
 
     /** Returns some of these tokens. */

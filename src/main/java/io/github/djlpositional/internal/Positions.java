@@ -78,16 +78,25 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
     public static Positions of(
             NDArray input, int axis, NDArray second, PairList<String, Object> params, int limit, Boolean rangeChecks) {
         NDArray explicit = given(second, params);
-        long length = input.getShape().get(axis);
         if (explicit == null) {
-            return consecutive(input, axis, start(params, length, limit), limit);
+            return consecutive(input, axis, start(params, input.getShape().get(axis), limit), limit);
         }
-        DataTypes.requireSameEngine(explicit, input, "embeddings");
+        requireNoStart(params);
+        return explicit(input, axis, explicit, limit, rangeChecks);
+    }
+
+    /** Refuses a start position beside explicit positions, unless it is where a cache stands. */
+    public static void requireNoStart(PairList<String, Object> params) {
         Object start = startOf(params);
         Check.that(
                 start == null || params.contains(CACHE),
                 () -> "both positions and " + START + "=" + start
                         + " were given: expected one of them; give the positions of all steps, or the start");
+    }
+
+    /** Returns explicit positions, like {@link #of}. */
+    public static Positions explicit(NDArray input, int axis, NDArray explicit, int limit, Boolean rangeChecks) {
+        DataTypes.requireSameEngine(explicit, input, "embeddings");
         Shape shape = explicit.getShape();
         requireShape(shape, input.getShape(), axis);
         DataType type = input.getDataType();
