@@ -173,15 +173,22 @@ public final class Benchmarks implements Callable<Integer> {
                     out.printf("%nPyTorch finds no GPU here: the table %s is left out%n", table);
                     continue;
                 }
+                if (table.isMemory() && !ProcessMemory.isKnown()) {
+                    out.printf("%nOnly Linux says how much memory a process needs: the table %s is left out%n", table);
+                    continue;
+                }
                 Measurements measurements = new Measurements(seconds, peers, progress);
                 List<Case> cases = table.cases(smoke).stream()
                         .filter(each -> peers != null || !each.isPython())
                         .toList();
-                for (int round = 0; round < rounds; round++) {
+                if (table.isMemory()) {
+                    measurements.peakMemory(cases);
+                }
+                for (int round = 0; round < rounds && !table.isMemory(); round++) {
                     measurements.round(cases);
                 }
                 table.print(out, measurements, smoke);
-                if (ProcessMemory.isKnown()) {
+                if (ProcessMemory.isKnown() && !table.isMemory()) {
                     out.printf(Locale.ROOT, "%nResident memory: %d MB%n", ProcessMemory.residentMegabytes());
                 }
                 out.flush();

@@ -1,5 +1,6 @@
 package io.github.djlpositional.benchmarks;
 
+import java.io.IOException;
 import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -21,6 +22,9 @@ import org.openjdk.jmh.runner.options.VerboseMode;
  * falls on all of them alike. A ratio is taken within each round.
  */
 final class Measurements {
+
+    /** As little time as a thing can be run for, in seconds. */
+    private static final double MOMENT = 0.001;
 
     private final double seconds;
     private final PythonPeers python;
@@ -61,6 +65,30 @@ final class Measurements {
         progress.println();
     }
 
+    /** Measures the peak memory of everything, each in a process of its own. */
+    void peakMemory(List<Case> cases) throws IOException, RunnerException {
+        for (Case each : cases) {
+            double megabytes = each.isPython() ? pythonPeak(each) : ownPeak(each);
+            times.put(each, List.of(megabytes));
+            progress.print('.');
+            progress.flush();
+        }
+        progress.println();
+    }
+
+    private double pythonPeak(Case of) throws IOException {
+        try (PythonPeers process = python.another()) {
+            process.time(of.name(), of.shape(), MOMENT);
+            return process.peakMegabytes();
+        }
+    }
+
+    private static double ownPeak(Case of) throws RunnerException {
+        ChainedOptionsBuilder options = options(of, 1, MOMENT).forks(1).addProfiler(PeakMemoryProfiler.class);
+        RunResult result = new Runner(options.build()).runSingle();
+        return result.getSecondaryResults().get(PeakMemoryProfiler.NAME).getScore();
+    }
+
     /**
      * What a call costs beside its time.
      *
@@ -79,12 +107,19 @@ final class Measurements {
     @SafeVarargs
     private RunResult run(Case of, Class<? extends Profiler>... profilers) throws RunnerException {
         boolean isFirst = !times.containsKey(of);
+        ChainedOptionsBuilder options = options(of, isFirst ? 3 : 1, seconds).forks(0);
+        for (Class<? extends Profiler> profiler : profilers) {
+            options.addProfiler(profiler);
+        }
+        return new Runner(options.build()).runSingle();
+    }
+
+    private static ChainedOptionsBuilder options(Case of, int warmUps, double seconds) {
         ChainedOptionsBuilder options = new OptionsBuilder()
                 .include("^" + Pattern.quote(AddBenchmark.class.getPackageName() + "." + of.group() + "." + of.name())
                         + "$")
                 .param("engine", of.engine())
-                .forks(0)
-                .warmupIterations(isFirst ? 3 : 1)
+                .warmupIterations(warmUps)
                 .warmupTime(TimeValue.milliseconds(Math.max(1, (long) (500 * seconds))))
                 .measurementIterations(1)
                 .measurementTime(TimeValue.milliseconds(Math.max(1, (long) (1000 * seconds))))
@@ -93,17 +128,14 @@ final class Measurements {
         if (!of.shape().isEmpty()) {
             options.param("shape", of.shape());
         }
-        for (Class<? extends Profiler> profiler : profilers) {
-            options.addProfiler(profiler);
-        }
-        return new Runner(options.build()).runSingle();
+        return options;
     }
 
     boolean has(Case of) {
         return times.containsKey(of);
     }
 
-    /** The median time, in microseconds. */
+    /** The median time, in microseconds, or the peak memory, in megabytes. */
     double median(Case of) {
         return median(times.get(of));
     }

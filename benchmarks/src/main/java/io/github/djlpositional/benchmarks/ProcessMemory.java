@@ -32,9 +32,23 @@ final class ProcessMemory {
 
     /** The megabytes that are resident now. */
     static long residentMegabytes() throws IOException {
-        Matcher matcher = Pattern.compile("VmRSS:\\s+(\\d+)").matcher(Files.readString(STATUS));
+        return megabytes(STATUS, "VmRSS");
+    }
+
+    /** The most megabytes that were resident at a time in this process. */
+    static long peakMegabytes() throws IOException {
+        return megabytes(STATUS, "VmHWM");
+    }
+
+    /** The most megabytes that were resident at a time in another process, which still runs. */
+    static long peakMegabytes(long processId) throws IOException {
+        return megabytes(Path.of("/proc/" + processId + "/status"), "VmHWM");
+    }
+
+    private static long megabytes(Path status, String name) throws IOException {
+        Matcher matcher = Pattern.compile(name + ":\\s+(\\d+)").matcher(Files.readString(status));
         if (!matcher.find()) {
-            throw new IOException(STATUS + " has no VmRSS");
+            throw new IOException(status + " has no " + name);
         }
         return Long.parseLong(matcher.group(1)) >> 10;
     }

@@ -15,12 +15,17 @@ import java.util.Locale;
 /** What PyTorch users write in Python, measured by a Python that waits for its turn. */
 final class PythonPeers implements AutoCloseable {
 
+    private final String python;
+    private final int threads;
     private final Process process;
     private final BufferedReader answers;
     private final Writer questions;
     private final String version;
 
-    private PythonPeers(Process process, BufferedReader answers, Writer questions, String version) {
+    private PythonPeers(
+            String python, int threads, Process process, BufferedReader answers, Writer questions, String version) {
+        this.python = python;
+        this.threads = threads;
         this.process = process;
         this.answers = answers;
         this.questions = questions;
@@ -50,7 +55,12 @@ final class PythonPeers implements AutoCloseable {
             return null;
         }
         Writer questions = new OutputStreamWriter(process.getOutputStream(), StandardCharsets.UTF_8);
-        return new PythonPeers(process, answers, questions, version);
+        return new PythonPeers(python, threads, process, answers, questions, version);
+    }
+
+    /** Starts the same Python again. */
+    PythonPeers another() throws IOException {
+        return start(python, threads);
     }
 
     /** Which torch it is. */
@@ -71,6 +81,11 @@ final class PythonPeers implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** The most megabytes that it has needed so far. */
+    long peakMegabytes() throws IOException {
+        return ProcessMemory.peakMegabytes(process.pid());
     }
 
     @Override

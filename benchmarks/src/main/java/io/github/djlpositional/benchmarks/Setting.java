@@ -44,9 +44,16 @@ final class Setting implements AutoCloseable {
         return manager.randomUniform(-1, 1, shape, DataType.FLOAT32);
     }
 
-    /** A shape from its text, such as {@code 32x128x512}. */
+    /** A mask of tokens, (B, F), of which the last quarter is padding. */
+    NDArray tokens(Shape sizes) {
+        long length = sizes.get(1);
+        NDArray row = manager.arange(0f, (float) length, 1f).lt(AttentionKind.tokensOf(length));
+        return row.toType(DataType.FLOAT32, true).reshape(1, length).broadcast(sizes);
+    }
+
+    /** A shape from its text, such as {@code 32x128x512}; what follows a colon is not part of it. */
     static Shape shape(String text) {
-        String[] sizes = text.split("x", -1);
+        String[] sizes = text.split(":", 2)[0].split("x", -1);
         long[] shape = new long[sizes.length];
         for (int i = 0; i < sizes.length; i++) {
             shape[i] = Long.parseLong(sizes[i]);

@@ -141,6 +141,155 @@ enum Table {
         }
     },
 
+    ATTENTION(
+            "Attention, inference",
+            "AttentionBenchmark",
+            "block",
+            kinds("8x256x512", "1x1024x512", "1x4096x512", "32x32x256")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return attentions(shape, "attention");
+        }
+    },
+
+    ATTENTION_LONG("The same, a long sequence", "AttentionBenchmark", "block", kinds("1x16384x512")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return Map.of();
+        }
+    },
+
+    ATTENTION_MXNET(
+            "Attention on MXNet, inference",
+            "AttentionBenchmark",
+            "block",
+            kinds("8x256x512", "1x1024x512", "32x32x256")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return withoutPositions(shape, "MXNet");
+        }
+
+        @Override
+        Case own(String shape) {
+            return jmh("block", "MXNet", shape);
+        }
+    },
+
+    ATTENTION_MEMORY(
+            "Attention, inference: peak memory of a process, in MB",
+            "AttentionBenchmark",
+            "block",
+            kinds("1x1024x512", "1x4096x512", "1x16384x512")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            // beyond, DJL's block would need 17 GB
+            return Setting.shape(shape).get(1) > 4096 ? Map.of() : ATTENTION.columns(shape);
+        }
+
+        @Override
+        boolean isMemory() {
+            return true;
+        }
+    },
+
+    ATTENTION_TRAINING(
+            "Attention, forward and backward",
+            "AttentionTrainingBenchmark",
+            "block",
+            kinds("8x256x512", "1x1024x512", "32x32x256")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return attentions(shape, "attentionTraining");
+        }
+    },
+
+    ATTENTION_TRAINING_MXNET(
+            "Attention on MXNet, forward and backward",
+            "AttentionTrainingBenchmark",
+            "block",
+            ATTENTION_TRAINING.shapes) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return withoutPositions(shape, "MXNet");
+        }
+
+        @Override
+        Case own(String shape) {
+            return jmh("block", "MXNet", shape);
+        }
+    },
+
+    ATTENTION_TRAINING_MEMORY(
+            "Attention, forward and backward: peak memory of a process, in MB",
+            "AttentionTrainingBenchmark",
+            "block",
+            kinds("1x1024x512")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return ATTENTION_TRAINING.columns(shape);
+        }
+
+        @Override
+        boolean isMemory() {
+            return true;
+        }
+    },
+
+    GENERATION(
+            "A decoder's step with a cache of the length",
+            "GenerationBenchmark",
+            "step",
+            kinds("1x64x512", "1x1024x512", "1x4096x512")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return inOrder(
+                    column("none", withoutPositions(shape, "PyTorch").get("none")),
+                    column("not fused", jmh("plain", "PyTorch", shape)),
+                    column("Python", python("generation", shape)));
+        }
+    },
+
+    GENERATION_MXNET("The same on MXNet", "GenerationBenchmark", "step", GENERATION.shapes) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return withoutPositions(shape, "MXNet");
+        }
+
+        @Override
+        Case own(String shape) {
+            return jmh("step", "MXNet", shape);
+        }
+    },
+
+    GENERATION_LLAMA(
+            "A decoder's step of one layer of Llama 3",
+            "GenerationBenchmark",
+            "step",
+            List.of("1x1024x4096:llama-3", "1x4096x4096:llama-3")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return inOrder(
+                    column("32 key heads", jmh("allKeyHeads", "PyTorch", shape)),
+                    column("Python", python("generation", shape)));
+        }
+    },
+
+    GENERATION_LLAMA_MEMORY(
+            "The same: peak memory of a process, in MB",
+            "GenerationBenchmark",
+            "step",
+            List.of("1x64x4096:llama-3", "1x1024x4096:llama-3", "1x4096x4096:llama-3")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return GENERATION_LLAMA.columns(shape);
+        }
+
+        @Override
+        boolean isMemory() {
+            return true;
+        }
+    },
+
     GROWTH(
             "Growth with the length",
             "AddBenchmark",
@@ -221,6 +370,35 @@ enum Table {
         return ordered;
     }
 
+    /** Each shape with each kind of attention. */
+    private static List<String> kinds(String... shapes) {
+        return Arrays.stream(shapes)
+                .flatMap(shape -> Arrays.stream(AttentionKind.values()).map(kind -> shape + ":" + kind.text()))
+                .toList();
+    }
+
+    /** What this library's attention is compared with. */
+    Map<String, Case> attentions(String shape, String python) {
+        Map<String, Case> columns = new LinkedHashMap<>();
+        columns.put("DJL", jmh("djl", "PyTorch", shape));
+        if (AttentionKind.of(shape).isMask()) {
+            columns.put("DJL with mask", jmh("djlMask", "PyTorch", shape));
+        }
+        columns.put("not fused", jmh("plain", "PyTorch", shape));
+        columns.put("Python", python(python, shape));
+        return columns;
+    }
+
+    /** This library's attention without positions, beside its others. */
+    Map<String, Case> withoutPositions(String shape, String engine) {
+        return inOrder(column("none", jmh(own, engine, shape.split(":", 2)[0] + ":none")));
+    }
+
+    /** Whether it is of the memory of processes instead of times. */
+    boolean isMemory() {
+        return false;
+    }
+
     /** Whether it says something about GPUs alone. */
     boolean needsGpu() {
         return false;
@@ -246,15 +424,24 @@ enum Table {
 
     /** The shapes, or smaller ones that only show that everything runs. */
     private List<String> shapes(boolean smoke) {
-        return smoke ? shapes.stream().map(Table::smaller).distinct().toList() : shapes;
+        // processes take seconds to start
+        return smoke
+                ? shapes.stream()
+                        .map(Table::smaller)
+                        .distinct()
+                        .limit(isMemory() ? 1 : Long.MAX_VALUE)
+                        .toList()
+                : shapes;
     }
 
     private static String smaller(String shape) {
         String[] parts = shape.split(":", 2);
-        String sizes = Arrays.stream(parts[0].split("x", -1))
+        if (parts.length == 2) {
+            return "1x64x64:" + parts[1];
+        }
+        return Arrays.stream(parts[0].split("x", -1))
                 .map(size -> size.length() > 3 ? "128" : size)
                 .collect(Collectors.joining("x"));
-        return parts.length == 1 ? sizes : sizes + ":" + parts[1];
     }
 
     /** Everything that is measured for this table. */
@@ -264,15 +451,17 @@ enum Table {
             cases.addAll(columns(shape).values());
             cases.add(own(shape));
         }
-        return cases;
+        return cases.stream().distinct().toList();
     }
 
     /** Prints the table as Markdown. */
     void print(PrintStream out, Measurements measurements, boolean smoke) throws RunnerException {
         List<String> measured = shapes(smoke);
-        List<String> names = columns(measured.get(0)).entrySet().stream()
+        List<String> names = measured.stream()
+                .flatMap(shape -> columns(shape).entrySet().stream())
                 .filter(column -> measurements.has(column.getValue()))
                 .map(Map.Entry::getKey)
+                .distinct()
                 .toList();
         boolean hasRoofline = rooflineBytes(measured.get(0)) > 0;
         StringBuilder header = new StringBuilder("| shape |");
@@ -291,32 +480,52 @@ enum Table {
             header.append(" ÷ ").append(name).append(" |");
             rule.append(" --- |");
         }
-        out.printf("%n#### %s%n%n%s garbage, bytes | fresh pages |%n%s --- | --- |%n", title, header, rule);
+        if (!isMemory()) {
+            header.append(" garbage, bytes | fresh pages |");
+            rule.append(" --- | --- |");
+        }
+        out.printf("%n#### %s%n%n%s%n%s%n", title, header, rule);
         for (String shape : measured) {
             Case own = own(shape);
-            out.printf("| %s |", shape.replace("x", " × ").replace(":", ", "));
+            String[] parts = shape.split(":", 2);
+            out.printf("| %s%s |", parts[0].replace("x", " × "), parts.length == 1 ? "" : ", " + parts[1]);
             if (hasRoofline) {
                 double copied = measurements.median(columns(shape).get("copy"));
                 double copiedBytes = 2 * 4.0 * Setting.shape(shape).size();
                 cell(out, "%.1f", copied * rooflineBytes(shape) / copiedBytes);
             }
+            String format = isMemory() ? "%.0f" : "%.1f";
+            Map<String, Case> columns = columns(shape);
             for (String name : names) {
-                cell(out, "%.1f", measurements.median(columns(shape).get(name)));
+                if (columns.containsKey(name)) {
+                    cell(out, format, measurements.median(columns.get(name)));
+                } else {
+                    out.print(" – |");
+                }
             }
-            cell(out, "**%.1f**", measurements.median(own));
+            cell(out, "**" + format + "**", measurements.median(own));
             for (String name : names) {
-                double ratio = measurements.ratio(own, columns(shape).get(name));
-                // two figures that say something
-                cell(out, ratio < 0.095 ? "%.3f" : "%.2f", ratio);
+                if (columns.containsKey(name)) {
+                    double ratio = measurements.ratio(own, columns.get(name));
+                    // two figures that say something
+                    cell(out, ratio < 0.095 ? "%.3f" : "%.2f", ratio);
+                } else {
+                    out.print(" – |");
+                }
             }
-            Measurements.Cost cost = measurements.cost(own);
-            cell(out, "%.0f", cost.garbage());
-            if (ProcessMemory.isKnown()) {
-                cell(out, "%.0f", cost.pageFaults());
-            } else {
-                out.print(" unknown |");
+            if (!isMemory()) {
+                printCost(out, measurements.cost(own));
             }
             out.println();
+        }
+    }
+
+    private static void printCost(PrintStream out, Measurements.Cost cost) {
+        cell(out, "%.0f", cost.garbage());
+        if (ProcessMemory.isKnown()) {
+            cell(out, "%.0f", cost.pageFaults());
+        } else {
+            out.print(" unknown |");
         }
     }
 

@@ -1,0 +1,98 @@
+package io.github.djlpositional.benchmarks;
+
+import io.github.djlpositional.attention.AlibiBiasBlock;
+import io.github.djlpositional.attention.KerpleBiasBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.attention.RelativePositionBiasBlock;
+import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.attention.ShawRelativePositionBlock;
+import io.github.djlpositional.attention.TransformerXlPositionBlock;
+import io.github.djlpositional.math.PairLayout;
+import java.util.Locale;
+
+/** The positions and masks that an attention is measured with; {@code peers.py} has the same ones. */
+enum AttentionKind {
+    NONE,
+    ROTARY,
+    ALIBI,
+    T5,
+    KERPLE,
+    SHAW,
+    TRANSFORMER_XL,
+
+    /** The last quarter of the keys is padding. */
+    PADDING,
+    CAUSAL,
+
+    /** Causal, and a query sees a quarter of the keys. */
+    WINDOW;
+
+    static final int HEADS = 8;
+
+    /** The kind of a text such as {@code 8x256x512:transformer-xl}. */
+    static AttentionKind of(String shape) {
+        return valueOf(
+                shape.substring(shape.indexOf(':') + 1).toUpperCase(Locale.ROOT).replace('-', '_'));
+    }
+
+    /** Its name in a table. */
+    String text() {
+        return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+
+    /** Whether DJL's own block can have it, as a mask that is added to the scores. */
+    boolean isMask() {
+        return switch (this) {
+            case NONE, ROTARY, SHAW, TRANSFORMER_XL -> false;
+            case ALIBI, T5, KERPLE, PADDING, CAUSAL, WINDOW -> true;
+        };
+    }
+
+    static int windowOf(long length) {
+        return Math.toIntExact(Math.max(1, length / 4));
+    }
+
+    /** The number of keys that are no padding. */
+    static long tokensOf(long length) {
+        return length - length / 4;
+    }
+
+    /** This library's attention of this kind. */
+    MultiHeadAttentionBlock.Builder attention(int size, long length, boolean causal) {
+        MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(size)
+                .setHeadCount(HEADS)
+                .optCausal(causal || this == CAUSAL || this == WINDOW);
+        RelativeEncoding encoding = encoding(size, causal);
+        if (encoding != null) {
+            builder.optRelativeEncoding(encoding);
+        }
+        return this == WINDOW ? builder.optWindow(windowOf(length)) : builder;
+    }
+
+    private RelativeEncoding encoding(int size, boolean causal) {
+        return switch (this) {
+            case ROTARY ->
+                RotaryEmbeddingBlock.builder()
+                        .setHeadSize(size / HEADS)
+                        .optLayout(PairLayout.CONCATENATED)
+                        .build();
+            case ALIBI -> AlibiBiasBlock.builder().setHeadCount(HEADS).build();
+            case T5 ->
+                RelativePositionBiasBlock.builder()
+                        .setHeadCount(HEADS)
+                        .optBidirectional(!causal)
+                        .build();
+            case KERPLE -> KerpleBiasBlock.builder().setHeadCount(HEADS).build();
+            case SHAW ->
+                ShawRelativePositionBlock.builder().setHeadSize(size / HEADS).build();
+            case TRANSFORMER_XL ->
+                TransformerXlPositionBlock.builder()
+                        .setEmbeddingSize(size)
+                        .setHeadCount(HEADS)
+                        .build();
+            case NONE, PADDING, CAUSAL, WINDOW -> null;
+        };
+    }
+}
