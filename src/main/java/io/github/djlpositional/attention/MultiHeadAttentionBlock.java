@@ -125,7 +125,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
                 Check.between("window", window, 1, Positions.UNLIMITED);
             }
             if (chunkSize != null) {
-                Check.between("chunkSize", chunkSize, 1, Positions.UNLIMITED);
+                Check.between("chunkSize", chunkSize, 1, 1 << 24);
             }
             scale = scale == null ? 1 / Math.sqrt((double) headSize) : scale;
             Check.positive("scale", scale, "usually 1 / √H");
@@ -548,7 +548,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * Divides the sequence into chunks, between which nothing is seen (default: one chunk), as in Llama 4. The
          * position of a token divided by the size, rounded down, is its chunk.
          *
-         * @param chunkSize at least 1
+         * @param chunkSize from 1 to 16,777,216
          * @return this builder
          */
         public Builder optChunkSize(int chunkSize) {

@@ -4,7 +4,6 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.Temporaries;
 
 /**
@@ -146,10 +145,11 @@ record Visibility(boolean isCausal, Integer window, Integer chunkSize) {
             positions = temporaries.add(
                     span.positions().reshape(shape(span.positions().getShape().get(0), span.length(), axisFromEnd)));
         }
-        // ⌊p / c⌋ = ⌊(⌊p⌋ + ½) / c⌋, and that quotient is farther from the next whole number than doubles round
+        // exact: the quotient of whole numbers is farther from the next whole number than doubles round
         NDArray real = temporaries.addUnless(positions, positions.toType(DataType.FLOAT64, false));
-        NDArray middle = temporaries.add(temporaries.add(real.floor()).add(0.5));
-        return temporaries.add(
-                temporaries.add(Arithmetic.multiply(middle, 1.0 / chunkSize)).floor());
+        NDArray whole = temporaries.add(real.floor());
+        NDArray size = temporaries.add(real.getManager().full(new Shape(1), chunkSize, DataType.FLOAT64));
+        NDArray here = temporaries.addUnless(size, size.toDevice(real.getDevice(), false));
+        return temporaries.add(temporaries.add(whole.div(here)).floor());
     }
 }
