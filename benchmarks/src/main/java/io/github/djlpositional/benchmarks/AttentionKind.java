@@ -64,19 +64,21 @@ enum AttentionKind {
                 .setEmbeddingSize(size)
                 .setHeadCount(HEADS)
                 .optCausal(causal || this == CAUSAL || this == WINDOW);
-        RelativeEncoding encoding = encoding(size, causal);
+        RelativeEncoding encoding = encoding(size, length, causal);
         if (encoding != null) {
             builder.optRelativeEncoding(encoding);
         }
         return this == WINDOW ? builder.optWindow(windowOf(length)) : builder;
     }
 
-    private RelativeEncoding encoding(int size, boolean causal) {
+    private RelativeEncoding encoding(int size, long length, boolean causal) {
         return switch (this) {
             case ROTARY ->
                 RotaryEmbeddingBlock.builder()
                         .setHeadSize(size / HEADS)
                         .optLayout(PairLayout.CONCATENATED)
+                        // a decoder's step has one more position than its cache
+                        .optMaxSequenceLength(Math.toIntExact(length + 1))
                         .build();
             case ALIBI -> AlibiBiasBlock.builder().setHeadCount(HEADS).build();
             case T5 ->
