@@ -30,10 +30,7 @@ final class FusedAttention extends AttentionMethod {
         boolean isFree = !operands.mask().isGiven()
                 && !call.hasPositions()
                 && operands.mask().isSelf();
-        hasLines = relative instanceof RelativeBiasBlock
-                && isFree
-                && settings.chunkSize() == null
-                && call.queries().length() > 1;
+        hasLines = relative instanceof RelativeBiasBlock && isFree && settings.chunkSize() == null;
         isOnlyCausal = !(relative instanceof ScoreTermBlock)
                 && !operands.mask().isGiven()
                 && visibility.equals(new Visibility(true, null, null))
@@ -47,7 +44,9 @@ final class FusedAttention extends AttentionMethod {
         RelativeEncoding relative = operands.attention().getRelativeEncoding();
         boolean isGrouped = settings.headCount() != settings.keyValueHeadCount();
         boolean isGroupedTerm = isGrouped && (operands.mask().isByHead() || relative instanceof ScoreTermBlock);
+        // for one query, the products of the plain way take no longer
         boolean isServed = settings.fusedKernel()
+                && operands.call().queries().length() > 1
                 && !(operands.call().training() && settings.dropoutRate() > 0)
                 && settings.scoreCap() == null
                 && !settings.sinks()
@@ -105,25 +104,19 @@ final class FusedAttention extends AttentionMethod {
         return settings.keyValueHeadCount() != settings.headCount();
     }
 
-    /**
-     * Queries in groups that share a key head: (B, N, 1, H) to (B, K, N / K, H), and (B, N, T, H) to (B · K, N / K, T,
-     * H).
-     */
+    /** Queries in groups that share a key head: (B, N, T, H) to (B · K, N / K, T, H). */
     private NDArray byGroup(Temporaries own, NDArray array) {
         if (!isGrouped()) {
             return array;
         }
         Shape shape = array.getShape();
         int heads = settings.keyValueHeadCount();
-        return own.add(
-                shape.get(2) == 1
-                        ? array.reshape(shape.get(0), heads, -1, shape.get(3))
-                        : array.reshape(shape.get(0) * heads, -1, shape.get(2), shape.get(3)));
+        return own.add(array.reshape(shape.get(0) * heads, -1, shape.get(2), shape.get(3)));
     }
 
     /** Keys or values as groups of queries share them: a view that repeats each for several queries takes no memory. */
     private NDArray shared(Temporaries own, NDArray array) {
-        if (!isGrouped() || operands.call().queries().length() == 1) {
+        if (!isGrouped()) {
             return array;
         }
         Shape shape = array.getShape();
@@ -135,7 +128,7 @@ final class FusedAttention extends AttentionMethod {
     /** A mask for the groups of queries. */
     private NDArray byGroupOfKeys(Temporaries own, NDArray mask) {
         Shape shape = mask.getShape();
-        if (!isGrouped() || operands.call().queries().length() == 1 || shape.get(0) == 1) {
+        if (!isGrouped() || shape.get(0) == 1) {
             return mask;
         }
         int heads = settings.keyValueHeadCount();

@@ -34,8 +34,9 @@ final class FusedKernel {
     private static final double LEAST_VERSION = 2.05;
 
     /**
-     * The mask of {@code distances} is a view in which row i begins at column i of a line of numbers by distance, for
-     * the queries in reverse order: it takes no memory for each query and key.
+     * A mask whose last axis is not contiguous would leave the fast kernel. The mask of {@code distances} is a view in
+     * which row i begins at column i of a line of numbers by distance, for the queries in reverse order: it takes no
+     * memory for each query and key.
      */
     private static final String CODE = """
             class M(Module):
@@ -45,9 +46,14 @@ final class FusedKernel {
               def forward(self: __torch__.M,
                 q: Tensor,
                 k: Tensor,
+                v: Tensor) -> Tensor:
+                return torch.scaled_dot_product_attention(q, k, v, None, 0., False)
+              def masked(self: __torch__.M,
+                q: Tensor,
+                k: Tensor,
                 v: Tensor,
-                mask: Optional[Tensor]=None) -> Tensor:
-                return torch.scaled_dot_product_attention(q, k, v, mask, 0., False)
+                mask: Tensor) -> Tensor:
+                return torch.scaled_dot_product_attention(q, k, v, torch.contiguous(mask), 0., False)
               def causal(self: __torch__.M,
                 q: Tensor,
                 k: Tensor,
@@ -74,12 +80,16 @@ final class FusedKernel {
     /** Keeps the archive for as long as the engine. */
     private final Model model;
 
-    private final ParameterStore none = new ParameterStore();
+    private final ParameterStore none;
+    private final NDArray masked;
     private final NDArray causal;
     private final NDArray distances;
 
     private FusedKernel(Model model) {
         this.model = model;
+        // without a manager, it would start DJL's default engine
+        none = new ParameterStore(model.getNDManager(), false);
+        masked = method("masked");
         causal = method("causal");
         distances = method("distances");
     }
@@ -143,7 +153,7 @@ final class FusedKernel {
      * scores, (B or 1, N or 1, T or 1, F), or null: a new array.
      */
     NDArray attend(NDArray queries, NDArray keys, NDArray values, NDArray mask) {
-        return run(mask == null ? new NDList(queries, keys, values) : new NDList(queries, keys, values, mask));
+        return run(mask == null ? new NDList(queries, keys, values) : new NDList(queries, keys, values, mask, masked));
     }
 
     /** Returns the results where query i sees the keys 0 … i. */
