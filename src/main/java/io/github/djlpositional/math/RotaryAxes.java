@@ -23,6 +23,7 @@ public record RotaryAxes(List<Integer> axisOfPair) implements HasArguments {
     /**
      * Creates the axes of a list.
      *
+     * @param axisOfPair the axis of each pair, from 0 to 15
      * @throws IllegalArgumentException if there is no pair, or an axis is outside its range
      */
     public RotaryAxes {
