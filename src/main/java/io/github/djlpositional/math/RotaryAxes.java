@@ -14,7 +14,6 @@ import java.util.stream.IntStream;
  * axis.
  *
  * @param axisOfPair the axis of each pair, counted from 0; at least one pair, and axes below 16
- * @param axisOfPair the axis of each pair, from 0
  */
 public record RotaryAxes(List<Integer> axisOfPair) implements HasArguments {
 
