@@ -9,6 +9,9 @@ import io.github.djlpositional.internal.Temporaries;
 /** Attention by a {@link FusedKernel}. */
 final class FusedAttention extends AttentionMethod {
 
+    /** With gradients, the plain way is faster for fewer keys. */
+    private static final int FEWEST_KEYS_WITH_GRADIENTS = 512;
+
     private final FusedKernel kernel;
 
     /** The encoded queries, so that the kernel's factor 1 / √H gives the scale, (B, N, T, H). */
@@ -47,6 +50,8 @@ final class FusedAttention extends AttentionMethod {
         // for one query, the products of the plain way take no longer
         boolean isServed = settings.fusedKernel()
                 && operands.call().queries().length() > 1
+                && (operands.call().keys().length() >= FEWEST_KEYS_WITH_GRADIENTS
+                        || !operands.encoded().hasGradient())
                 && !(operands.call().training() && settings.dropoutRate() > 0)
                 && settings.scoreCap() == null
                 && !settings.sinks()

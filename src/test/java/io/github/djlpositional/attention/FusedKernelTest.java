@@ -1,5 +1,7 @@
 package io.github.djlpositional.attention;
 
+import static io.github.djlpositional.attention.TestNumbers.HEADS;
+import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
@@ -7,12 +9,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class FusedKernelTest {
@@ -28,6 +36,41 @@ class FusedKernelTest {
     void isMissingWhereTheArchiveDoesNotLoad() {
         try (NDManager manager = new SimulatedGpuEngine().newBaseManager()) {
             assertThat(FusedKernel.of(manager.ones(new Shape(1)))).isNull();
+        }
+    }
+
+    @EngineTest
+    void gradientsOfLongSequencesAreThoseOfTheFormulaWithAndWithoutTheTrainingFlag(Engine engine, NDManager manager) {
+        List<double[]> gradients = new ArrayList<>();
+        for (boolean isFused : new boolean[] {true, false}) {
+            MultiHeadAttentionBlock block = filled(
+                    manager,
+                    EncodingType.ROTARY
+                            .attention(HEADS)
+                            .optCausal(true)
+                            .optFusedKernel(isFused)
+                            .build(),
+                    DataType.FLOAT64);
+            ParameterStore store = new ParameterStore(manager, false);
+            for (boolean training : new boolean[] {false, true}) {
+                NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, 600, SIZE);
+                x.setRequiresGradient(true);
+                try (GradientCollector collector = engine.newGradientCollector()) {
+                    NDArray y = block.forward(store, new NDList(x), training).head();
+                    // a residual connection, whose gradient is 1
+                    collector.backward(y.mul(y).add(x).sum());
+                }
+                gradients.add(TestNumbers.doubles(x.getGradient()));
+            }
+        }
+        assertThat(Arrays.stream(gradients.get(3))
+                        .map(g -> Math.abs(g - 1))
+                        .max()
+                        .orElseThrow())
+                .as("the attention's part")
+                .isGreaterThan(0.1);
+        for (double[] gradient : gradients) {
+            requireClose(manager.create(gradient), gradients.get(3), 1e-9);
         }
     }
 
