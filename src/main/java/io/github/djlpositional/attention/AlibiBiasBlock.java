@@ -42,9 +42,12 @@ import java.util.stream.IntStream;
  *   <li>{@code [x, keys]}: keys is (…, F, D); they have the positions 0 … F - 1.
  * </ul>
  *
- * The output is the bias, (1, N, T, F), {@code -slope · |i - j|} for the query's position i and the key's position j,
- * each value the nearest one that the data type of x has. It is on the device of x, attached to the manager of x, and
- * the caller's to close. It also serves as the four-dimensional mask of DJL's
+ * With the forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, integers (T) or (B, T),
+ * the queries have these positions, and without keys the keys too; the output is then (1 or B, N, T, F).
+ *
+ * <p>The output is the bias, (1, N, T, F), {@code -slope · |i - j|} for the query's position i and the key's position
+ * j, each value the nearest one that the data type of x has. It is on the device of x, attached to the manager of x,
+ * and the caller's to close. It also serves as the four-dimensional mask of DJL's
  * {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}. With {@code optCausal(true)} the bias of keys after the
  * query is -∞, which hides them. Learned slopes are parameters: x has their data type, and the bias is a product
  * rounded in it. With {@code optScaled(true)} an attention multiplies the bias by its scale.

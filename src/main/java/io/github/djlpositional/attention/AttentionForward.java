@@ -129,20 +129,13 @@ final class AttentionForward implements AutoCloseable {
                 null);
     }
 
-    /** The length of each sequence, by its positions or its mask; null if they do not matter or are the same. */
+    /** The length of each sequence by its mask; null if it does not matter, is the same, or positions tell it. */
     private List<Integer> sequenceLengths(Span queries, Span keys) {
-        if (relative == null || !relative.keysDependOnLength()) {
+        if (relative == null
+                || !relative.keysDependOnLength()
+                || queries.positions() != null
+                || keys.positions() != null) {
             return null;
-        }
-        if (keys.positions() != null) {
-            Shape shape = keys.positions().getShape();
-            int[] lengths = new int[(int) shape.get(shape.dimension() - 2)];
-            double[] positions = HostData.doubles(keys.positions());
-            for (int i = 0; i < positions.length; i++) {
-                int row = i / keys.length() % lengths.length;
-                lengths[row] = Math.max(lengths[row], 1 + (int) Math.floor(positions[i]));
-            }
-            return lengths.length == 1 ? null : Arrays.stream(lengths).boxed().toList();
         }
         NDArray mask = given.mask();
         if (mask == null

@@ -41,9 +41,9 @@ import java.util.function.Function;
  *
  * <h2>Inputs and output</h2>
  *
- * B batch, T queries, F keys, D embedding size, N heads, H = D / N head size. The inputs have the order of DJL's
- * {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}, keys first; with the same weights and no relative
- * encoding both blocks have the same output.
+ * B batch, T queries, F keys, D embedding size, N heads, K key and value heads, H head size; by default, K = N and H =
+ * D / N. The inputs have the order of DJL's {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}, keys first;
+ * with the same weights and no relative encoding both blocks have the same output.
  *
  * <ul>
  *   <li>{@code [x]}: self-attention; x is (B, T, D) and F = T.
@@ -71,14 +71,21 @@ import java.util.function.Function;
  * parameters, a self-attention adds its keys and values to those of the previous steps, and i continues from there; F,
  * and the mask's F, is then the length of both together.
  *
- * <p>Scores are computed for as many queries at a time as fit the caches of the machine, so a long sequence does not
- * need memory for all T · F scores. This does not hold in training, nor while gradients are recorded for the weights,
- * which PyTorch does for a block that was initialized, not loaded, until {@code freezeParameters(true)}.
+ * <p>The forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} gives the positions of the
+ * queries, and in a self-attention those of the keys: (T) or (B, T), or (axes, B, T) for a rotary embedding on several
+ * axes. The relative encoding and the chunks use them; causality and windows go by the order of the tokens. Masks are
+ * as without them.
+ *
+ * <p>On PyTorch, a fused kernel computes the attention where it serves ({@link Builder#optFusedKernel}), without an
+ * array of scores. Elsewhere, scores are computed for as many queries at a time as fit the caches of the machine, so a
+ * long sequence does not need memory for all T · F scores. This does not hold in training, nor while gradients are
+ * recorded for the weights, which PyTorch does for a block that was initialized, not loaded, until
+ * {@code freezeParameters(true)}.
  *
  * <p>A forward throws {@link IllegalArgumentException} for inputs of another number, shape or data type, or on several
  * devices; for keys of length 0; for masks that do not fit; for a {@link KeyValueCache} in training, or one that holds
  * another batch size, data type or device than the step has, or another number of positions than the step begins at;
- * and for whatever the relative encoding refuses.
+ * for positions that do not fit the tokens; and for whatever the relative encoding refuses.
  */
 public final class MultiHeadAttentionBlock extends ConfiguredBlock {
 

@@ -469,7 +469,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     }
 
     private static long[] lengths(AttentionCall call) {
-        return call.sequenceLengths() == null || call.hasPositions()
+        return call.sequenceLengths() == null
                 ? lengths(call.queries(), call.keys())
                 : call.sequenceLengths().stream().mapToLong(length -> length).toArray();
     }
