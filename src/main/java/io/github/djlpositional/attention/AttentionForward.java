@@ -56,10 +56,12 @@ final class AttentionForward implements AutoCloseable {
         store.run();
         // queries, keys and values of a long sequence are large
         temporaries.close();
-        NDArray together = temporaries.add(temporaries.add(results).transpose(0, 2, 1, 3));
+        temporaries.add(results);
         Shape shape = given.queries().getShape();
+        // the heads of a single token follow each other already
+        NDArray byToken = shape.get(1) == 1 ? results : temporaries.add(results.transpose(0, 2, 1, 3));
         return linear(
-                attention.getResultProjection(), temporaries.add(together.reshape(shape.get(0), shape.get(1), -1)));
+                attention.getResultProjection(), temporaries.add(byToken.reshape(shape.get(0), shape.get(1), -1)));
     }
 
     /** The probabilities, (B, N, T, F), of a forward without parameters: a new array. */
@@ -176,6 +178,9 @@ final class AttentionForward implements AutoCloseable {
     private NDArray heads(Linear projection, NDArray input, int count, Block norm) {
         Shape shape = input.getShape();
         NDArray flat = temporaries.add(linear(projection, input));
+        if (shape.get(1) == 1 && norm == null) {
+            return temporaries.add(flat.reshape(shape.get(0), count, 1, settings.headSize()));
+        }
         NDArray split = temporaries.add(flat.reshape(shape.get(0), shape.get(1), count, settings.headSize()));
         return temporaries.add((norm == null ? split : normalized(norm, split)).transpose(0, 2, 1, 3));
     }

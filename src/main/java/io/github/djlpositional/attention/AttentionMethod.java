@@ -58,7 +58,7 @@ abstract class AttentionMethod {
         for (int from = 0; from < length; from += rows) {
             int count = Math.min(rows, length - from);
             NDArray part = temporaries.add(attend(whole, from, count));
-            if (part.hasGradient() || !Arithmetic.isInPlaceSafe(part)) {
+            if (whole.training() || !Arithmetic.isInPlaceSafe(part)) {
                 parts.add(part);
                 continue;
             }

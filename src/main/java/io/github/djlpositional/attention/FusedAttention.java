@@ -4,15 +4,13 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Temporaries;
 
-/** Attention by a {@link FusedKernel}. */
+/** Attention by the fused kernel of {@link TorchFunctions}. */
 final class FusedAttention extends AttentionMethod {
 
-    /** With gradients, the plain way is faster for fewer keys. */
-    private static final int FEWEST_KEYS_WITH_GRADIENTS = 512;
-
-    private final FusedKernel kernel;
+    private final TorchFunctions functions;
 
     /** The encoded queries, so that the kernel's factor 1 / √H gives the scale, (B, N, T, H). */
     private final NDArray queries;
@@ -23,9 +21,9 @@ final class FusedAttention extends AttentionMethod {
     /** Whether query i sees the keys 0 … i, and nothing is added to the scores. */
     private final boolean isOnlyCausal;
 
-    private FusedAttention(Temporaries temporaries, AttentionOperands operands, FusedKernel kernel) {
+    private FusedAttention(Temporaries temporaries, AttentionOperands operands, TorchFunctions functions) {
         super(operands);
-        this.kernel = kernel;
+        this.functions = functions;
         AttentionCall call = operands.call();
         double factor = settings.scale() * Math.sqrt(settings.headSize());
         boolean isDefault = settings.scale() == 1 / Math.sqrt(settings.headSize());
@@ -50,15 +48,13 @@ final class FusedAttention extends AttentionMethod {
         // for one query, the products of the plain way take no longer
         boolean isServed = settings.fusedKernel()
                 && operands.call().queries().length() > 1
-                && (operands.call().keys().length() >= FEWEST_KEYS_WITH_GRADIENTS
-                        || !operands.encoded().hasGradient())
                 && !(operands.call().training() && settings.dropoutRate() > 0)
                 && settings.scoreCap() == null
                 && !settings.sinks()
                 && !isGroupedTerm
                 && isServed(relative, operands);
-        FusedKernel kernel = isServed ? FusedKernel.of(operands.queries()) : null;
-        return kernel == null ? null : new FusedAttention(temporaries, operands, kernel);
+        TorchFunctions functions = isServed ? TorchFunctions.of(operands.queries()) : null;
+        return functions == null ? null : new FusedAttention(temporaries, operands, functions);
     }
 
     /** The kernel adds no gradient to its mask, and adds it in the data type of the queries. */
@@ -86,11 +82,14 @@ final class FusedAttention extends AttentionMethod {
         NDArray values = ofKeys(own, operands.values(), 2, call);
         if (hasLines) {
             NDArray lines = ((RelativeBiasBlock) relative).lines(own, call, some);
+            if (isLimited(call, some)) {
+                lines = own.add(functions.limited(some, keys, values, lines));
+            }
             NDArray hidden = operands.mask().ofDistances(own, call, some);
-            return kernel.attendByDistance(some, keys, values, hidden == null ? lines : own.add(lines.add(hidden)));
+            return functions.attendByDistance(some, keys, values, hidden == null ? lines : own.add(lines.add(hidden)));
         }
         if (isOnlyCausal) {
-            return byHead(own, kernel.attendCausally(byGroup(own, some), shared(own, keys), shared(own, values)));
+            return byHead(own, functions.attendCausally(byGroup(own, some), shared(own, keys), shared(own, values)));
         }
         AttentionMask.Part mask = operands.mask().part(own, call, from, some);
         NDArray bias = mask.bias();
@@ -101,8 +100,17 @@ final class FusedAttention extends AttentionMethod {
         if (bias != null) {
             bias = byGroupOfKeys(own, toType(own, bias, some.getDataType()));
         }
-        NDArray result = kernel.attend(byGroup(own, some), shared(own, keys), shared(own, values), bias);
+        NDArray result = functions.attend(byGroup(own, some), shared(own, keys), shared(own, values), bias);
         return withoutUnseeing(own, byHead(own, result), mask);
+    }
+
+    /** Whether denormal numbers would make training slow: those of FLOAT32 on a CPU. */
+    private static boolean isLimited(AttentionCall call, NDArray queries) {
+        return call.training()
+                && queries.getDataType() == DataType.FLOAT32
+                && HostData.isHost(queries.getDevice())
+                && call.queries().first() == call.keys().first()
+                && call.queries().length() == call.keys().length();
     }
 
     private boolean isGrouped() {

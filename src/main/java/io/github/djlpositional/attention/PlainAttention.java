@@ -37,10 +37,10 @@ final class PlainAttention extends AttentionMethod {
         return queries.getDataType() == DataType.FLOAT16 ? DataType.FLOAT32 : queries.getDataType();
     }
 
-    /** The queries times the scale; in place unless they are needed, or recorded for a gradient. */
+    /** The queries times the scale; in place unless they are needed, or in training. */
     private NDArray scaled(Temporaries temporaries, NDArray encoded) {
         boolean isNeeded = relative != null && encoded == queries;
-        return isNeeded || encoded.hasGradient() || !Arithmetic.isInPlaceSafe(encoded)
+        return isNeeded || operands.call().training() || !Arithmetic.isInPlaceSafe(encoded)
                 ? temporaries.add(Arithmetic.multiply(encoded, settings.scale()))
                 : Arithmetic.multiplyInPlace(encoded, settings.scale());
     }

@@ -49,6 +49,10 @@ final class RelativeShift {
         if (rows == 1) {
             return byPosition.get(NDIndex.sliceAxis(3, 0, keyLength));
         }
+        TorchFunctions torch = TorchFunctions.of(byPosition);
+        if (torch != null) {
+            return torch.toKeys(byPosition, keyLength);
+        }
         try (Temporaries temporaries = new Temporaries()) {
             NDArray flat = temporaries.add(byPosition.reshape(shape.get(0), shape.get(1), rows * columns));
             NDArray moved = temporaries.add(flat.get(NDIndex.sliceAxis(2, rows - 1, rows * columns)));
@@ -73,6 +77,10 @@ final class RelativeShift {
         long columns = shape.get(3) + rows - 1;
         if (rows == 1) {
             return byKey.reshape(shape);
+        }
+        TorchFunctions torch = TorchFunctions.of(byKey);
+        if (torch != null) {
+            return torch.toPositions(byKey);
         }
         try (Temporaries temporaries = new Temporaries()) {
             NDArray before = temporaries.add(zeros(byKey, new Shape(batch, heads, rows - 1)));

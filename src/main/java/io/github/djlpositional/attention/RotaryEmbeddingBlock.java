@@ -284,7 +284,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                     rows = rows == null || settings.xpos != null
                             ? rows(temporaries, input, axis, span, lengths, !results.isEmpty())
                             : rows;
-                    results.add(rotation.apply(input, rows));
+                    results.add(rotation.apply(input, rows, training));
                 }
             }
         }
@@ -464,7 +464,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                     ? given
                     : new Span(given.first(), given.length(), positions, end(temporaries, x, 2, positions));
             long[] lengths = keysDependOnLength() ? lengths(call) : new long[] {span.end()};
-            return rotation.apply(x, rows(temporaries, x, 2, span, lengths, areKeys));
+            return rotation.apply(x, rows(temporaries, x, 2, span, lengths, areKeys), call.training());
         }
     }
 

@@ -33,19 +33,23 @@ record Rotation(int headSize, int start, int rotarySize, PairLayout layout) {
      * @param x (B, N, T, H), or (B, T, N, H)
      * @param rows [C | S] of each position: for (B, N, T, H) (1, T, 2r), or of each sequence (B, 1, T, 2r); for (B, T,
      *     N, H) (1 or B, T, 1, 2r)
+     * @param training whether the forward is one of training
      * @return a new array like x, on its manager
      */
-    NDArray apply(NDArray x, NDArray rows) {
-        if (rows.getShape().get(0) == 1 && isWorthParts(x)) {
+    NDArray apply(NDArray x, NDArray rows, boolean training) {
+        // recording parts and operations in place for their gradients would cost more than they save
+        boolean inPlace = !training && Arithmetic.isInPlaceSafe(x);
+        if (inPlace && rows.getShape().get(0) == 1 && isWorthParts(x)) {
             return inParts(x, rows);
         }
         try (Temporaries temporaries = new Temporaries()) {
-            return whole(x, new Angles(temporaries, rows));
+            return whole(x, new Angles(temporaries, rows, inPlace));
         }
     }
 
     /**
-     * The cosines of all rotated dimensions, the sines of the first and of the second dimensions, and where those are.
+     * The cosines and sines of all rotated dimensions, and, to add in place, the sines of the first and of the second
+     * dimensions, and where those are.
      */
     private final class Angles {
         final NDArray cosines;
@@ -53,11 +57,11 @@ record Rotation(int headSize, int start, int rotarySize, PairLayout layout) {
         final NDArray[] sinesOfHalf = new NDArray[2];
         final NDIndex[] half = {halfOf(4, 0), halfOf(4, 1)};
 
-        Angles(Temporaries temporaries, NDArray rows) {
+        Angles(Temporaries temporaries, NDArray rows, boolean inPlace) {
             int rank = rows.getShape().dimension();
             cosines = temporaries.add(rows.get(NDIndex.sliceAxis(rank - 1, 0, rotarySize)));
             sines = temporaries.add(rows.get(NDIndex.sliceAxis(rank - 1, rotarySize, 2L * rotarySize)));
-            if (Arithmetic.isInPlaceSafe(rows)) {
+            if (inPlace) {
                 for (int i = 0; i < 2; i++) {
                     sinesOfHalf[i] = temporaries.add(sines.get(halfOf(rank, i)));
                 }
@@ -65,12 +69,8 @@ record Rotation(int headSize, int start, int rotarySize, PairLayout layout) {
         }
     }
 
-    /** Not while gradients are recorded: recording each part would cost more than it saves. */
     private static boolean isWorthParts(NDArray x) {
-        return x.getShape().size() * x.getDataType().getNumOfBytes() > 2 * PART_BYTES
-                && HostData.isHost(x.getDevice())
-                && Arithmetic.isInPlaceSafe(x)
-                && !x.hasGradient();
+        return x.getShape().size() * x.getDataType().getNumOfBytes() > 2 * PART_BYTES && HostData.isHost(x.getDevice());
     }
 
     /** Parts of several heads, or of one long head; of several steps, where the heads of a step are side by side. */
@@ -91,7 +91,7 @@ record Rotation(int headSize, int start, int rotarySize, PairLayout layout) {
                 try (Temporaries temporaries = new Temporaries()) {
                     // the second axis of the rows is T
                     NDArray some = temporaries.add(rows.get(NDIndex.sliceAxis(1, step, lastStep)));
-                    Angles angles = new Angles(temporaries, some);
+                    Angles angles = new Angles(temporaries, some, true);
                     for (long row = 0; row < shape.get(0); row += batchesAtOnce) {
                         for (long head = 0; head < shape.get(headAxis); head += headsAtOnce) {
                             long lastHead = Math.min(shape.get(headAxis), head + headsAtOnce);
@@ -138,7 +138,7 @@ record Rotation(int headSize, int start, int rotarySize, PairLayout layout) {
 
     private NDArray rotated(NDArray x, Angles angles) {
         NDArray rotated = x.mul(angles.cosines);
-        if (Arithmetic.isInPlaceSafe(x)) {
+        if (angles.sinesOfHalf[0] != null) {
             for (int half = 0; half < 2; half++) {
                 // with halves, the intermediate result is half as large as with an exchanged copy of x
                 try (NDArray other = x.get(angles.half[1 - half]);
@@ -150,7 +150,7 @@ record Rotation(int headSize, int start, int rotarySize, PairLayout layout) {
             return rotated;
         }
         try (Temporaries temporaries = new Temporaries()) {
-            NDArray exchanged = temporaries.add(exchanged(temporaries, x, angles));
+            NDArray exchanged = temporaries.add(exchanged(temporaries, x));
             return temporaries.add(rotated).add(temporaries.add(exchanged.mul(angles.sines)));
         }
     }
@@ -164,11 +164,12 @@ record Rotation(int headSize, int start, int rotarySize, PairLayout layout) {
     }
 
     /** x' with the two dimensions of each pair exchanged, (B, N, T, r). */
-    private NDArray exchanged(Temporaries temporaries, NDArray x, Angles angles) {
+    private NDArray exchanged(Temporaries temporaries, NDArray x) {
         if (layout == PairLayout.CONCATENATED) {
-            NDArray first = temporaries.add(x.get(angles.half[0]));
-            NDArray second = temporaries.add(x.get(angles.half[1]));
-            return NDArrays.concat(new NDList(second, first), 3);
+            // a split has one array of gradients, where slices would have one each
+            NDList halves = x.split(2, 3);
+            halves.forEach(temporaries::add);
+            return NDArrays.concat(new NDList(halves.get(1), halves.get(0)), 3);
         }
         Shape shape = x.getShape();
         NDArray paired = temporaries.add(x.reshape(shape.get(0), shape.get(1), shape.get(2), rotarySize / 2, 2));

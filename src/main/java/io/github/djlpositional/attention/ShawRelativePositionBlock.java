@@ -15,6 +15,7 @@ import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.LongStream;
 
 /**
  * Learned vectors for relative positions, added to the keys and to the values, after Shaw, Uszkoreit and Vaswani,
@@ -246,15 +247,20 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         if (clipped.first == clipped.last) {
             return temporaries.add(columns.sum(new int[] {3}, true));
         }
-        NDList parts = new NDList();
+        // a split has one array of gradients, where slices would have one each
+        NDList parts = columns.split(
+                LongStream.of(from, to)
+                        .filter(at -> at > 0 && at < width)
+                        .distinct()
+                        .toArray(),
+                3);
+        parts.forEach(temporaries::add);
         if (from > 0) {
-            parts.add(temporaries.add(cut(temporaries, columns, 0, from).sum(new int[] {3}, true)));
-        }
-        if (from < to) {
-            parts.add(cut(temporaries, columns, from, to));
+            parts.set(0, temporaries.add(parts.head().sum(new int[] {3}, true)));
         }
         if (to < width) {
-            parts.add(temporaries.add(cut(temporaries, columns, to, width).sum(new int[] {3}, true)));
+            int last = parts.size() - 1;
+            parts.set(last, temporaries.add(parts.get(last).sum(new int[] {3}, true)));
         }
         return temporaries.add(NDArrays.concat(parts, 3));
     }

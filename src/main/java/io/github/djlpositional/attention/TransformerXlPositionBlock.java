@@ -172,13 +172,9 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
 
     @Override
     NDArray termOfPositions(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray indices) {
-        NDArray weight = temporaries.add(value(temporaries, projection, call, queries)
-                .reshape(1, settings.headCount, settings.headSize(), settings.encoding.getEmbeddingSize()));
-        NDArray biased = temporaries.add(biased(positionBias, call, queries));
-        // (q + v) W first: W R of every query and key would be N times as large as R
-        NDArray projected = temporaries.add(scaled(temporaries, call, biased).matMul(weight));
-        NDArray all = rows(temporaries, sinusoids, allOf(call), queries, queries.getDataType());
-        NDArray table = temporaries.add(all.squeeze(0));
+        // W R of every query and key would be N times as large as R
+        NDArray projected = projectedQueries(temporaries, call, queries);
+        NDArray table = sinusoids(temporaries, allOf(call), queries);
         NDArray rows = temporaries.add(Indices.lookUp(indices, table, queries.getManager()));
         NDArray byQuery = temporaries.add(projected.transpose(0, 2, 1, 3));
         NDArray products = temporaries.add(byQuery.matMul(temporaries.add(rows.transpose(0, 1, 3, 2))));
@@ -188,13 +184,45 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     @Override
     NDArray termOfIndices(AttentionCall call, NDArray queries) {
         try (Temporaries temporaries = new Temporaries()) {
-            NDArray positions =
-                    temporaries.add(call.shared() == null ? projected(call, queries) : columns(call.shared(), call));
-            NDArray biased = temporaries.add(biased(positionBias, call, queries));
-            NDArray byPosition =
-                    temporaries.add(scaled(temporaries, call, biased).matMul(positions));
-            return RelativeShift.toKeys(byPosition, call.keys().length());
+            return RelativeShift.toKeys(
+                    byPosition(temporaries, call, queries), call.keys().length());
         }
+    }
+
+    /** (q + v) W R, (B, N, T, columns), in the order of the products that needs the fewer multiplications. */
+    private NDArray byPosition(Temporaries temporaries, AttentionCall call, NDArray queries) {
+        long count = queries.getShape().get(0) * queries.getShape().get(2);
+        int width = settings.encoding.getEmbeddingSize();
+        boolean isShort = count * (settings.headCount * (long) width - settings.embeddingSize)
+                < (long) width * settings.embeddingSize;
+        if (call.shared() == null && isShort) {
+            NDArray projected = projectedQueries(temporaries, call, queries);
+            NDArray rows = temporaries.add(sinusoids(temporaries, call, queries).transpose(1, 0));
+            return temporaries.add(projected.matMul(rows));
+        }
+        NDArray positions =
+                temporaries.add(call.shared() == null ? projected(call, queries) : columns(call.shared(), call));
+        return temporaries.add(biasedQueries(temporaries, call, queries).matMul(positions));
+    }
+
+    /** q + v times the scale, (B, N, T, H). */
+    private NDArray biasedQueries(Temporaries temporaries, AttentionCall call, NDArray queries) {
+        return scaled(temporaries, call, temporaries.add(biased(positionBias, call, queries)));
+    }
+
+    /** (q + v) W, (B, N, T, E). */
+    private NDArray projectedQueries(Temporaries temporaries, AttentionCall call, NDArray queries) {
+        NDArray weight = temporaries.add(value(temporaries, projection, call, queries)
+                .reshape(1, settings.headCount, settings.headSize(), settings.encoding.getEmbeddingSize()));
+        return temporaries.add(biasedQueries(temporaries, call, queries).matMul(weight));
+    }
+
+    /** R of the distances of a call, (columns, E), on the manager of the queries. */
+    private NDArray sinusoids(Temporaries temporaries, AttentionCall call, NDArray queries) {
+        NDArray batch = rows(temporaries, sinusoids, call, queries, queries.getDataType());
+        NDArray rows = temporaries.add(batch.squeeze(0));
+        rows.attach(queries.getManager());
+        return rows;
     }
 
     /** W R of the distances between all queries and all keys, (1, N, H, columns). */
@@ -213,9 +241,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     private NDArray projected(AttentionCall call, NDArray queries) {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray weight = value(temporaries, projection, call, queries);
-            NDArray batch = rows(temporaries, sinusoids, call, queries, queries.getDataType());
-            NDArray rows = temporaries.add(batch.squeeze(0));
-            rows.attach(queries.getManager());
+            NDArray rows = sinusoids(temporaries, call, queries);
             NDArray projected = temporaries.add(rows.matMul(temporaries.add(weight.transpose(1, 0))));
             NDArray heads = temporaries.add(
                     projected.reshape(1, projected.getShape().get(0), settings.headCount, settings.headSize()));

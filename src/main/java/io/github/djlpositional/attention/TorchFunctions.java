@@ -22,21 +22,22 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 
 /**
- * PyTorch's {@code scaled_dot_product_attention}: softmax(q kᵀ / √H + mask) v without an array of all scores, after Dao
- * et al., <em>FlashAttention</em> (2022). DJL has no call for it, but runs TorchScript: an archive with the few lines
- * of {@link #CODE}, which holds no tensor and is loaded once for each engine.
+ * Functions of PyTorch that DJL has no call for. DJL runs TorchScript: an archive with the few lines of {@link #CODE},
+ * which holds no tensor and is loaded once for each engine.
  *
- * <p>Any number of threads may use a kernel at once. It records gradients where its inputs ask for them.
+ * <p>Any number of threads may use them at once. They record gradients where their inputs ask for them.
  */
-final class FusedKernel {
+final class TorchFunctions {
 
     /** The first version that gives zeros for a query whose keys all have a mask of -infinity. */
     private static final double LEAST_VERSION = 2.05;
 
     /**
-     * A mask whose last axis is not contiguous would leave the fast kernel. The mask of {@code distances} is a view in
-     * which row i begins at column i of a line of numbers by distance, for the queries in reverse order: it takes no
-     * memory for each query and key.
+     * The fused attention is after Dao et al., <em>FlashAttention</em> (2022): softmax(q kᵀ / √H + mask) v without an
+     * array of all scores. A mask whose last axis is not contiguous would leave the fast kernel. The mask of
+     * {@code distances} is a view in which row i begins at column i of a line of numbers by distance, for the queries
+     * in reverse order: it takes no memory for each query and key. {@code toKeys} and {@code toPositions} are views of
+     * that kind too; their gradients are written once, where those of slices fill a whole array each.
      */
     private static final String CODE = """
             class M(Module):
@@ -68,6 +69,34 @@ final class FusedKernel {
                 mask = torch.as_strided(torch.contiguous(lines), size, [0, torch.size(lines, 1), 1, 1])
                 reversed = torch.scaled_dot_product_attention(torch.flip(q, [2]), k, v, mask, 0., False)
                 return torch.flip(reversed, [2])
+              def limited(self: __torch__.M,
+                q: Tensor,
+                k: Tensor,
+                v: Tensor,
+                lines: Tensor) -> Tensor:
+                q0 = torch.detach(q)
+                k0 = torch.detach(k)
+                _0, logs = torch._scaled_dot_product_flash_attention_for_cpu(q0, k0, torch.detach(v), 0., False)
+                own = torch.sum(q0 * k0, [3]) / float(torch.size(q, 3)) ** 0.5
+                zero = torch.size(q, 2) - 1
+                least = torch.slice(lines, 1, zero, zero + 1) - torch.unsqueeze(torch.amax(logs - own, [0, 2]), 1)
+                return torch.maximum(lines, least - 40)
+              def toKeys(self: __torch__.M,
+                x: Tensor,
+                keys: Tensor) -> Tensor:
+                n = torch.size(x, 1)
+                t = torch.size(x, 2)
+                w = torch.size(x, 3)
+                size = [torch.size(x, 0), n, t, torch.size(keys, 0)]
+                return torch.as_strided(torch.contiguous(x), size, [n * t * w, t * w, w - 1, 1], t - 1)
+              def toPositions(self: __torch__.M,
+                x: Tensor) -> Tensor:
+                n = torch.size(x, 1)
+                t = torch.size(x, 2)
+                w = torch.size(x, 3) + t - 1
+                h = (t + 1) * w
+                padded = torch.constant_pad_nd(x, [t - 1, 0, 0, 1])
+                return torch.as_strided(padded, [torch.size(x, 0), n, t, w], [n * h, h, w + 1, 1], 0)
             """;
 
     /** A pickled object of the class M whose attribute {@code training} is false, in protocol 2. */
@@ -75,7 +104,7 @@ final class FusedKernel {
 
     private static final String EMPTY_TUPLE = "\u0080\u0002).";
 
-    private static final Map<Engine, Optional<FusedKernel>> KERNELS = new ConcurrentHashMap<>();
+    private static final Map<Engine, Optional<TorchFunctions>> KERNELS = new ConcurrentHashMap<>();
 
     /** Keeps the archive for as long as the engine. */
     private final Model model;
@@ -84,14 +113,20 @@ final class FusedKernel {
     private final NDArray masked;
     private final NDArray causal;
     private final NDArray distances;
+    private final NDArray limited;
+    private final NDArray toKeys;
+    private final NDArray toPositions;
 
-    private FusedKernel(Model model) {
+    private TorchFunctions(Model model) {
         this.model = model;
         // without a manager, it would start DJL's default engine
         none = new ParameterStore(model.getNDManager(), false);
         masked = method("masked");
         causal = method("causal");
         distances = method("distances");
+        limited = method("limited");
+        toKeys = method("toKeys");
+        toPositions = method("toPositions");
     }
 
     /** An array by whose name DJL calls a method of the archive other than {@code forward}. */
@@ -102,27 +137,27 @@ final class FusedKernel {
         return array;
     }
 
-    /** Returns the kernel of an array's engine, or null if it has none. */
-    static FusedKernel of(NDArray array) {
-        return KERNELS.computeIfAbsent(array.getManager().getEngine(), FusedKernel::load)
+    /** Returns the functions of an array's engine, or null if it has none. */
+    static TorchFunctions of(NDArray array) {
+        return KERNELS.computeIfAbsent(array.getManager().getEngine(), TorchFunctions::load)
                 .orElse(null);
     }
 
-    private static Optional<FusedKernel> load(Engine engine) {
+    private static Optional<TorchFunctions> load(Engine engine) {
         if (!"PyTorch".equals(engine.getEngineName()) || versionOf(engine) < LEAST_VERSION) {
             return Optional.empty();
         }
-        Model model = engine.newModel("fusedAttention", Device.cpu());
+        Model model = engine.newModel("torchFunctions", Device.cpu());
         try (NDScope scope = new NDScope()) {
             scope.suppressNotUsedWarning();
             model.load(new ByteArrayInputStream(archive()));
-            return Optional.of(new FusedKernel(model));
+            return Optional.of(new TorchFunctions(model));
         } catch (IOException | MalformedModelException | EngineException | UnsupportedOperationException e) {
             model.close();
-            System.getLogger(FusedKernel.class.getName())
+            System.getLogger(TorchFunctions.class.getName())
                     .log(
                             Level.WARNING,
-                            "PyTorch's fused attention cannot be loaded; attention is slower without it",
+                            "PyTorch's functions for attention cannot be loaded; attention is slower without them",
                             e);
             return Optional.empty();
         }
@@ -168,6 +203,29 @@ final class FusedKernel {
      */
     NDArray attendByDistance(NDArray queries, NDArray keys, NDArray values, NDArray lines) {
         return run(new NDList(queries, keys, values, lines, distances));
+    }
+
+    /**
+     * Returns the lines of a self-attention on a CPU with a lower limit for each head. Without it, most weights of a
+     * long sequence with ALiBi's biases are denormal numbers in the backward pass, with which exponentials and products
+     * take some 50 times as long. The limit changes no result: with the logarithm L of a query's sum of exponentials
+     * without biases, its score s with its own key, and the biases b of its own key and c of another, the other's
+     * weight is at most exp(L - s + c - b). This is less than exp(-40) at and below the limit.
+     */
+    NDArray limited(NDArray queries, NDArray keys, NDArray values, NDArray lines) {
+        return run(new NDList(queries, keys, values, lines, limited));
+    }
+
+    /** Does what {@link RelativeShift#toKeys} does: (B, N, T, W) to (B, N, T, F). */
+    NDArray toKeys(NDArray byPosition, int keyLength) {
+        try (NDArray keys = byPosition.getManager().create(new Shape(keyLength))) {
+            return run(new NDList(byPosition, keys, toKeys));
+        }
+    }
+
+    /** Does what {@link RelativeShift#toPositions} does: (B, N, T, F) to (B, N, T, F + T - 1). */
+    NDArray toPositions(NDArray byKey) {
+        return run(new NDList(byKey, toPositions));
     }
 
     private NDArray run(NDList inputs) {
