@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 import picocli.CommandLine.Option;
 
 /** The options for the engine and the device. */
-final class EngineOptions {
+public final class EngineOptions {
 
     private static final List<String> ENGINES = List.of("PyTorch", "MXNet");
     private static final Pattern GPU = Pattern.compile("gpu(?::(\\d{1,4}))?");
@@ -21,8 +21,13 @@ final class EngineOptions {
     @Option(names = "--device", description = "cpu, gpu or gpu:N.")
     private String device = "cpu";
 
-    /** Starts the engine. */
-    Engine startEngine() {
+    /**
+     * Starts the engine.
+     *
+     * @return the engine
+     * @throws UserError if there is no such engine, or it cannot start on this machine
+     */
+    public Engine startEngine() {
         String name = ENGINES.stream()
                 .filter(engine::equalsIgnoreCase)
                 .filter(Engine::hasEngine)
@@ -49,8 +54,14 @@ final class EngineOptions {
         }
     }
 
-    /** Returns the device, after checking that the engine finds it. */
-    Device deviceOf(Engine started) {
+    /**
+     * Returns the device, after checking that the engine finds it.
+     *
+     * @param started the engine
+     * @return the device
+     * @throws UserError if the engine finds no such device
+     */
+    public Device deviceOf(Engine started) {
         if (device.equals("cpu")) {
             return Device.cpu();
         }

@@ -7,6 +7,7 @@ import ai.djl.inference.Predictor;
 import ai.djl.modality.Classifications;
 import ai.djl.repository.zoo.ZooModel;
 import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.examples.llama.GenerateText;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -35,7 +36,12 @@ import picocli.CommandLine.Spec;
         name = "train-encoder",
         mixinStandardHelpOptions = true,
         versionProvider = Program.class,
-        subcommands = {JudgeSentences.class, CompareEncodings.class, ServeUnderLoad.class},
+        subcommands = {
+            JudgeSentences.class,
+            CompareEncodings.class,
+            ServeUnderLoad.class,
+            GenerateText.class,
+        },
         sortOptions = false,
         showDefaultValues = true,
         description = "Train small transformer encoders to distinguish sentences in order from shuffled ones, "

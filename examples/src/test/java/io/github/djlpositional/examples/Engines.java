@@ -8,19 +8,29 @@ import ai.djl.ndarray.NDManager;
 import java.util.Locale;
 
 /** The engines that the tests run on. */
-final class Engines {
+public final class Engines {
 
     private Engines() {}
 
-    /** Skips the test if the platform has no native library of the engine. */
-    static void assumeAvailable(String engine) {
+    /**
+     * Skips the test if the platform has no native library of an engine.
+     *
+     * @param engine the name of the engine
+     */
+    public static void assumeAvailable(String engine) {
         assumeTrue(
                 Engines.class.getResource("/native/lib/" + engine.toLowerCase(Locale.ROOT) + ".properties") != null,
                 () -> "no native library of " + engine + " is published for " + System.getProperty("os.name") + " "
                         + System.getProperty("os.arch"));
     }
 
-    static NDManager newManager(String engine) {
+    /**
+     * Creates a manager, or skips the test.
+     *
+     * @param engine the name of the engine
+     * @return a new manager on the CPU
+     */
+    public static NDManager newManager(String engine) {
         assumeAvailable(engine);
         return Engine.getEngine(engine).newBaseManager(Device.cpu());
     }

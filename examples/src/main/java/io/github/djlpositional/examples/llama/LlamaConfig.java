@@ -1,0 +1,108 @@
+package io.github.djlpositional.examples.llama;
+
+import ai.djl.MalformedModelException;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.examples.UserError;
+import io.github.djlpositional.weights.HuggingFaceRope;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+
+/**
+ * The configuration of a model of the Llama family.
+ *
+ * @param attention the attentions of the layers and their rotary encoding
+ * @param vocabularySize the number of token ids, V
+ * @param embeddingSize the size of a token's vector, D
+ * @param layerCount the number of layers
+ * @param hiddenSize the hidden size of the feed-forward networks
+ * @param hasFeedForwardBias whether the matrices of the feed-forward networks have biases
+ * @param epsilon the number that normalizations add to the mean square
+ * @param isHeadTied whether the table of token vectors is also the weight of the output layer
+ * @param endTokens the tokens that end a text
+ */
+record LlamaConfig(
+        HuggingFaceRope attention,
+        int vocabularySize,
+        int embeddingSize,
+        int layerCount,
+        int hiddenSize,
+        boolean hasFeedForwardBias,
+        double epsilon,
+        boolean isHeadTied,
+        List<Long> endTokens) {
+
+    /** The model types that have this architecture. */
+    private static final Set<String> MODEL_TYPES = Set.of("llama", "mistral", "qwen2", "qwen3");
+
+    /**
+     * Takes what the model needs from the values of a {@code config.json}.
+     *
+     * @throws IllegalArgumentException if the configuration is not that of such a model, or a value is missing or not
+     *     valid
+     */
+    static LlamaConfig of(Map<String, ?> json) {
+        Map<String, Object> config = new HashMap<>(json);
+        config.values().removeIf(Objects::isNull);
+        Object modelType = config.get("model_type");
+        Check.that(
+                modelType != null && MODEL_TYPES.contains(modelType),
+                () -> "model_type " + modelType
+                        + ": expected llama, mistral, qwen2 or qwen3; give the folder of a model"
+                        + " of one of these types");
+        Check.that(
+                !config.containsKey("quantization_config"),
+                "quantization_config is given: expected weights that are not quantized; give the folder of the model"
+                        + " before its quantization");
+        Object activation = config.getOrDefault("hidden_act", "silu");
+        Check.that(
+                activation.equals("silu"),
+                () -> "hidden_act " + activation + ": expected silu, the activation of the published models; give the"
+                        + " folder of such a model");
+        return new LlamaConfig(
+                HuggingFaceRope.of(json),
+                size(config, "vocab_size"),
+                size(config, "hidden_size"),
+                size(config, "num_hidden_layers"),
+                size(config, "intermediate_size"),
+                optional(config, "mlp_bias", Boolean.class, false),
+                optional(config, "rms_norm_eps", Double.class, 1e-6),
+                optional(config, "tie_word_embeddings", Boolean.class, false),
+                endTokens(config.get("eos_token_id")));
+    }
+
+    private static int size(Map<String, Object> config, String key) {
+        int size = Check.given(key, Records.value(LlamaConfig.class, config, key, Integer.class));
+        Check.positive(key, size);
+        return size;
+    }
+
+    private static <T> T optional(Map<String, Object> config, String key, Class<T> type, T defaultValue) {
+        return Objects.requireNonNullElse(Records.value(LlamaConfig.class, config, key, type), defaultValue);
+    }
+
+    /** One id, a list of ids, or none. */
+    private static List<Long> endTokens(Object ids) {
+        List<?> all = ids instanceof List<?> list ? list : ids == null ? List.of() : List.of(ids);
+        return all.stream()
+                .map(id -> Records.value(LlamaConfig.class, Map.of("eos_token_id", id), "eos_token_id", Long.class))
+                .toList();
+    }
+
+    /** Reads the {@code config.json} of a folder. */
+    static LlamaConfig read(ModelFolder folder) throws IOException {
+        Path file = folder.file("config.json");
+        try {
+            // this reader also refuses what is damaged, nested too deep, or there twice
+            HuggingFaceRope.read(file);
+            return of(folder.json("config.json"));
+        } catch (IllegalArgumentException | MalformedModelException e) {
+            throw new UserError("file '" + file + "': " + e.getMessage().replace('\n', ' '), e);
+        }
+    }
+}
