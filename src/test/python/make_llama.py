@@ -51,7 +51,7 @@ def frequencies(config, size, length):
     if kind == "dynamic":  # Peng et al., YaRN (2023), section 3.3, with the base of section 3.1
         scale = max(1.0, rope["factor"] * length / longest - (rope["factor"] - 1))
         return (base * scale ** (size / (size - 2))) ** (-2 * pairs / size), 1.0
-    if kind == "yarn":  # the same, section 3.2, with the bounds rounded to whole pairs as in the authors' code
+    if kind == "yarn":  # the same, sections 3.2 and 3.4, with the bounds rounded to whole pairs as in the authors' code
         original, factor = rope["original_max_position_embeddings"], rope["factor"]
 
         def pair_with(rotations):
@@ -425,7 +425,7 @@ def save_with_tokenizer(name, tokenizer, text, config, **options):
 # ---------------------------------------------------------------------------------------------------------------- the sampling
 
 def save_sampling():
-    """Probabilities after Holtzman et al., The Curious Case of Neural Text Degeneration (2020), sections 3.1 and 4.3."""
+    """Probabilities after Holtzman et al., The Curious Case of Neural Text Degeneration (2020), sections 3.1 and 3.3."""
     scores = torch.tensor([1.5, -0.5, 3.0, 2.25, 0.0, 2.75, -4.0, 1.0])
     cases = []
     for temperature, p in (1.0, 1.0), (0.5, 1.0), (2.0, 1.0), (1.0, 0.9), (0.7, 0.6), (1.5, 0.75), (1.0, 0.1):

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.ToIntFunction;
 
 /** The code of docs/models.md for a whole decoder. */
 class LoadLlamaTest {
@@ -28,13 +29,11 @@ class LoadLlamaTest {
                     .build()) {
                 long[] prompt = tokenizer.encode("the cat sat on the mat").getIds();
                 List<Long> ids = new ArrayList<>();
-                decoder.generate(
-                        prompt,
-                        Sampling.greedy(),
-                        id -> { // or Sampling.of(temperature, topP, seed)
-                            ids.add(id);
-                            return ids.size() < 12 && !decoder.getEndTokens().contains(id);
-                        });
+                ToIntFunction<float[]> choice = Sampling.greedy(); // or Sampling.of(temperature, topP, seed)
+                decoder.generate(prompt, choice, id -> {
+                    ids.add(id);
+                    return ids.size() < 12 && !decoder.getEndTokens().contains(id);
+                });
                 String text = tokenizer.decode(ids.stream().mapToLong(id -> id).toArray());
                 // end::load[]
                 assertThat(text).isEqualTo(stored.continuedText());

@@ -7,6 +7,7 @@ import io.github.djlpositional.examples.UserError;
 import io.github.djlpositional.weights.HuggingFaceRope;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -90,7 +91,8 @@ record LlamaConfig(
     private static List<Long> endTokens(Object ids) {
         List<?> all = ids instanceof List<?> list ? list : ids == null ? List.of() : List.of(ids);
         return all.stream()
-                .map(id -> Records.value(LlamaConfig.class, Map.of("eos_token_id", id), "eos_token_id", Long.class))
+                .map(id -> Records.value(
+                        LlamaConfig.class, Collections.singletonMap("eos_token_id", id), "eos_token_id", Long.class))
                 .toList();
     }
 
@@ -98,7 +100,7 @@ record LlamaConfig(
     static LlamaConfig read(ModelFolder folder) throws IOException {
         Path file = folder.file("config.json");
         try {
-            // this reader also refuses what is damaged, nested too deep, or there twice
+            // this reader also refuses repeated keys and deep nesting
             HuggingFaceRope.read(file);
             return of(folder.json("config.json"));
         } catch (IllegalArgumentException | MalformedModelException e) {

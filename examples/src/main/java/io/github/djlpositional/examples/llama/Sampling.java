@@ -11,7 +11,7 @@ import java.util.stream.IntStream;
  *
  * <p>The probabilities are softmax(logits / temperature). Of these tokens, only the most probable ones take part, as
  * few as have together at least the probability p, the nucleus. After Holtzman et al., <em>The Curious Case of Neural
- * Text Degeneration</em> (2020), sections 3.1 and 4.3. Tokens that are as probable as the last of the nucleus take part
+ * Text Degeneration</em> (2020), sections 3.1 and 3.3. Tokens that are as probable as the last of the nucleus take part
  * too.
  */
 public final class Sampling implements ToIntFunction<float[]> {

@@ -107,6 +107,7 @@ class BadFolderTest {
         "'\"vocab_size\": 64', '\"vocab_size\": \"many\"', vocab_size, many, config.json",
         "'\"vocab_size\": 64', '\"vocab_size\": 0', vocab_size 0, 1 or more, config.json",
         "'\"eos_token_id\": 2', '\"eos_token_id\": \"end\"', eos_token_id, end, config.json",
+        "'\"eos_token_id\": 2', '\"eos_token_id\": [2, null]', eos_token_id, null, config.json",
         "'\"use_cache\"', 'use_cache\"', damaged, JSON, config.json"
     })
     void configurationThatDoesNotFitIsRefused(String before, String after, String given, String expected, String third)

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 class SamplingTest {
 
-    private static final int DRAWS = 200_000;
+    private static final int DRAWS = 100_000;
 
     /** Logits with the probabilities of each choice, from {@code src/test/python/make_llama.py}. */
     private record Stored(List<Float> logits, List<Case> cases) {}
