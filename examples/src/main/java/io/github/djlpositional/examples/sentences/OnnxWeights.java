@@ -1,0 +1,133 @@
+package io.github.djlpositional.examples.sentences;
+
+import ai.djl.ndarray.types.Shape;
+import com.google.protobuf.ByteString;
+import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.UnknownFieldSet;
+import com.google.protobuf.UnsafeByteOperations;
+import java.io.IOException;
+import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The weights in an ONNX file, under the names that they have in PyTorch.
+ *
+ * <p>An ONNX file is a protobuf message. Its weights are initializers of the graph. PyTorch's exporter keeps the names
+ * of most, but stores the matrix of a linear layer transposed, (in, out), under a generated name. It is found through
+ * the node that multiplies by it: {@code /encoder/layer.0/output/dense/MatMul} multiplies by what is
+ * {@code encoder.layer.0.output.dense.weight} in PyTorch.
+ */
+final class OnnxWeights {
+
+    /** The numbers of the fields in {@code onnx.proto}. */
+    private static final int MODEL_GRAPH = 7;
+
+    private static final int GRAPH_NODE = 1;
+    private static final int GRAPH_INITIALIZER = 5;
+    private static final int NODE_INPUT = 1;
+    private static final int NODE_NAME = 3;
+    private static final int NODE_OPERATION = 4;
+    private static final int TENSOR_DIMENSION = 1;
+    private static final int TENSOR_TYPE = 2;
+    private static final int TENSOR_NAME = 8;
+    private static final int TENSOR_BYTES = 9;
+
+    /** {@code TensorProto.FLOAT}. */
+    private static final long FLOAT = 1;
+
+    private static final String MULTIPLICATION = "/MatMul";
+
+    private final Map<String, ByteString> stored = new LinkedHashMap<>();
+
+    /** The initializers of linear layers, by the name in PyTorch. */
+    private final Map<String, String> transposed = new LinkedHashMap<>();
+
+    /**
+     * Reads the graph of a file; the tensors are read by {@link #get}.
+     *
+     * @param file the content of the file, which must not change
+     * @throws IOException if it is not protobuf
+     */
+    OnnxWeights(byte[] file) throws IOException {
+        UnknownFieldSet graph = message(only(message(UnsafeByteOperations.unsafeWrap(file)), MODEL_GRAPH));
+        for (ByteString tensor : all(graph, GRAPH_INITIALIZER)) {
+            stored.put(only(message(tensor), TENSOR_NAME).toStringUtf8(), tensor);
+        }
+        for (ByteString bytes : all(graph, GRAPH_NODE)) {
+            UnknownFieldSet node = message(bytes);
+            String name = only(node, NODE_NAME).toStringUtf8();
+            List<ByteString> inputs = all(node, NODE_INPUT);
+            if (only(node, NODE_OPERATION).toStringUtf8().equals("MatMul")
+                    && stored.containsKey(inputs.get(1).toStringUtf8())) {
+                String path = name.substring(1, name.length() - MULTIPLICATION.length());
+                transposed.put(path.replace('/', '.') + ".weight", inputs.get(1).toStringUtf8());
+            }
+        }
+    }
+
+    /**
+     * Reads a tensor.
+     *
+     * @param name its name in PyTorch
+     * @param shape its shape in PyTorch
+     * @return its numbers in C order
+     * @throws IOException if the file has no such tensor of floats
+     */
+    FloatBuffer get(String name, Shape shape) throws IOException {
+        boolean isTransposed = transposed.containsKey(name);
+        ByteString bytes = stored.get(isTransposed ? transposed.get(name) : name);
+        if (bytes == null) {
+            throw new IOException("no tensor '" + name + "' is in the ONNX file: expected one of " + stored.keySet()
+                    + " and " + transposed.keySet() + "; use the file of another export");
+        }
+        UnknownFieldSet tensor = message(bytes);
+        List<Long> type = tensor.getField(TENSOR_TYPE).getVarintList();
+        Shape found = new Shape(tensor.getField(TENSOR_DIMENSION).getVarintList());
+        Shape expected = isTransposed ? new Shape(shape.get(1), shape.get(0)) : shape;
+        if (!type.equals(List.of(FLOAT)) || !found.equals(expected)) {
+            throw new IOException("tensor '" + name + "' has the ONNX type " + type + " and the shape " + found
+                    + ": expected " + FLOAT + ", float, and " + expected + "; use the file of a model of this size that"
+                    + " is not quantized");
+        }
+        FloatBuffer numbers = only(tensor, TENSOR_BYTES)
+                .asReadOnlyByteBuffer()
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .asFloatBuffer();
+        return isTransposed ? transposed(numbers, shape) : numbers;
+    }
+
+    private static FloatBuffer transposed(FloatBuffer numbers, Shape shape) {
+        int rows = Math.toIntExact(shape.get(0));
+        int columns = Math.toIntExact(shape.get(1));
+        FloatBuffer result = FloatBuffer.allocate(rows * columns);
+        for (int row = 0; row < rows; row++) {
+            for (int column = 0; column < columns; column++) {
+                result.put(numbers.get(column * rows + row));
+            }
+        }
+        return result.flip();
+    }
+
+    private static UnknownFieldSet message(ByteString bytes) throws IOException {
+        CodedInputStream in = bytes.newCodedInput();
+        // the fields are parts of the given bytes, not copies
+        in.enableAliasing(true);
+        return UnknownFieldSet.newBuilder().mergeFrom(in).build();
+    }
+
+    private static List<ByteString> all(UnknownFieldSet message, int field) {
+        return message.getField(field).getLengthDelimitedList();
+    }
+
+    private static ByteString only(UnknownFieldSet message, int field) throws IOException {
+        List<ByteString> values = all(message, field);
+        if (values.size() != 1) {
+            throw new IOException("field " + field + " occurs " + values.size()
+                    + " times: expected once; use an ONNX file that PyTorch has exported");
+        }
+        return values.get(0);
+    }
+}
