@@ -1,0 +1,150 @@
+package io.github.djlpositional.examples.sentences;
+
+import ai.djl.Device;
+import ai.djl.Model;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.DefaultTrainingConfig;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
+import ai.djl.training.Trainer;
+import ai.djl.training.loss.Loss;
+import ai.djl.training.optimizer.Optimizer;
+import ai.djl.training.tracker.Tracker;
+import ai.djl.training.tracker.WarmUpTracker;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+
+/**
+ * Trains a classifier of texts with Adam, and measures it on other texts while it learns. The learning rate rises over
+ * the first tenth of the steps, and then decreases to zero along a cosine.
+ *
+ * @param training the texts to learn from
+ * @param heldOut other texts
+ * @param epochs the number of passes over the texts
+ * @param seed determines the order of the texts
+ */
+record ClassifierTraining(Texts training, Texts heldOut, int epochs, int seed) {
+
+    private static final int TOKENS_PER_BATCH = 512;
+
+    /** The number of measurements in a training. */
+    private static final int POINTS = 5;
+
+    /**
+     * Texts and their classes.
+     *
+     * @param ids the token ids of each text
+     * @param labels the class of each text
+     */
+    record Texts(List<long[]> ids, List<Integer> labels) {
+
+        private Texts shuffled(Random random) {
+            List<Integer> order =
+                    new ArrayList<>(IntStream.range(0, ids.size()).boxed().toList());
+            Collections.shuffle(order, random);
+            return new Texts(
+                    order.stream().map(ids::get).toList(),
+                    order.stream().map(labels::get).toList());
+        }
+
+        private List<LabelledBatch> batches() {
+            List<LabelledBatch> batches = new ArrayList<>();
+            for (TokenBatch batch : TokenBatch.sortedByLength(ids, TOKENS_PER_BATCH)) {
+                batches.add(new LabelledBatch(
+                        batch, batch.texts().stream().map(labels::get).toList()));
+            }
+            return batches;
+        }
+    }
+
+    /** A point of a learning curve. */
+    record Point(int textsSeen, double accuracy) {}
+
+    private record LabelledBatch(TokenBatch tokens, List<Integer> labels) {}
+
+    /**
+     * Trains the block of a model.
+     *
+     * @param task the text of the progress bar
+     * @param model has a block that maps token ids, and a mask if there is padding, to scores
+     * @param learningRate the highest learning rate
+     * @return the learning curve; its last point is the trained block's
+     */
+    List<Point> train(String task, Model model, Device device, float learningRate) {
+        List<List<LabelledBatch>> passes = new ArrayList<>();
+        Random random = new Random(seed);
+        for (int epoch = 0; epoch < epochs; epoch++) {
+            List<LabelledBatch> batches = training.shuffled(random).batches();
+            Collections.shuffle(batches, random);
+            passes.add(batches);
+        }
+        List<LabelledBatch> steps = passes.stream().flatMap(List::stream).toList();
+        Progress progress = new Progress(
+                task, steps.stream().mapToLong(step -> step.tokens.tokens()).sum());
+        List<Point> curve = new ArrayList<>();
+        int seen = 0;
+        try (Trainer trainer = model.newTrainer(config(steps.size(), device, learningRate))) {
+            trainer.initialize(new Shape(1, 1));
+            for (int i = 0; i < steps.size(); i++) {
+                step(trainer, steps.get(i));
+                seen += steps.get(i).tokens.size();
+                if ((i + 1) * POINTS / steps.size() > i * POINTS / steps.size()) {
+                    curve.add(new Point(seen, accuracy(model)));
+                }
+                progress.add(steps.get(i).tokens.tokens());
+            }
+        }
+        return curve;
+    }
+
+    private static DefaultTrainingConfig config(int steps, Device device, float learningRate) {
+        Tracker rate = WarmUpTracker.builder()
+                .optWarmUpSteps(Math.max(1, steps / 10))
+                .setMainTracker(Tracker.cosine()
+                        .setBaseValue(learningRate)
+                        .optFinalValue(0)
+                        .setMaxUpdates(steps)
+                        .build())
+                .build();
+        return new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
+                .optDevices(new Device[] {device})
+                .optOptimizer(Optimizer.adam().optLearningRateTracker(rate).build());
+    }
+
+    private static void step(Trainer trainer, LabelledBatch batch) {
+        try (NDManager manager = trainer.getManager().newSubManager()) {
+            NDList inputs = batch.tokens.inputs(manager);
+            NDList labels = new NDList(manager.create(
+                    batch.labels.stream().mapToInt(Integer::intValue).toArray()));
+            try (GradientCollector gradients = trainer.newGradientCollector()) {
+                NDList scores = trainer.forward(inputs);
+                gradients.backward(trainer.getLoss().evaluate(labels, scores));
+            }
+            trainer.step();
+        }
+    }
+
+    /** Returns the fraction of the held-out texts that a model classifies correctly. */
+    private double accuracy(Model model) {
+        int right = 0;
+        for (LabelledBatch batch : heldOut.batches()) {
+            try (NDManager manager = model.getNDManager().newSubManager()) {
+                NDArray scores = model.getBlock()
+                        .forward(new ParameterStore(manager, false), batch.tokens.inputs(manager), false)
+                        .singletonOrThrow();
+                long[] answers = scores.argMax(1).toType(DataType.INT64, false).toLongArray();
+                for (int i = 0; i < answers.length; i++) {
+                    right += answers[i] == batch.labels.get(i) ? 1 : 0;
+                }
+            }
+        }
+        return (double) right / heldOut.ids.size();
+    }
+}
