@@ -8,6 +8,10 @@ import ai.djl.modality.Classifications;
 import ai.djl.repository.zoo.ZooModel;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.examples.llama.GenerateText;
+import io.github.djlpositional.examples.sentences.MeasureEncoder;
+import io.github.djlpositional.examples.sentences.SearchDefinitions;
+import io.github.djlpositional.examples.sentences.StretchPositions;
+import io.github.djlpositional.examples.sentences.TuneEncoder;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -41,6 +45,10 @@ import picocli.CommandLine.Spec;
             CompareEncodings.class,
             ServeUnderLoad.class,
             GenerateText.class,
+            SearchDefinitions.class,
+            MeasureEncoder.class,
+            TuneEncoder.class,
+            StretchPositions.class,
         },
         sortOptions = false,
         showDefaultValues = true,

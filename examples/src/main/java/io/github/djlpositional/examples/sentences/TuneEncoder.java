@@ -1,0 +1,203 @@
+package io.github.djlpositional.examples.sentences;
+
+import ai.djl.Device;
+import ai.djl.Model;
+import ai.djl.engine.Engine;
+import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
+import ai.djl.ndarray.NDManager;
+import ai.djl.nn.Block;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.examples.AtomicFile;
+import io.github.djlpositional.examples.EngineOptions;
+import io.github.djlpositional.examples.Program;
+import io.github.djlpositional.examples.UserError;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Is a definition that of a noun, a verb, an adjective or an adverb? Tunes the published encoder to answer. */
+@Command(
+        name = "tune",
+        mixinStandardHelpOptions = true,
+        sortOptions = false,
+        showDefaultValues = true,
+        description = "Train the published sentence encoder all-MiniLM-L6-v2 to tell whether a definition is that of a"
+                + " noun, a verb, an adjective or an adverb. Compare it with a bag of words, with the encoder before,"
+                + " and with the same encoder trained from nothing. Save the tuned weights as safetensors, under"
+                + " Hugging Face's names, and draw the learning curves.")
+public final class TuneEncoder implements Callable<Integer> {
+
+    private static final List<Definition.PartOfSpeech> CLASSES = List.of(Definition.PartOfSpeech.values());
+    private static final BertEncoder.Sizes SIZES = BertEncoder.Sizes.MINI_LM;
+
+    /** Longer definitions are cut to this number of tokens; 99 % are shorter. */
+    private static final int MOST_TOKENS = 64;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private EngineOptions engineOptions;
+
+    @Option(
+            names = "--definitions",
+            description = "The number of definitions to learn from, as many of each part of speech.")
+    private int definitions = 3200;
+
+    @Option(names = "--held-out", description = "The number of other definitions, for measuring.")
+    private int heldOut = 1000;
+
+    @Option(names = "--epochs", description = "The number of passes over the definitions.")
+    private int epochs = 2;
+
+    @Option(
+            names = "--layers",
+            description = "The number of the encoder's layers that are tuned, from the last; with all 6, the token and"
+                    + " position tables are tuned too.")
+    private int layers = 2;
+
+    @Option(names = "--seed", description = "The same seed gives the same result on the same machine.")
+    private int seed = 1;
+
+    @Option(names = "--out", description = "The file for the tuned weights; the picture is saved beside it.")
+    private Path file = Path.of("tuned.safetensors");
+
+    /** Creates a block; its arrays, if it has any, belong to the manager. */
+    @FunctionalInterface
+    private interface BlockSource {
+        Block create(NDManager manager) throws IOException;
+    }
+
+    /** A classifier to train. */
+    private record Contender(String name, String task, float learningRate, BlockSource source) {}
+
+    @Override
+    public Integer call() throws IOException {
+        Program.checkOptions(spec, () -> {
+            Check.between("--definitions", definitions, CLASSES.size(), Integer.MAX_VALUE);
+            Check.between("--held-out", heldOut, CLASSES.size(), Integer.MAX_VALUE);
+            Check.positive("--epochs", epochs);
+            Check.between("--layers", layers, 1, SIZES.layers());
+        });
+        Engine engine = engineOptions.startEngine();
+        Device device = engineOptions.deviceOf(engine);
+        AtomicFile.prepare(file);
+        PrintWriter out = spec.commandLine().getOut();
+        ClassifierTraining training = training();
+        out.printf(
+                Locale.ROOT,
+                "%,d definitions from WordNet to learn from, %,d others held out, as many of each part of speech;"
+                        + " %s %s on %s%n%n",
+                training.training().ids().size(),
+                training.heldOut().ids().size(),
+                engine.getEngineName(),
+                engine.getVersion(),
+                device);
+        out.flush();
+
+        Contender tuned = new Contender(
+                "encoder, last " + layers + " layers tuned",
+                "Tuned",
+                3e-4f,
+                manager -> classifier(SentenceEncoder.published(manager), layers));
+        List<Contender> contenders = List.of(
+                new Contender(
+                        "bag of words",
+                        "Bag of words",
+                        0.05f,
+                        manager -> new BagOfWords(SIZES.vocabulary(), CLASSES.size())),
+                new Contender(
+                        "encoder before",
+                        "Before",
+                        0.01f,
+                        manager -> classifier(SentenceEncoder.published(manager), 0)),
+                tuned,
+                new Contender(
+                        "encoder from nothing",
+                        "From nothing",
+                        3e-4f,
+                        manager -> classifier(new BertEncoder(SIZES), SIZES.layers())));
+        LineChart curves = new LineChart("Noun, verb, adjective or adverb?", "definitions seen", "held-out accuracy");
+        List<String> table = new ArrayList<>();
+        for (Contender contender : contenders) {
+            engine.setRandomSeed(seed);
+            try (Model model = Model.newInstance("classifier", device, engine.getEngineName())) {
+                model.setBlock(contender.source.create(model.getNDManager()));
+                long start = System.nanoTime();
+                List<ClassifierTraining.Point> curve =
+                        training.train(contender.task, model, device, contender.learningRate);
+                table.add(String.format(
+                        Locale.ROOT,
+                        "%-30s %18.4f %6.0f s",
+                        contender.name,
+                        curve.get(curve.size() - 1).accuracy(),
+                        (System.nanoTime() - start) / 1e9));
+                curves.add(
+                        contender.name,
+                        curve.stream().map(ClassifierTraining.Point::textsSeen).toList(),
+                        curve.stream().map(ClassifierTraining.Point::accuracy).toList());
+                if (contender.equals(tuned)) {
+                    Safetensors.write(file, ((TextClassifier) model.getBlock()).parametersByName());
+                }
+            }
+        }
+        Path picture = file.resolveSibling(file.getFileName() + ".png");
+        curves.save(picture);
+        out.printf("%n%-30s %18s %8s%n", "", "held-out accuracy", "time");
+        table.forEach(out::println);
+        out.printf("%nThe tuned weights are in '%s', the learning curves in '%s'.%n", file, picture);
+        out.flush();
+        return 0;
+    }
+
+    private static TextClassifier classifier(BertEncoder encoder, int trainedLayers) {
+        TextClassifier classifier = new TextClassifier(encoder, CLASSES.size());
+        classifier.trainOnlyLastLayers(trainedLayers);
+        return classifier;
+    }
+
+    /** Chooses different definitions of each part of speech. */
+    private ClassifierTraining training() throws IOException {
+        List<Definition> shuffled = new ArrayList<>(Definition.readAll());
+        Collections.shuffle(shuffled, new Random(seed));
+        Set<String> texts = new HashSet<>();
+        shuffled.removeIf(definition -> !texts.add(definition.text()));
+        ClassifierTraining.Texts training = new ClassifierTraining.Texts(new ArrayList<>(), new ArrayList<>());
+        ClassifierTraining.Texts measuring = new ClassifierTraining.Texts(new ArrayList<>(), new ArrayList<>());
+        int ofEach = definitions / CLASSES.size();
+        int heldOutOfEach = heldOut / CLASSES.size();
+        try (HuggingFaceTokenizer tokenizer = SentenceEncoder.tokenizer(MOST_TOKENS)) {
+            for (Definition.PartOfSpeech partOfSpeech : CLASSES) {
+                List<String> chosen = shuffled.stream()
+                        .filter(definition -> definition.partOfSpeech() == partOfSpeech)
+                        .map(Definition::text)
+                        .toList();
+                if ((long) ofEach + heldOutOfEach > chosen.size()) {
+                    throw new UserError(definitions + " definitions and " + heldOut + " held out: expected at most "
+                            + CLASSES.size() * chosen.size() + " in total, because there are " + chosen.size()
+                            + " of each "
+                            + partOfSpeech + "; use fewer with --definitions or --held-out");
+                }
+                List<long[]> ids = SentenceEncoder.ids(tokenizer, chosen.subList(0, ofEach + heldOutOfEach));
+                training.ids().addAll(ids.subList(0, ofEach));
+                training.labels().addAll(Collections.nCopies(ofEach, CLASSES.indexOf(partOfSpeech)));
+                measuring.ids().addAll(ids.subList(ofEach, ofEach + heldOutOfEach));
+                measuring.labels().addAll(Collections.nCopies(heldOutOfEach, CLASSES.indexOf(partOfSpeech)));
+            }
+        }
+        return new ClassifierTraining(training, measuring, epochs, seed);
+    }
+}
