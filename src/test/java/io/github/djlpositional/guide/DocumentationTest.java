@@ -28,7 +28,8 @@ class DocumentationTest {
     /** The classes that blocks of Java come from. */
     private static final List<Path> CODE = List.of(
             Path.of("src/test/java/io/github/djlpositional/guide"),
-            Path.of("examples/src/test/java/io/github/djlpositional/examples"));
+            Path.of("examples/src/test/java/io/github/djlpositional/examples"),
+            Path.of("examples/src/test/java/io/github/djlpositional/examples/sentences"));
 
     private static final Pattern BLOCK =
             Pattern.compile("(?:<!-- code: (\\w+)#([\\w-]+) -->\\n)?```java\\n(.*?)```\\n", Pattern.DOTALL);
