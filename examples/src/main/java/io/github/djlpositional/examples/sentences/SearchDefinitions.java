@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
         showDefaultValues = true,
         description = "Find the definitions in WordNet that are nearest in meaning to a text, with the published"
                 + " sentence encoder all-MiniLM-L6-v2. The first run embeds all definitions, in some minutes, and saves"
-                + " them; later runs start at once.")
+                + " them; later runs take a few seconds.")
 public final class SearchDefinitions implements Callable<Integer> {
 
     private static final int WIDTH = 90;
