@@ -58,8 +58,7 @@ final class ConfigFile {
                 | IllegalStateException
                 | NumberFormatException e) {
             // Gson throws an IllegalStateException for a token of another type than the one asked for
-            throw InvalidFileException.damaged("it is not one JSON object (" + e.getMessage() + ")", e)
-                    .ofConfiguration(path);
+            throw InvalidFileException.notJson("it is not one JSON object", e).ofConfiguration(path);
         } catch (InvalidFileException e) {
             throw e.ofConfiguration(path);
         }

@@ -52,6 +52,14 @@ final class InvalidFileException extends IOException {
         return new InvalidFileException("is damaged or truncated, " + what, SAVE_AGAIN, cause);
     }
 
+    /** A file that is not the expected JSON. The first line of the parser's message says why, the second has a link. */
+    static InvalidFileException notJson(String what, Exception cause) {
+        return damaged(
+                what + " ("
+                        + String.valueOf(cause.getMessage()).lines().findFirst().orElse("") + ")",
+                cause);
+    }
+
     /**
      * Checks the content of a file. Strings among the values come from the file and are {@linkplain #quoted quoted}.
      */

@@ -85,7 +85,7 @@ final class SafetensorsFile {
             entries = readEntries(json, fileSize - dataStart);
         } catch (MalformedJsonException | CharacterCodingException | EOFException | IllegalStateException e) {
             // Gson throws an IllegalStateException for a token of another type than the one asked for
-            throw InvalidFileException.damaged("its header is not the JSON of the format (" + e.getMessage() + ")", e);
+            throw InvalidFileException.notJson("its header is not the JSON of the format", e);
         }
         requireContiguous(entries, fileSize - dataStart);
         Map<String, StoredTensor> tensors = new LinkedHashMap<>();

@@ -61,16 +61,20 @@ final class FiniteDifferences {
         for (int i = 0; i < values.length; i += 1 + values.length / count) {
             double above = sumAt(of, i, values[i] + step, sum);
             double below = sumAt(of, i, values[i] - step, sum);
-            sumAt(of, i, values[i], sum);
+            set(of, i, values[i]);
             // the error of the difference: step² times the third derivative, and the rounding of the sums by the step
             assertThat(gradient[i]).as("%s [%d]", what, i).isCloseTo((above - below) / (2 * step), within(1e-7));
         }
     }
 
     private static double sumAt(NDArray of, int index, double value, DoubleSupplier sum) {
+        set(of, index, value);
+        return sum.getAsDouble();
+    }
+
+    private static void set(NDArray of, int index, double value) {
         double[] moved = of.toDoubleArray();
         moved[index] = value;
         of.getManager().create(moved, of.getShape()).copyTo(of);
-        return sum.getAsDouble();
     }
 }

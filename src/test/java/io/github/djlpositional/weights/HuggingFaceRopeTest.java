@@ -559,7 +559,8 @@ class HuggingFaceRopeTest {
         Path file = Files.writeString(folder.resolve("config.json"), text);
         assertThatExceptionOfType(MalformedModelException.class)
                 .isThrownBy(() -> HuggingFaceRope.read(file))
-                .withMessageContainingAll(file.toString(), ": expected ", "; ");
+                .withMessageContainingAll(file.toString(), ": expected ", "; ")
+                .satisfies(e -> assertThat(e.getMessage()).hasLineCount(1));
     }
 
     @Test

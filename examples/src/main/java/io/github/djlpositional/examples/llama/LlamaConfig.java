@@ -104,7 +104,7 @@ record LlamaConfig(
             HuggingFaceRope.read(file);
             return of(folder.json("config.json"));
         } catch (IllegalArgumentException | MalformedModelException e) {
-            throw new UserError("file '" + file + "': " + e.getMessage().replace('\n', ' '), e);
+            throw new UserError("file '" + file + "': " + e.getMessage(), e);
         }
     }
 }

@@ -136,8 +136,7 @@ public final class LlamaDecoder extends AbstractBlock {
                         .load();
             }
         } catch (MalformedModelException | IllegalArgumentException e) {
-            throw new UserError(
-                    "model folder '" + folder + "': " + e.getMessage().replace('\n', ' '), e);
+            throw new UserError("model folder '" + folder + "': " + e.getMessage(), e);
         }
         decoder.freezeParameters(true);
         return decoder;
