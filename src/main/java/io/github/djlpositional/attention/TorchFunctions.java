@@ -104,7 +104,7 @@ final class TorchFunctions {
 
     private static final String EMPTY_TUPLE = "\u0080\u0002).";
 
-    private static final Map<Engine, Optional<TorchFunctions>> KERNELS = new ConcurrentHashMap<>();
+    private static final Map<Engine, Optional<TorchFunctions>> BY_ENGINE = new ConcurrentHashMap<>();
 
     /** Keeps the archive for as long as the engine. */
     private final Model model;
@@ -139,7 +139,8 @@ final class TorchFunctions {
 
     /** Returns the functions of an array's engine, or null if it has none. */
     static TorchFunctions of(NDArray array) {
-        return KERNELS.computeIfAbsent(array.getManager().getEngine(), TorchFunctions::load)
+        return BY_ENGINE
+                .computeIfAbsent(array.getManager().getEngine(), TorchFunctions::load)
                 .orElse(null);
     }
 
@@ -206,7 +207,7 @@ final class TorchFunctions {
     }
 
     /**
-     * Returns the lines of a self-attention on a CPU with a lower limit for each head. Without it, most weights of a
+     * Returns the lines of a self-attention on a CPU with a lower limit for each head. Without it, many weights of a
      * long sequence with ALiBi's biases are denormal numbers in the backward pass, with which exponentials and products
      * take some 50 times as long. The limit changes no result: with the logarithm L of a query's sum of exponentials
      * without biases, its score s with its own key, and the biases b of its own key and c of another, the other's
