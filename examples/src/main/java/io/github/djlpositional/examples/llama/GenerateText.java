@@ -1,17 +1,12 @@
 package io.github.djlpositional.examples.llama;
 
 import ai.djl.engine.Engine;
-import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
 import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.examples.EngineOptions;
 import io.github.djlpositional.examples.Program;
-import io.github.djlpositional.examples.UserError;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.Arrays;
-import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.function.ToIntFunction;
 import picocli.CommandLine.Command;
@@ -77,97 +72,14 @@ public final class GenerateText implements Callable<Integer> {
             choice();
         });
         Engine engine = engineOptions.startEngine();
-        try (HuggingFaceTokenizer tokenizer = tokenizer();
-                NDManager manager = engine.newBaseManager(engineOptions.deviceOf(engine))) {
-            long[] ids = tokenizer.encode(prompt).getIds();
-            LlamaDecoder decoder = LlamaDecoder.load(folder, manager);
-            requireFits(decoder, ids);
-            generate(decoder, tokenizer, ids);
+        try (NDManager manager = engine.newBaseManager(engineOptions.deviceOf(engine))) {
+            // a class of its own, so that the other programs run without the tokenizer's library
+            new TextGeneration(folder, manager, spec.commandLine().getOut()).run(prompt, tokens, choice());
         }
         return 0;
     }
 
     private ToIntFunction<float[]> choice() {
         return temperature == 0 ? Sampling.greedy() : Sampling.of(temperature, topP, seed);
-    }
-
-    private HuggingFaceTokenizer tokenizer() throws IOException {
-        Path file = new ModelFolder(folder).file("tokenizer.json");
-        try {
-            return HuggingFaceTokenizer.builder()
-                    .optTokenizerPath(file)
-                    .optTruncation(false) // by default, texts are cut to 512 tokens
-                    .optPadding(false)
-                    .build();
-        } catch (RuntimeException e) { // of the native library
-            throw new UserError(
-                    "file '" + file + "' cannot be read (" + e.getMessage()
-                            + "): expected a tokenizer of Hugging Face; download it again",
-                    e);
-        }
-    }
-
-    private void requireFits(LlamaDecoder decoder, long... ids) {
-        if (ids.length == 0) {
-            throw new UserError("the prompt has no tokens: expected at least one; enter a longer prompt");
-        }
-        if ((long) ids.length + tokens > decoder.getLongestSequence()) {
-            throw new UserError("a prompt of " + ids.length + " tokens with --tokens " + tokens
-                    + ": expected at most " + decoder.getLongestSequence()
-                    + " in total, the limit of the model; use fewer with --tokens, or a shorter prompt");
-        }
-        long greatest = Arrays.stream(ids).max().orElseThrow();
-        if (greatest >= decoder.getVocabularySize()) {
-            throw new UserError("token " + greatest + " of tokenizer.json: expected ids below the vocab_size of"
-                    + " config.json, " + decoder.getVocabularySize() + "; download both files of one model");
-        }
-    }
-
-    private void generate(LlamaDecoder decoder, HuggingFaceTokenizer tokenizer, long... ids) {
-        PrintWriter out = spec.commandLine().getOut();
-        out.print(prompt);
-        out.flush();
-        GeneratedText text = new GeneratedText(some -> tokenizer.decode(some, true), ids);
-        Progress progress = new Progress();
-        decoder.generate(ids, choice(), id -> {
-            progress.add();
-            if (decoder.getEndTokens().contains(id)) {
-                return false;
-            }
-            out.print(text.add(id));
-            out.flush();
-            return progress.count < tokens;
-        });
-        out.println(text.rest());
-        out.println();
-        out.println(progress);
-        out.flush();
-    }
-
-    /** The number of generated tokens, and their times. */
-    private static final class Progress {
-
-        private final long start = System.nanoTime();
-        private double secondsToFirst;
-        private double seconds;
-        private int count;
-
-        void add() {
-            seconds = (System.nanoTime() - start) / 1e9;
-            secondsToFirst = count == 0 ? seconds : secondsToFirst;
-            count++;
-        }
-
-        /** The first token takes a forward of the whole prompt. */
-        @Override
-        public String toString() {
-            return String.format(
-                    Locale.ROOT,
-                    "%d tokens in %.2f s, %.1f tokens per second; the first after %.2f s",
-                    count,
-                    seconds,
-                    count / seconds,
-                    secondsToFirst);
-        }
     }
 }
