@@ -54,6 +54,9 @@ public final class Records {
     /** The greatest length of a number given as a string, and of a value in an error message. */
     private static final int MAX_TEXT = 100;
 
+    /** The greatest depth of maps within maps: a map could contain itself. */
+    private static final int MAX_DEPTH = 100;
+
     /** The number of elements of a list that a description shows. */
     private static final int SHOWN_ELEMENTS = 8;
 
@@ -70,7 +73,15 @@ public final class Records {
      * @throws IllegalArgumentException if a key or a value is not valid
      */
     public static <R> R read(Class<R> type, Map<?, ?> values, String... others) {
+        return read(type, values, 0, others);
+    }
+
+    private static <R> R read(Class<R> type, Map<?, ?> values, int depth, String... others) {
         String owner = nameOf(type);
+        Check.that(
+                depth <= MAX_DEPTH,
+                () -> "the arguments of " + owner + " are maps nested more than " + MAX_DEPTH
+                        + " deep: expected fewer; check whether a map contains itself");
         Class<? extends R> chosen = type;
         // not List.of: a map may have the key null
         List<String> ignored = Arrays.asList(others);
@@ -94,7 +105,7 @@ public final class Records {
         Object[] converted = new Object[components.length];
         for (int i = 0; i < components.length; i++) {
             RecordComponent component = components[i];
-            converted[i] = value(owner, values, component.getName(), component.getGenericType());
+            converted[i] = value(owner, values, component.getName(), component.getGenericType(), depth);
         }
         return create(chosen, converted);
     }
@@ -115,10 +126,10 @@ public final class Records {
     }
 
     private static <T> T value(String owner, Map<?, ?> values, String key, Class<T> type) {
-        return type.cast(value(owner, values, key, (Type) type));
+        return type.cast(value(owner, values, key, type, 0));
     }
 
-    private static Object value(String owner, Map<?, ?> values, String key, Type type) {
+    private static Object value(String owner, Map<?, ?> values, String key, Type type, int depth) {
         Object value = values.get(key);
         Check.that(
                 value != null || !values.containsKey(key),
@@ -129,7 +140,7 @@ public final class Records {
                 () -> "argument '" + key + "' of " + owner
                         + " is missing: expected a value; set it, in a builder with set"
                         + Character.toUpperCase(key.charAt(0)) + key.substring(1));
-        return value == null ? null : converted(owner, key, value, type);
+        return value == null ? null : converted(owner, key, value, type, depth);
     }
 
     /**
@@ -178,14 +189,14 @@ public final class Records {
         return new IllegalStateException(e);
     }
 
-    private static Object converted(String owner, String key, Object value, Type type) {
+    private static Object converted(String owner, String key, Object value, Type type, int depth) {
         if (type instanceof ParameterizedType list) {
             Type element = list.getActualTypeArguments()[0];
             if (!(value instanceof List<?> elements)) {
                 throw invalid(owner, key, value, "a list");
             }
             return elements.stream()
-                    .map(each -> converted(owner, key, each, element))
+                    .map(each -> converted(owner, key, each, element, depth))
                     .toList();
         }
         Class<?> wanted = MethodType.methodType((Class<?>) type).wrap().returnType();
@@ -210,7 +221,7 @@ public final class Records {
         if (wanted == String.class || !(value instanceof Map<?, ?> map)) {
             throw invalid(owner, key, value, wanted == String.class ? "a string" : "a map");
         }
-        return wanted.isRecord() || wanted.isSealed() ? read(wanted, map) : fromArguments(wanted, map);
+        return wanted.isRecord() || wanted.isSealed() ? read(wanted, map, depth + 1) : fromArguments(wanted, map);
     }
 
     private static int indexOf(String owner, String key, Object value, List<String> names) {

@@ -73,6 +73,10 @@ public final class RmsNormBlock extends ConfiguredBlock {
         NDArray x = inputs.head();
         NDArray factor = value(this, scale, parameterStore, x, training);
         DataTypes.requireSame(x, factor, "scale");
+        if (x.getShape().size() == 0) {
+            // MXNet has no mean of an empty array
+            return new NDList(x.duplicate());
+        }
         try (Temporaries own = new Temporaries()) {
             DataType type = x.getDataType();
             NDArray wide = type == DataType.FLOAT16 ? own.add(x.toType(DataType.FLOAT32, true)) : x;

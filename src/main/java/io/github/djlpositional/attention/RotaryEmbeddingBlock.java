@@ -396,7 +396,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         }
         int axes = settings.axes == null ? 0 : settings.axes.axisCount();
         Check.that(
-                shape.get(0) == axes,
+                axes > 0 && shape.get(0) == axes,
                 () -> "positions of shape " + shape + ": expected "
                         + (axes == 0 ? "(T) or (B, T)" : axes + " coordinates, one for each axis") + " of " + this
                         + "; give as many, or build the block with other optAxes");

@@ -276,4 +276,15 @@ class RecordsTest {
                 .isThrownBy(() -> Check.rate("rate", rate))
                 .withMessageContaining("rate " + rate);
     }
+
+    private record Nested(Nested inner) {}
+
+    @Test
+    void rejectsAMapThatContainsItself() {
+        Map<String, Object> map = new HashMap<>();
+        map.put("inner", map);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Records.read(Nested.class, map))
+                .withMessageContaining("100");
+    }
 }

@@ -61,6 +61,13 @@ class RmsNormBlockTest {
     }
 
     @EngineTest
+    void returnsAnEmptyArrayForAnEmptyOne(NDManager manager) {
+        RmsNormBlock block = block(manager, DataType.FLOAT32);
+        NDArray x = manager.create(new Shape(0, 3, 8));
+        assertThat(Forward.infer(manager, block, x).getShape()).isEqualTo(new Shape(0, 3, 8));
+    }
+
+    @EngineTest
     void leavesNoArrayOpenButItsResult(NDManager manager) {
         RmsNormBlock block = block(manager, DataType.FLOAT32);
         try (NDManager own = manager.newSubManager()) {

@@ -256,7 +256,8 @@ class RotaryEmbeddingBlockTest {
                     Forward.inferFrom(manager, 1 << 28, attention, keys, queries, keys)
                             .close();
                 }
-                assertThat(manager.getManagedArrays()).hasSize(before);
+                // fewer if the table of an earlier block was garbage collected
+                assertThat(manager.getManagedArrays()).hasSizeLessThanOrEqualTo(before);
             }
         }
     }
@@ -573,7 +574,9 @@ class RotaryEmbeddingBlockTest {
         NDArray three = manager.zeros(new Shape(3, 1, 3), DataType.INT32);
         NDArray few = manager.zeros(new Shape(2, 1, 2), DataType.INT32);
         NDArray beyond = manager.create(new int[] {0, 1, 2, 0, 5000, 2}).reshape(2, 1, 3);
+        NDArray none = manager.create(new Shape(0, 2, 3), DataType.INT32);
         refused(() -> Forward.infer(manager, builder().build(), x, one), "(1, 2, 3)", "(T) or (B, T)");
+        refused(() -> Forward.infer(manager, builder().build(), x, none), "(0, 2, 3)", "(T) or (B, T)");
         refused(() -> Forward.infer(manager, axes().build(), x, one), "(1, 2, 3)", "2 coordinates");
         refused(() -> Forward.infer(manager, axes().build(), x, three), "(3, 1, 3)", "2 coordinates");
         refused(() -> Forward.infer(manager, axes().build(), x, few), "(2)", "(3)");
