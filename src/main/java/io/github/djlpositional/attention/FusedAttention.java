@@ -35,8 +35,7 @@ final class FusedAttention extends AttentionMethod {
         isOnlyCausal = !(relative instanceof ScoreTermBlock)
                 && !operands.mask().isGiven()
                 && visibility.equals(new Visibility(true, null, null))
-                && call.queries().first() == call.keys().first()
-                && call.queries().length() == call.keys().length();
+                && isOfSameTokens(call);
     }
 
     /** Returns the method for operands, or null where the engine has no kernel or the kernel does not serve them. */
@@ -109,7 +108,11 @@ final class FusedAttention extends AttentionMethod {
         return call.training()
                 && queries.getDataType() == DataType.FLOAT32
                 && HostData.isHost(queries.getDevice())
-                && call.queries().first() == call.keys().first()
+                && isOfSameTokens(call);
+    }
+
+    private static boolean isOfSameTokens(AttentionCall call) {
+        return call.queries().first() == call.keys().first()
                 && call.queries().length() == call.keys().length();
     }
 

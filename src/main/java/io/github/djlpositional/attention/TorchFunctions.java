@@ -44,36 +44,18 @@ final class TorchFunctions {
               __parameters__ = []
               __buffers__ = []
               training : bool
-              def forward(self: __torch__.M,
-                q: Tensor,
-                k: Tensor,
-                v: Tensor) -> Tensor:
+              def forward(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
                 return torch.scaled_dot_product_attention(q, k, v, None, 0., False)
-              def masked(self: __torch__.M,
-                q: Tensor,
-                k: Tensor,
-                v: Tensor,
-                mask: Tensor) -> Tensor:
+              def masked(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
                 return torch.scaled_dot_product_attention(q, k, v, torch.contiguous(mask), 0., False)
-              def causal(self: __torch__.M,
-                q: Tensor,
-                k: Tensor,
-                v: Tensor) -> Tensor:
+              def causal(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
                 return torch.scaled_dot_product_attention(q, k, v, None, 0., True)
-              def distances(self: __torch__.M,
-                q: Tensor,
-                k: Tensor,
-                v: Tensor,
-                lines: Tensor) -> Tensor:
+              def distances(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, lines: Tensor) -> Tensor:
                 size = [1, torch.size(lines, 0), torch.size(q, 2), torch.size(k, 2)]
                 mask = torch.as_strided(torch.contiguous(lines), size, [0, torch.size(lines, 1), 1, 1])
                 reversed = torch.scaled_dot_product_attention(torch.flip(q, [2]), k, v, mask, 0., False)
                 return torch.flip(reversed, [2])
-              def limited(self: __torch__.M,
-                q: Tensor,
-                k: Tensor,
-                v: Tensor,
-                lines: Tensor) -> Tensor:
+              def limited(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, lines: Tensor) -> Tensor:
                 q0 = torch.detach(q)
                 k0 = torch.detach(k)
                 _0, logs = torch._scaled_dot_product_flash_attention_for_cpu(q0, k0, torch.detach(v), 0., False)
@@ -81,16 +63,13 @@ final class TorchFunctions {
                 zero = torch.size(q, 2) - 1
                 least = torch.slice(lines, 1, zero, zero + 1) - torch.unsqueeze(torch.amax(logs - own, [0, 2]), 1)
                 return torch.maximum(lines, least - 40)
-              def toKeys(self: __torch__.M,
-                x: Tensor,
-                keys: Tensor) -> Tensor:
+              def toKeys(self: __torch__.M, x: Tensor, keys: Tensor) -> Tensor:
                 n = torch.size(x, 1)
                 t = torch.size(x, 2)
                 w = torch.size(x, 3)
                 size = [torch.size(x, 0), n, t, torch.size(keys, 0)]
                 return torch.as_strided(torch.contiguous(x), size, [n * t * w, t * w, w - 1, 1], t - 1)
-              def toPositions(self: __torch__.M,
-                x: Tensor) -> Tensor:
+              def toPositions(self: __torch__.M, x: Tensor) -> Tensor:
                 n = torch.size(x, 1)
                 t = torch.size(x, 2)
                 w = torch.size(x, 3) + t - 1
@@ -209,7 +188,7 @@ final class TorchFunctions {
     /**
      * Returns the lines of a self-attention on a CPU with a lower limit for each head. Without it, many weights of a
      * long sequence with ALiBi's biases are denormal numbers in the backward pass, with which exponentials and products
-     * take some 50 times as long. The limit changes no result: with the logarithm L of a query's sum of exponentials
+     * take 20 to 120 times as long. The limit changes no result: with the logarithm L of a query's sum of exponentials
      * without biases, its score s with its own key, and the biases b of its own key and c of another, the other's
      * weight is at most exp(L - s + c - b). This is less than exp(-40) at and below the limit.
      */
