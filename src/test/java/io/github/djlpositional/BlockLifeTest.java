@@ -42,6 +42,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What happens to the blocks and their arrays over a model's life. */
@@ -327,6 +328,7 @@ class BlockLifeTest {
     }
 
     @EngineTest
+    @Tag("slow")
     void memoryDoesNotGrowOverForwards(Engine engine, NDManager manager) throws Exception {
         PositionalEncodingBlock.Builder positions =
                 SmallBlocks.positions().setEmbeddingSize(64).optMaxSequenceLength(128);

@@ -127,7 +127,7 @@ class FuzzTest {
 
     @Test
     void everyBuilderCreatesABlockOrRejectsItsSettings() {
-        RandomCases.check(10_000, random -> {
+        RandomCases.check(4000, random -> {
             Class<?> type = anyKind(random).block().getClass();
             Exception refusal =
                     GUARD.refusal(0, GARBAGE, () -> requireComesBack(type, (HasArguments) built(random, type)));
@@ -178,7 +178,7 @@ class FuzzTest {
 
     @Test
     void everyMapCreatesABlockOrIsRejected() {
-        RandomCases.check(10_000, random -> {
+        RandomCases.check(4000, random -> {
             HasArguments block = (HasArguments) anyKind(random).block();
             Map<?, ?> arguments = block.getArguments();
             for (int count = random.nextInt(1, 4); count > 0; count--) {
@@ -207,7 +207,7 @@ class FuzzTest {
 
     @EngineTest
     void everyInputIsAnsweredOrRejected(NDManager manager) {
-        RandomCases.check(1000, random -> {
+        RandomCases.check(400, random -> {
             TestBlocks kind = anyKind(random);
             try (NDManager own = manager.newSubManager()) {
                 Block block = kind.initialized(own);
@@ -341,10 +341,11 @@ class FuzzTest {
     }
 
     /**
-     * All bytes of a file of up to 500, which is mostly settings; an odd step in larger ones, which are mostly values.
+     * All bytes of a small file, which is mostly settings, and an odd step in a larger one, which is mostly values; in
+     * a long run, nearer ones.
      */
     private static int stepIn(byte... file) {
-        return 1 + file.length / 150;
+        return 1 + 2 * (file.length / Integer.getInteger("fuzz.cases", 100));
     }
 
     /** A flipped bit of a parameter only changes its value; others must be rejected or harmless. */
@@ -364,7 +365,7 @@ class FuzzTest {
 
     @EngineTest
     void aDamagedFileIsRejectedOrHarmless(NDManager manager) throws IOException {
-        RandomCases.check(1000, random -> {
+        RandomCases.check(400, random -> {
             try (NDManager own = manager.newSubManager()) {
                 TestBlocks kind = anyKind(random);
                 byte[] file = BlockBytes.saved(kind.initialized(own));

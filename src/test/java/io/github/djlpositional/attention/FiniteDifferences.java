@@ -15,13 +15,17 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.Pair;
 import ai.djl.util.PairList;
 import io.github.djlpositional.Forward;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Random;
 import java.util.function.DoubleSupplier;
 
 /** Compares gradients with differences of outputs. */
 final class FiniteDifferences {
+
+    private static final int DIRECTIONS = 2;
 
     private FiniteDifferences() {}
 
@@ -29,10 +33,8 @@ final class FiniteDifferences {
      * Checks the gradients of a block of FLOAT64 by its first input and all of its parameters.
      *
      * @param params the parameters of the forward; null for none
-     * @param count how many elements of each array are compared, about
      */
-    static void requireGradients(
-            NDManager manager, Block block, PairList<String, Object> params, int count, NDArray... inputs) {
+    static void requireGradients(NDManager manager, Block block, PairList<String, Object> params, NDArray... inputs) {
         NDArray x = inputs[0];
         NDArray weights = numbers(manager, 8, DataType.FLOAT64, x.getShape().getShape());
         Map<String, NDArray> learned = new LinkedHashMap<>(Map.of("input", x));
@@ -52,29 +54,45 @@ final class FiniteDifferences {
         learned.values().forEach(array -> array.setRequiresGradient(false));
         DoubleSupplier sum = () ->
                 Forward.infer(manager, block, params, inputs).mul(weights).sum().getDouble();
-        learned.forEach((name, array) -> requireDifferences(array, sum, gradients.get(name), name, count));
+        learned.forEach((name, array) -> requireDifferences(array, sum, gradients.get(name), name));
     }
 
-    private static void requireDifferences(NDArray of, DoubleSupplier sum, double[] gradient, String what, int count) {
+    private static void requireDifferences(NDArray of, DoubleSupplier sum, double[] gradient, String what) {
         double[] values = of.toDoubleArray();
+        Random random = new Random(values.length);
         double step = 1e-5;
-        for (int i = 0; i < values.length; i += 1 + values.length / count) {
-            double above = sumAt(of, i, values[i] + step, sum);
-            double below = sumAt(of, i, values[i] - step, sum);
-            set(of, i, values[i]);
+        for (int number = 0; number < DIRECTIONS; number++) {
+            double[] direction = direction(random, values.length);
+            double difference = sumAt(of, values, direction, step, sum) - sumAt(of, values, direction, -step, sum);
+            double expected = 0;
+            for (int i = 0; i < values.length; i++) {
+                expected += gradient[i] * direction[i];
+            }
             // the error of the difference: step² times the third derivative, and the rounding of the sums by the step
-            assertThat(gradient[i]).as("%s [%d]", what, i).isCloseTo((above - below) / (2 * step), within(1e-7));
+            assertThat(difference / (2 * step))
+                    .as("%s, direction %d", what, number)
+                    .isCloseTo(expected, within(1e-7));
         }
+        set(of, values);
     }
 
-    private static double sumAt(NDArray of, int index, double value, DoubleSupplier sum) {
-        set(of, index, value);
+    /** A random direction of length 1: the difference along it depends on every element of the gradient. */
+    private static double[] direction(Random random, int size) {
+        double[] direction = random.doubles(size, -1, 1).toArray();
+        double length = Math.sqrt(Arrays.stream(direction).map(x -> x * x).sum());
+        return Arrays.stream(direction).map(x -> x / length).toArray();
+    }
+
+    private static double sumAt(NDArray of, double[] values, double[] direction, double step, DoubleSupplier sum) {
+        double[] moved = values.clone();
+        for (int i = 0; i < moved.length; i++) {
+            moved[i] += step * direction[i];
+        }
+        set(of, moved);
         return sum.getAsDouble();
     }
 
-    private static void set(NDArray of, int index, double value) {
-        double[] moved = of.toDoubleArray();
-        moved[index] = value;
-        of.getManager().create(moved, of.getShape()).copyTo(of);
+    private static void set(NDArray of, double... values) {
+        of.getManager().create(values, of.getShape()).copyTo(of);
     }
 }

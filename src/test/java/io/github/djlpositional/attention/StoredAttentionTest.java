@@ -185,7 +185,6 @@ class StoredAttentionTest {
                 manager,
                 block(manager, stored, DataType.FLOAT64),
                 withPositions(new PairList<>(), stored, 0, LENGTH),
-                3,
                 inputs(stored, DataType.FLOAT64, 0, LENGTH).toArray(NDArray[]::new));
     }
 

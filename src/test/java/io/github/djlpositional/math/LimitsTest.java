@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -322,6 +323,7 @@ class LimitsTest {
     }
 
     @Test
+    @Tag("slow")
     void limitsAreAccepted() {
         assertThat(AlibiSlopes.of(1).heads()).isEqualTo(1);
         assertThat(AlibiSlopes.of(1 << 16).heads()).isEqualTo(1 << 16);

@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -71,6 +72,7 @@ class ServeUnderLoadTest {
      * each of 10,000 answers per second. A longer run would grow less, because 30 seconds include the warm-up.
      */
     @Test
+    @Tag("slow")
     @EnabledOnOs(OS.LINUX)
     void memoryIsFlat() throws Exception {
         SmallEncoder.saveTo(file(), "PyTorch");

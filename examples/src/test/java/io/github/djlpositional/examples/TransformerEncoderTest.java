@@ -17,6 +17,7 @@ import ai.djl.training.ParameterStore;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 
 class TransformerEncoderTest {
 
@@ -75,6 +76,7 @@ class TransformerEncoderTest {
     }
 
     @EngineTest
+    @Tag("slow")
     void learnsTheOrderOfAFewSentencesByHeart(String engine) throws Exception {
         Engines.assumeAvailable(engine);
         Random random = new Random(1);

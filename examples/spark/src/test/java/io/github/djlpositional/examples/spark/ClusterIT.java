@@ -8,10 +8,12 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The job's jar on a cluster of a master and two workers. */
+@Tag("slow")
 class ClusterIT {
 
     private static final int LINES = 20_000;
