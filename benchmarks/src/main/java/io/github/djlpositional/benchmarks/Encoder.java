@@ -22,8 +22,8 @@ final class Encoder extends AbstractBlock {
 
     static final int VOCABULARY = 2500;
     static final int SIZE = 64;
+    static final int HEADS = 4;
     private static final int LAYERS = 3;
-    private static final int HEADS = 4;
     private static final int FEED_FORWARD = 256;
 
     private final Block input;

@@ -130,14 +130,37 @@ enum Table {
         }
     },
 
-    SHARE(
-            "The encoding's share of that step: the encoding alone, forward and backward",
-            "TrainingBenchmark",
-            "encoding",
-            TRAINING.shapes) {
+    SHARE("The shares of that step", "TrainingBenchmark", "block", List.of("128x16:encoding", "128x16:optimizer")) {
         @Override
         Map<String, Case> columns(String shape) {
-            return inOrder(column("the step", jmh("block", "PyTorch", shape)));
+            return inOrder(column("the step", TRAINING.own("128x16")));
+        }
+
+        @Override
+        Case own(String shape) {
+            return jmh(shape.split(":", 2)[1], "PyTorch", "128x16");
+        }
+    },
+
+    LAYER(
+            "A transformer layer and its parts, inference",
+            "LayerBenchmark",
+            "inference",
+            parts("5x128x384", "32x64x384")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return wholeLayer(shape);
+        }
+    },
+
+    LAYER_TRAINING(
+            "A layer of the examples' encoder and its parts, forward and backward",
+            "LayerBenchmark",
+            "training",
+            parts("128x16x64")) {
+        @Override
+        Map<String, Case> columns(String shape) {
+            return wholeLayer(shape);
         }
     },
 
@@ -375,6 +398,18 @@ enum Table {
         return Arrays.stream(shapes)
                 .flatMap(shape -> Arrays.stream(AttentionKind.values()).map(kind -> shape + ":" + kind.text()))
                 .toList();
+    }
+
+    /** Each shape with each part of a layer. */
+    private static List<String> parts(String... shapes) {
+        return Arrays.stream(shapes)
+                .flatMap(shape -> LayerBenchmark.Part.ofLayer().map(part -> shape + ":" + part))
+                .toList();
+    }
+
+    /** The layer of whose parts a table is. */
+    Map<String, Case> wholeLayer(String shape) {
+        return inOrder(column("the layer", own(shape.split(":", 2)[0] + ":layer")));
     }
 
     /** What this library's attention is compared with. */

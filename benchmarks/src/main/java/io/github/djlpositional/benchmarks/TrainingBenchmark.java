@@ -70,6 +70,7 @@ public class TrainingBenchmark {
         book = model(new BookEncoding(setting.manager(), length, Encoder.SIZE));
         ownTrainer = trainer(own, sizes);
         bookTrainer = trainer(book, sizes);
+        step(ownTrainer);
     }
 
     private static Block encoding(int length) {
@@ -129,6 +130,12 @@ public class TrainingBenchmark {
                 collector.backward(encoded.sum());
             }
         }
+    }
+
+    /** The optimizer alone, with the gradients of a step. */
+    @Benchmark
+    public void optimizer() {
+        ownTrainer.step();
     }
 
     /** With the book's encoding. */
