@@ -1,7 +1,6 @@
 package io.github.djlpositional.examples;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,6 +15,7 @@ import java.util.List;
 public final class HeadlessDrawing {
 
     private static final String CONFIGURATION = "sun.awt.fontconfig";
+    private static final String FONTS = "com.github.librepdf:openpdf-fonts-extra:2.0.3";
     private static final List<String> FAMILIES = List.of("dialog", "dialoginput", "monospaced", "sansserif", "serif");
     private static final List<String> STYLES = List.of("plain", "italic", "bold", "bolditalic");
 
@@ -41,13 +41,7 @@ public final class HeadlessDrawing {
         List<String> lines = new ArrayList<>(List.of("version=1", "sequence.allfonts=latin-1"));
         for (String weight : List.of("Regular", "Bold")) {
             Path font = folder.resolve(weight + ".ttf");
-            try (InputStream in =
-                    HeadlessDrawing.class.getResourceAsStream("/liberation/LiberationSans-" + weight + ".ttf")) {
-                if (in == null) {
-                    throw new IOException("Liberation Sans is not on the class path: add openpdf-fonts-extra");
-                }
-                Files.copy(in, font);
-            }
+            Files.write(font, new Resource("/liberation/LiberationSans-" + weight + ".ttf", FONTS).read());
             font.toFile().deleteOnExit();
             lines.add("filename.Liberation_Sans_" + weight + "=" + font);
         }

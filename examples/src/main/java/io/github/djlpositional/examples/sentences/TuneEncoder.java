@@ -9,6 +9,7 @@ import ai.djl.nn.Block;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.examples.AtomicFile;
 import io.github.djlpositional.examples.EngineOptions;
+import io.github.djlpositional.examples.PartOfSpeech;
 import io.github.djlpositional.examples.Program;
 import io.github.djlpositional.examples.UserError;
 import java.io.IOException;
@@ -40,7 +41,7 @@ import picocli.CommandLine.Spec;
                 + " Hugging Face's names, and draw the learning curves.")
 public final class TuneEncoder implements Callable<Integer> {
 
-    private static final List<Definition.PartOfSpeech> CLASSES = List.of(Definition.PartOfSpeech.values());
+    private static final List<PartOfSpeech> CLASSES = List.of(PartOfSpeech.values());
     private static final BertEncoder.Sizes SIZES = BertEncoder.Sizes.MINI_LM;
 
     /** Longer definitions are cut to this number of tokens; 99 % are shorter. */
@@ -180,7 +181,7 @@ public final class TuneEncoder implements Callable<Integer> {
         int ofEach = definitions / CLASSES.size();
         int heldOutOfEach = heldOut / CLASSES.size();
         try (HuggingFaceTokenizer tokenizer = SentenceEncoder.tokenizer(MOST_TOKENS)) {
-            for (Definition.PartOfSpeech partOfSpeech : CLASSES) {
+            for (PartOfSpeech partOfSpeech : CLASSES) {
                 List<String> chosen = shuffled.stream()
                         .filter(definition -> definition.partOfSpeech() == partOfSpeech)
                         .map(Definition::text)
