@@ -1,6 +1,7 @@
 package io.github.djlpositional.examples.sentences;
 
 import io.github.djlpositional.examples.PartOfSpeech;
+import io.github.djlpositional.examples.Progress;
 import io.github.djlpositional.examples.UserError;
 import java.io.Closeable;
 import java.io.IOException;
