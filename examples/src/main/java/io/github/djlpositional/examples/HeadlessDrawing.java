@@ -12,7 +12,7 @@ import java.util.List;
  * system and fails if there are none. Here it uses Liberation Sans from the class path, so that pictures are the same
  * on every Linux.
  */
-public final class HeadlessDrawing {
+final class HeadlessDrawing {
 
     private static final String CONFIGURATION = "sun.awt.fontconfig";
     private static final String FONTS = "com.github.librepdf:openpdf-fonts-extra:2.0.3";
@@ -22,7 +22,7 @@ public final class HeadlessDrawing {
     private HeadlessDrawing() {}
 
     /** Prepares Java for drawing; call this before the first use of AWT. */
-    public static synchronized void prepare() {
+    static synchronized void prepare() {
         System.setProperty("java.awt.headless", "true");
         boolean isLinux = System.getProperty("os.name").startsWith("Linux");
         if (isLinux && System.getProperty(CONFIGURATION) == null) {

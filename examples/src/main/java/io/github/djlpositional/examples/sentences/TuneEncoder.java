@@ -8,6 +8,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.nn.Block;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.examples.AtomicFile;
+import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.examples.EngineOptions;
 import io.github.djlpositional.examples.PartOfSpeech;
 import io.github.djlpositional.examples.Program;
@@ -23,6 +24,7 @@ import java.util.Locale;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import org.knowm.xchart.XYChart;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -131,7 +133,7 @@ public final class TuneEncoder implements Callable<Integer> {
                         "From nothing",
                         3e-4f,
                         manager -> classifier(new BertEncoder(SIZES), SIZES.layers())));
-        LineChart curves = new LineChart("Noun, verb, adjective or adverb?", "definitions seen", "held-out accuracy");
+        XYChart curves = Drawing.lines("Noun, verb, adjective or adverb?", "definitions seen", "held-out accuracy");
         List<String> table = new ArrayList<>();
         for (Contender contender : contenders) {
             engine.setRandomSeed(seed);
@@ -146,7 +148,7 @@ public final class TuneEncoder implements Callable<Integer> {
                         contender.name,
                         curve.get(curve.size() - 1).accuracy(),
                         (System.nanoTime() - start) / 1e9));
-                curves.add(
+                curves.addSeries(
                         contender.name,
                         curve.stream().map(ClassifierTraining.Point::textsSeen).toList(),
                         curve.stream().map(ClassifierTraining.Point::accuracy).toList());
@@ -156,7 +158,7 @@ public final class TuneEncoder implements Callable<Integer> {
             }
         }
         Path picture = file.resolveSibling(file.getFileName() + ".png");
-        curves.save(picture);
+        Drawing.save(curves, picture);
         out.printf("%n%-30s %18s %8s%n", "", "held-out accuracy", "time");
         table.forEach(out::println);
         out.printf("%nThe tuned weights are in '%s', the learning curves in '%s'.%n", file, picture);
