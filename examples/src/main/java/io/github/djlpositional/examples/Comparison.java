@@ -1,6 +1,5 @@
 package io.github.djlpositional.examples;
 
-import java.awt.Color;
 import java.io.IOException;
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
@@ -18,19 +17,13 @@ import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 import org.apache.commons.csv.CSVFormat;
 import org.apache.commons.csv.CSVPrinter;
-import org.knowm.xchart.BitmapEncoder;
 import org.knowm.xchart.CategoryChart;
-import org.knowm.xchart.CategoryChartBuilder;
-import org.knowm.xchart.style.Styler.LegendLayout;
-import org.knowm.xchart.style.Styler.LegendPosition;
 
 /** The result of a comparison: its runs as {@code runs.csv}, and a summary as text, CSV and a picture. */
 final class Comparison {
 
     private static final CSVFormat CSV =
             CSVFormat.DEFAULT.builder().setRecordSeparator("\n").get();
-
-    private static final int DOTS_PER_INCH = 144;
 
     private Comparison() {}
 
@@ -177,20 +170,10 @@ final class Comparison {
 
     /** Draws the summary. */
     static void draw(Path file, List<Row> rows) throws IOException {
-        HeadlessDrawing.prepare();
-        CategoryChart chart = new CategoryChartBuilder()
-                .width(1100)
-                .height(560)
-                .title("Trained on at most " + LengthClass.TRAINED_WORDS + " words, tested on others")
-                .xAxisTitle("positions")
-                .yAxisTitle("held-out accuracy, mean ± half of the range")
-                .build();
-        chart.getStyler()
-                // each is darker than the one before, so that they differ without colors too
-                .setSeriesColors(new Color[] {new Color(0xA6CEE3), new Color(0x3F8FC4), new Color(0x12375C)})
-                .setChartBackgroundColor(Color.WHITE)
-                .setLegendPosition(LegendPosition.OutsideS)
-                .setLegendLayout(LegendLayout.Horizontal);
+        CategoryChart chart = Drawing.columns(
+                "Trained on at most " + LengthClass.TRAINED_WORDS + " words, tested on others",
+                "positions",
+                "held-out accuracy, mean ± half of the range");
         chart.getStyler().setYAxisMin(0.4).setYAxisMax(1.0).setPlotGridVerticalLinesVisible(false);
         List<String> kinds = rows.stream().map(row -> row.encoding.toString()).toList();
         for (LengthClass length : LengthClass.values()) {
@@ -202,6 +185,6 @@ final class Comparison {
                     accuracies.stream().map(DoubleSummaryStatistics::getAverage).toList(),
                     accuracies.stream().map(Comparison::halfRange).toList());
         }
-        BitmapEncoder.saveBitmapWithDPI(chart, file.toString(), BitmapEncoder.BitmapFormat.PNG, DOTS_PER_INCH);
+        Drawing.save(chart, file);
     }
 }

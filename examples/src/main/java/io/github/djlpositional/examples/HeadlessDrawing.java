@@ -1,7 +1,6 @@
 package io.github.djlpositional.examples;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,16 +12,17 @@ import java.util.List;
  * system and fails if there are none. Here it uses Liberation Sans from the class path, so that pictures are the same
  * on every Linux.
  */
-public final class HeadlessDrawing {
+final class HeadlessDrawing {
 
     private static final String CONFIGURATION = "sun.awt.fontconfig";
+    private static final String FONTS = "com.github.librepdf:openpdf-fonts-extra:2.0.3";
     private static final List<String> FAMILIES = List.of("dialog", "dialoginput", "monospaced", "sansserif", "serif");
     private static final List<String> STYLES = List.of("plain", "italic", "bold", "bolditalic");
 
     private HeadlessDrawing() {}
 
     /** Prepares Java for drawing; call this before the first use of AWT. */
-    public static synchronized void prepare() {
+    static synchronized void prepare() {
         System.setProperty("java.awt.headless", "true");
         boolean isLinux = System.getProperty("os.name").startsWith("Linux");
         if (isLinux && System.getProperty(CONFIGURATION) == null) {
@@ -41,13 +41,7 @@ public final class HeadlessDrawing {
         List<String> lines = new ArrayList<>(List.of("version=1", "sequence.allfonts=latin-1"));
         for (String weight : List.of("Regular", "Bold")) {
             Path font = folder.resolve(weight + ".ttf");
-            try (InputStream in =
-                    HeadlessDrawing.class.getResourceAsStream("/liberation/LiberationSans-" + weight + ".ttf")) {
-                if (in == null) {
-                    throw new IOException("Liberation Sans is not on the class path: add openpdf-fonts-extra");
-                }
-                Files.copy(in, font);
-            }
+            Files.write(font, new Resource("/liberation/LiberationSans-" + weight + ".ttf", FONTS).read());
             font.toFile().deleteOnExit();
             lines.add("filename.Liberation_Sans_" + weight + "=" + font);
         }

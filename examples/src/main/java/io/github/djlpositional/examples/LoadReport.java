@@ -25,7 +25,7 @@ final class LoadReport {
             Duration elapsed, double seconds, Histogram latencies, Histogram batchSizes, ResidentMemory memory) {
         all.add(latencies);
         allBatches.add(batchSizes);
-        printRow(TrainingProgress.minutesAndSeconds(elapsed), seconds, latencies, batchSizes, memory);
+        printRow(Progress.minutesAndSeconds(elapsed), seconds, latencies, batchSizes, memory);
     }
 
     /** Prints the row of the whole run. */

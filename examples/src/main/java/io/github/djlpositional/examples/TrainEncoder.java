@@ -194,7 +194,7 @@ public final class TrainEncoder implements Callable<Integer> {
                     "%-12s %18.4f %8s%n",
                     result.encoding(),
                     result.accuracy(),
-                    TrainingProgress.minutesAndSeconds(result.time()));
+                    Progress.minutesAndSeconds(result.time()));
         }
         out.flush();
     }

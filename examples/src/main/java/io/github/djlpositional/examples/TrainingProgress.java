@@ -6,7 +6,6 @@ import ai.djl.training.evaluator.Evaluator;
 import ai.djl.training.listener.EvaluatorTrainingListener;
 import ai.djl.training.listener.TrainingListenerAdapter;
 import ai.djl.training.util.ProgressBar;
-import java.time.Duration;
 import java.util.Locale;
 
 /** A progress bar for each epoch, with the loss, the accuracy and the remaining time. */
@@ -44,15 +43,7 @@ final class TrainingProgress extends TrainingListenerAdapter {
                 status.append(String.format(Locale.ROOT, "%s %.3f, ", name, value));
             }
         }
-        long elapsed = System.nanoTime() - startNanos;
-        long batchesLeft = (long) epochs * batchesPerEpoch - batchesDone;
-        return status.append(minutesAndSeconds(Duration.ofNanos(elapsed / batchesDone * batchesLeft)))
-                .append(" left ")
+        return status.append(Progress.timeLeft(startNanos, batchesDone, (long) epochs * batchesPerEpoch))
                 .toString();
-    }
-
-    /** Formats a duration as minutes and seconds, for example 1:05. */
-    static String minutesAndSeconds(Duration duration) {
-        return String.format(Locale.ROOT, "%d:%02d", duration.toMinutes(), duration.toSecondsPart());
     }
 }

@@ -73,24 +73,24 @@ final class TextGeneration {
             long... ids) {
         out.flush();
         GeneratedText text = new GeneratedText(some -> tokenizer.decode(some, true), ids);
-        Progress progress = new Progress();
+        TokenTimes times = new TokenTimes();
         decoder.generate(ids, choice, id -> {
-            progress.add();
+            times.add();
             if (decoder.getEndTokens().contains(id)) {
                 return false;
             }
             out.print(text.add(id));
             out.flush();
-            return progress.count < tokens;
+            return times.count < tokens;
         });
         out.println(text.rest());
         out.println();
-        out.println(progress);
+        out.println(times);
         out.flush();
     }
 
     /** The number of generated tokens, and their times. */
-    private static final class Progress {
+    private static final class TokenTimes {
 
         private final long start = System.nanoTime();
         private double secondsToFirst;

@@ -1,5 +1,6 @@
 package io.github.djlpositional.examples.notebooks;
 
+import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.LinkedHashMap;

@@ -1,7 +1,6 @@
 package io.github.djlpositional.examples.notebooks;
 
 import io.github.djlpositional.examples.AtomicFile;
-import io.github.djlpositional.examples.HeadlessDrawing;
 import io.github.djlpositional.examples.Program;
 import io.github.djlpositional.examples.UserError;
 import java.io.IOException;
@@ -96,7 +95,6 @@ public final class Gallery implements Callable<Integer> {
 
     /** Runs one notebook. */
     static void write(Page page, Notebook notebook) {
-        HeadlessDrawing.prepare();
         AtomicFile.prepare(notebook.folder().resolve("index.html"));
         try {
             page.write(notebook);

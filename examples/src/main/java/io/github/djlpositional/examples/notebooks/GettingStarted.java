@@ -9,6 +9,7 @@ import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.examples.Drawing;
 import java.util.Arrays;
 
 /** From token ids to vectors with positions: the shapes, step by step. */

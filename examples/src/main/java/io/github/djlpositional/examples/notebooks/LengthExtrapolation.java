@@ -1,5 +1,6 @@
 package io.github.djlpositional.examples.notebooks;
 
+import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.examples.LengthClass;
 import java.io.InputStream;
 import java.io.InputStreamReader;

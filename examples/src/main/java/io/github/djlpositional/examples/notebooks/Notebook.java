@@ -1,20 +1,17 @@
 package io.github.djlpositional.examples.notebooks;
 
+import io.github.djlpositional.examples.Drawing;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import org.knowm.xchart.BitmapEncoder;
-import org.knowm.xchart.BitmapEncoder.BitmapFormat;
 import org.knowm.xchart.ChartEncoder;
 import org.knowm.xchart.internal.chartpart.Chart;
 
 /** The output of one notebook: text, results and pictures, one after the other. */
 record Notebook(PrintStream out, Path folder, Path model, List<Picture> pictures) {
-
-    private static final int DOTS_PER_INCH = 144;
 
     /** A picture that was drawn; its files are PNG and SVG. */
     record Picture(String file, String caption, Chart<?, ?> chart) {}
@@ -46,7 +43,7 @@ record Notebook(PrintStream out, Path folder, Path model, List<Picture> pictures
     /** Draws a picture as PNG and as SVG. */
     void picture(String file, String caption, Chart<?, ?> chart) throws IOException {
         Path path = folder.resolve(file);
-        BitmapEncoder.saveBitmapWithDPI(chart, path.toString(), BitmapFormat.PNG, DOTS_PER_INCH);
+        Drawing.save(chart, path);
         ChartEncoder.saveChart(chart, path.toString(), "svg");
         pictures.add(new Picture(file, caption, chart));
         out.printf("  [%s.png and .svg] %s%n", path, caption);

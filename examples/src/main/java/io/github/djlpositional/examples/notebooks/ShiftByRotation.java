@@ -3,6 +3,7 @@ package io.github.djlpositional.examples.notebooks;
 import static io.github.djlpositional.examples.notebooks.WhySinusoids.dot;
 import static io.github.djlpositional.examples.notebooks.WhySinusoids.vector;
 
+import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
 import org.knowm.xchart.XYChart;

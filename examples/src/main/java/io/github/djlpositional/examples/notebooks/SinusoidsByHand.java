@@ -2,6 +2,7 @@ package io.github.djlpositional.examples.notebooks;
 
 import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
 import org.knowm.xchart.XYChart;

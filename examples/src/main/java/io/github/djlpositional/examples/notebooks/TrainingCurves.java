@@ -1,6 +1,7 @@
 package io.github.djlpositional.examples.notebooks;
 
 import io.github.djlpositional.examples.AttentionMaps;
+import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.examples.EncoderFile;
 import io.github.djlpositional.examples.Encoding;
 import io.github.djlpositional.examples.TrainEncoder;

@@ -1,7 +1,8 @@
 package io.github.djlpositional.examples.notebooks;
 
-import static io.github.djlpositional.examples.notebooks.Drawing.each;
+import static io.github.djlpositional.examples.Drawing.each;
 
+import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
 import java.util.stream.IntStream;

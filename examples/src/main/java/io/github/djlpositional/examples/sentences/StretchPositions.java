@@ -6,6 +6,7 @@ import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
 import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.examples.AtomicFile;
+import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.examples.EngineOptions;
 import io.github.djlpositional.examples.Program;
 import java.io.IOException;
@@ -21,6 +22,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.stream.IntStream;
+import org.knowm.xchart.XYChart;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -210,7 +212,7 @@ public final class StretchPositions implements Callable<Integer> {
     private void printFound(
             PrintWriter out, Documents documents, Map<String, float[][]> methods, SentenceEncoder encoder)
             throws IOException {
-        LineChart chart = new LineChart(
+        XYChart chart = Drawing.lines(
                 "Definitions found in documents of about 1000 tokens",
                 "first token of the definition",
                 "fraction found among the " + nearest() + " nearest of " + count);
@@ -234,8 +236,11 @@ public final class StretchPositions implements Callable<Integer> {
             });
             out.println();
         }
-        lines.forEach((method, fractions) -> chart.add(method, places, fractions));
-        chart.save(file);
+        lines.forEach((method, fractions) -> chart.addSeries(method, places, fractions));
+        double chance = (double) nearest() / count;
+        Drawing.line(chart, "chance", new double[] {0, places.get(PARTS - 1)}, new double[] {chance, chance});
+        chart.getStyler().setYAxisMin(0.0);
+        Drawing.save(chart, file);
         out.printf("%nThe picture is '%s'.%n", file);
         out.flush();
     }

@@ -8,7 +8,9 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.nn.Block;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.examples.AtomicFile;
+import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.examples.EngineOptions;
+import io.github.djlpositional.examples.PartOfSpeech;
 import io.github.djlpositional.examples.Program;
 import io.github.djlpositional.examples.UserError;
 import java.io.IOException;
@@ -22,6 +24,7 @@ import java.util.Locale;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import org.knowm.xchart.XYChart;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -40,7 +43,7 @@ import picocli.CommandLine.Spec;
                 + " Hugging Face's names, and draw the learning curves.")
 public final class TuneEncoder implements Callable<Integer> {
 
-    private static final List<Definition.PartOfSpeech> CLASSES = List.of(Definition.PartOfSpeech.values());
+    private static final List<PartOfSpeech> CLASSES = List.of(PartOfSpeech.values());
     private static final BertEncoder.Sizes SIZES = BertEncoder.Sizes.MINI_LM;
 
     /** Longer definitions are cut to this number of tokens; 99 % are shorter. */
@@ -130,7 +133,7 @@ public final class TuneEncoder implements Callable<Integer> {
                         "From nothing",
                         3e-4f,
                         manager -> classifier(new BertEncoder(SIZES), SIZES.layers())));
-        LineChart curves = new LineChart("Noun, verb, adjective or adverb?", "definitions seen", "held-out accuracy");
+        XYChart curves = Drawing.lines("Noun, verb, adjective or adverb?", "definitions seen", "held-out accuracy");
         List<String> table = new ArrayList<>();
         for (Contender contender : contenders) {
             engine.setRandomSeed(seed);
@@ -145,7 +148,7 @@ public final class TuneEncoder implements Callable<Integer> {
                         contender.name,
                         curve.get(curve.size() - 1).accuracy(),
                         (System.nanoTime() - start) / 1e9));
-                curves.add(
+                curves.addSeries(
                         contender.name,
                         curve.stream().map(ClassifierTraining.Point::textsSeen).toList(),
                         curve.stream().map(ClassifierTraining.Point::accuracy).toList());
@@ -155,7 +158,7 @@ public final class TuneEncoder implements Callable<Integer> {
             }
         }
         Path picture = file.resolveSibling(file.getFileName() + ".png");
-        curves.save(picture);
+        Drawing.save(curves, picture);
         out.printf("%n%-30s %18s %8s%n", "", "held-out accuracy", "time");
         table.forEach(out::println);
         out.printf("%nThe tuned weights are in '%s', the learning curves in '%s'.%n", file, picture);
@@ -180,7 +183,7 @@ public final class TuneEncoder implements Callable<Integer> {
         int ofEach = definitions / CLASSES.size();
         int heldOutOfEach = heldOut / CLASSES.size();
         try (HuggingFaceTokenizer tokenizer = SentenceEncoder.tokenizer(MOST_TOKENS)) {
-            for (Definition.PartOfSpeech partOfSpeech : CLASSES) {
+            for (PartOfSpeech partOfSpeech : CLASSES) {
                 List<String> chosen = shuffled.stream()
                         .filter(definition -> definition.partOfSpeech() == partOfSpeech)
                         .map(Definition::text)

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.github.djlpositional.examples.AttentionMaps;
-import io.github.djlpositional.examples.HeadlessDrawing;
+import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.examples.Program;
 import io.github.djlpositional.examples.SmallEncoder;
 import io.github.djlpositional.math.SinusoidalEncoding;
@@ -253,7 +253,6 @@ class NotebooksTest {
 
     @Test
     void rowZeroAndColumnZeroAreAtTheTopLeft() {
-        HeadlessDrawing.prepare();
         HeatMapChart chart =
                 Drawing.map("one cell", "column", "row", 16, 16, (row, column) -> row == 0 && column == 0 ? 1 : 0);
         BufferedImage picture = BitmapEncoder.getBufferedImage(chart);

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.Device;
 import ai.djl.engine.Engine;
+import io.github.djlpositional.examples.PartOfSpeech;
 import io.github.djlpositional.examples.UserError;
-import io.github.djlpositional.examples.sentences.Definition.PartOfSpeech;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

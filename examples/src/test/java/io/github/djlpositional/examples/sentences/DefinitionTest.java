@@ -2,7 +2,7 @@ package io.github.djlpositional.examples.sentences;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.djlpositional.examples.sentences.Definition.PartOfSpeech;
+import io.github.djlpositional.examples.PartOfSpeech;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;

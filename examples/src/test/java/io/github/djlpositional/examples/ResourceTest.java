@@ -1,4 +1,4 @@
-package io.github.djlpositional.examples.sentences;
+package io.github.djlpositional.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,4 +1,4 @@
-package io.github.djlpositional.examples.sentences;
+package io.github.djlpositional.examples;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -15,7 +15,7 @@ import java.util.zip.CheckedInputStream;
  * @param path its path in the artifact
  * @param artifact the artifact
  */
-record Resource(String path, String artifact) {
+public record Resource(String path, String artifact) {
 
     private URL url() throws IOException {
         URL url = Resource.class.getResource(path);
@@ -25,20 +25,25 @@ record Resource(String path, String artifact) {
         return url;
     }
 
-    /** Opens the file; the caller closes it. */
-    InputStream open() throws IOException {
-        return url().openStream();
-    }
-
-    /** Reads the file. */
-    byte[] read() throws IOException {
-        try (InputStream in = open()) {
+    /**
+     * Reads the file.
+     *
+     * @return its content
+     * @throws IOException if it is not on the class path or cannot be read
+     */
+    public byte[] read() throws IOException {
+        try (InputStream in = url().openStream()) {
             return in.readAllBytes();
         }
     }
 
-    /** Returns the CRC-32 of the file, which a jar has beside it. */
-    long checksum() throws IOException {
+    /**
+     * Returns the CRC-32 of the file, which a jar has beside it.
+     *
+     * @return the checksum
+     * @throws IOException if the file is not on the class path or cannot be read
+     */
+    public long checksum() throws IOException {
         URLConnection connection = url().openConnection();
         if (connection instanceof JarURLConnection jar) {
             return jar.getJarEntry().getCrc();
