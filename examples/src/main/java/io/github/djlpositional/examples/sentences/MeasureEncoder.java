@@ -7,10 +7,16 @@ import io.github.djlpositional.examples.Program;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -28,6 +34,11 @@ import picocli.CommandLine.Spec;
                 + " DJL's time includes the mean over the tokens and the normalization, that of ONNX Runtime does not."
                 + " With MXNet, set the number of threads with OMP_NUM_THREADS.")
 public final class MeasureEncoder implements Callable<Integer> {
+
+    private static final Pattern SHAPE = Pattern.compile("[1-9]\\d{0,2}x([1-9]\\d?|[1-4]\\d\\d|50\\d|51[0-2])");
+
+    /** The number of batches of one shape in each round. */
+    private static final int BATCHES_OF_SHAPE = 20;
 
     @Spec
     private CommandSpec spec;
@@ -50,6 +61,12 @@ public final class MeasureEncoder implements Callable<Integer> {
             description = "One or more maximum numbers of tokens in a batch, separated by commas.")
     private List<Integer> sizes = List.of(1024, SentenceEncoder.TOKENS_PER_BATCH);
 
+    @Option(
+            names = "--shapes",
+            split = ",",
+            description = "Batches without padding to measure too, as sentences x tokens.")
+    private List<String> shapes = List.of("5x128", "32x64");
+
     @Override
     public Integer call() throws IOException {
         Program.checkOptions(spec, () -> {
@@ -57,6 +74,10 @@ public final class MeasureEncoder implements Callable<Integer> {
             Check.positive("--definitions", count);
             Check.positive("--rounds", rounds);
             sizes.forEach(size -> Check.positive("--batch", size));
+            shapes.forEach(shape -> Check.that(
+                    SHAPE.matcher(shape).matches(),
+                    () -> "--shapes " + shape
+                            + ": expected up to 999 sentences of up to 512 tokens, such as 5x128; correct it"));
         });
         System.setProperty("ai.djl.pytorch.num_threads", Integer.toString(threads));
         Engine engine = engineOptions.startEngine();
@@ -73,11 +94,14 @@ public final class MeasureEncoder implements Callable<Integer> {
                     rounds);
             String djlName = engine.getEngineName() + " " + engine.getVersion();
             String onnxName = "ONNX Runtime " + onnxRuntime.version();
-            out.printf("%16s%22s%22s%n", "tokens in a batch", onnxName, djlName);
-            double bestDjl = Double.MAX_VALUE;
-            double bestOnnx = Double.MAX_VALUE;
+            out.printf("%20s%22s%22s%10s%n", "batches", onnxName, djlName, "time");
+            Map<String, List<TokenBatch>> measured = new LinkedHashMap<>();
             for (int size : sizes) {
-                List<TokenBatch> batches = encoder.batches(texts, size);
+                measured.put(String.format(Locale.ROOT, "up to %,d tokens", size), encoder.batches(texts, size));
+            }
+            shapes.forEach(shape -> measured.put(shape, Collections.nCopies(BATCHES_OF_SHAPE, batch(shape))));
+            measured.forEach((name, batches) -> {
+                double sentences = batches.stream().mapToInt(TokenBatch::size).sum();
                 List<Double> djl = new ArrayList<>();
                 List<Double> onnx = new ArrayList<>();
                 for (int round = 0; round <= rounds; round++) {
@@ -85,25 +109,23 @@ public final class MeasureEncoder implements Callable<Integer> {
                     onnx.add(
                             seconds(batches, batch -> onnxRuntime.forward(batch).close()));
                 }
-                bestDjl = Math.min(bestDjl, median(djl));
-                bestOnnx = Math.min(bestOnnx, median(onnx));
-                out.printf(
-                        Locale.ROOT,
-                        "%,16d%22.1f%22.1f%n",
-                        size,
-                        texts.size() / median(onnx),
-                        texts.size() / median(djl));
+                double djlSpeed = sentences / median(djl);
+                double onnxSpeed = sentences / median(onnx);
+                out.printf(Locale.ROOT, "%20s%22.1f%22.1f%10.3f%n", name, onnxSpeed, djlSpeed, onnxSpeed / djlSpeed);
                 out.flush();
-            }
-            out.printf(
-                    Locale.ROOT,
-                    "%n%s takes %.3f of the time of %s, each with its best size.%n",
-                    djlName,
-                    bestDjl / bestOnnx,
-                    onnxName);
+            });
+            out.printf("%nThe time is that of %s, relative to %s.%n", djlName, onnxName);
             out.flush();
         }
         return 0;
+    }
+
+    /** A batch of a shape such as 5x128, with any ids. */
+    private static TokenBatch batch(String shape) {
+        String[] sizes = shape.split("x", -1);
+        long[] ids = LongStream.range(1000, 1000 + Long.parseLong(sizes[1])).toArray();
+        int count = Integer.parseInt(sizes[0]);
+        return new TokenBatch(IntStream.range(0, count).boxed().toList(), Collections.nCopies(count, ids));
     }
 
     private static double seconds(List<TokenBatch> batches, Consumer<TokenBatch> embedding) {

@@ -19,6 +19,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** The output of the commands, with few definitions. */
 class SentenceCommandsTest {
 
+    private static final String SPEEDS = " +\\d+\\.\\d +\\d+\\.\\d +\\d\\.\\d{3}\n";
+
     @TempDir
     private Path folder;
 
@@ -36,13 +38,14 @@ class SentenceCommandsTest {
 
     @Test
     void speedComparesBothWithTheSameThreads() {
-        String out = ProgramRun.of("sentence-speed --definitions 40 --rounds 1 --threads 1")
+        String out = ProgramRun.of("sentence-speed --definitions 40 --rounds 1 --threads 1 --shapes 2x8")
                 .success();
         assertThat(out)
                 .startsWith("40 definitions, threads: 1")
-                .containsPattern(" 1,024 +\\d+\\.\\d +\\d+\\.\\d\n")
-                .containsPattern(" 4,096 +\\d+\\.\\d +\\d+\\.\\d\n")
-                .containsPattern("PyTorch \\S+ takes \\d\\.\\d{3} of the time of ONNX Runtime");
+                .containsPattern(" 1,024 tokens" + SPEEDS)
+                .containsPattern(" 4,096 tokens" + SPEEDS)
+                .containsPattern(" 2x8" + SPEEDS)
+                .containsPattern("The time is that of PyTorch \\S+, relative to ONNX Runtime \\S+\\.");
     }
 
     @EngineTest
@@ -85,6 +88,7 @@ class SentenceCommandsTest {
         "search --count 0 cat, --count 0",
         "search --definitions 0 cat, --definitions 0",
         "sentence-speed --threads 0, --threads 0",
+        "sentence-speed --shapes 5x513, 5x513",
         "tune --layers 7, --layers 7",
         "tune --definitions 3, --definitions 3",
         "stretch --documents 1, --documents 1"
