@@ -127,9 +127,12 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
         NDArray explicit = inputs.size() == 2 ? inputs.get(1) : null;
+        NDArray given = Positions.given(explicit, params);
         Positions positions = Positions.of(x, axisOf(x.getShape()), explicit, params, limit(), rangeChecks());
         try (Temporaries temporaries = new Temporaries()) {
-            Shape shape = mode == Mode.RETURN ? returnedShape(inputs.getShapes()) : x.getShape();
+            Shape shape = mode == Mode.RETURN
+                    ? returnedShape(x.getShape(), given == null ? null : given.getShape())
+                    : x.getShape();
             if (shape.size() == 0) {
                 return new NDList(
                         mode == Mode.RETURN
@@ -176,11 +179,10 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
     }
 
     /** The shape of the encodings if they are not added to the input. */
-    private Shape returnedShape(Shape... inputs) {
-        Shape input = inputs[0];
+    private Shape returnedShape(Shape input, Shape positions) {
         int axis = axisOf(input);
-        if (inputs.length == 2 && inputs[1].dimension() == 2) {
-            return inputs[1].add(settings.embeddingSize());
+        if (positions != null && positions.dimension() == 2) {
+            return positions.add(settings.embeddingSize());
         }
         long length = input.get(axis);
         return axis == input.dimension() - 2
@@ -196,7 +198,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
      */
     @Override
     public final Shape[] getOutputShapes(Shape[] inputShapes) {
-        Shape returned = returnedShape(inputShapes);
+        Shape returned = returnedShape(inputShapes[0], inputShapes.length == 2 ? inputShapes[1] : null);
         return new Shape[] {isAddedToInput() ? inputShapes[0] : returned};
     }
 

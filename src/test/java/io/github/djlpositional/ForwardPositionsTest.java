@@ -35,7 +35,11 @@ class ForwardPositionsTest {
     @EngineTest
     void areThoseOfTheSecondInput(NDManager manager) {
         NDArray x = manager.arange(24f).reshape(2, 3, 4);
-        for (Block block : List.of(positions().build(), learned().build())) {
+        for (Block block : List.of(
+                positions().build(),
+                positions().optAddToInput(false).build(),
+                learned().build(),
+                learned().optAddToInput(false).build())) {
             initialized(manager, block, 2, 3, 4);
             for (NDArray positions : given(manager)) {
                 NDArray y = Forward.infer(manager, block, params(positions), x);

@@ -32,14 +32,16 @@ public final class RandomCases {
      */
     public static void check(int defaultCount, Check check) {
         int cases = Integer.getInteger("fuzz.cases", defaultCount);
-        for (int number = 0; number < cases; number++) {
+        for (int number = Integer.getInteger("fuzz.first", 0); number < cases; number++) {
             // each case has its own seed, so it does not depend on the numbers drawn by the cases before it
             long seed = new SplittableRandom(SEED ^ Long.reverse(number)).nextLong();
             try {
                 check.of(new SplittableRandom(seed));
             } catch (Exception | Error e) {
                 throw new AssertionError(
-                        "case " + number + " of -Dfuzz.seed=" + SEED + " -Dfuzz.cases=" + cases + ": " + e, e);
+                        "case -Dfuzz.seed=" + SEED + " -Dfuzz.first=" + number + " -Dfuzz.cases=" + (number + 1) + ": "
+                                + e,
+                        e);
             }
         }
     }

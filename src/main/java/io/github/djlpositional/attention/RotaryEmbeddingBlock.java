@@ -292,8 +292,18 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     }
 
     private Span given(Temporaries temporaries, NDArray x, int axis, NDArray positions) {
+        requireAxes(positions.getShape());
         NDArray spread = positions.getShape().dimension() == 1 ? temporaries.add(positions.expandDims(0)) : positions;
         return new Span(0, Math.toIntExact(x.getShape().get(axis)), spread, end(temporaries, x, axis, spread));
+    }
+
+    private void requireAxes(Shape shape) {
+        int axes = settings.axes == null ? 0 : settings.axes.axisCount();
+        Check.that(
+                shape.dimension() != 3 || (axes > 0 && shape.get(0) == axes),
+                () -> "positions of shape " + shape + ": expected "
+                        + (axes == 0 ? "(T) or (B, T)" : axes + " coordinates, one for each axis") + " of " + this
+                        + "; give as many, or build the block with other optAxes");
     }
 
     /**
@@ -394,12 +404,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         if (shape.dimension() < 3) {
             return rows;
         }
-        int axes = settings.axes == null ? 0 : settings.axes.axisCount();
-        Check.that(
-                axes > 0 && shape.get(0) == axes,
-                () -> "positions of shape " + shape + ": expected "
-                        + (axes == 0 ? "(T) or (B, T)" : axes + " coordinates, one for each axis") + " of " + this
-                        + "; give as many, or build the block with other optAxes");
+        int axes = settings.axes.axisCount();
         NDArray columns = temporaries.add(columnsOfAxes.table(axes, x, type).reshape(axes, 1, 1, -1));
         return temporaries.add(temporaries.add(rows.mul(columns)).sum(new int[] {0}));
     }
@@ -460,6 +465,9 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     private NDArray rotate(AttentionCall call, NDArray x, Span given, boolean areKeys) {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray positions = given.positions();
+            if (positions != null) {
+                requireAxes(positions.getShape());
+            }
             Span span = positions == null || given.end() < settings.limit()
                     ? given
                     : new Span(given.first(), given.length(), positions, end(temporaries, x, 2, positions));

@@ -582,6 +582,8 @@ class RotaryEmbeddingBlockTest {
         refused(() -> Forward.infer(manager, builder().build(), x, none), "(0, 2, 3)", "(T) or (B, T)");
         refused(() -> Forward.infer(manager, axes().build(), x, one), "(1, 2, 3)", "2 coordinates");
         refused(() -> Forward.infer(manager, axes().build(), x, three), "(3, 1, 3)", "2 coordinates");
+        Block ofLength = axes().optScaling(RotaryScaling.dynamicNtk(2, 16)).build();
+        refused(() -> Forward.infer(manager, ofLength, x, none), "(0, 2, 3)", "2 coordinates");
         refused(() -> Forward.infer(manager, axes().build(), x, few), "(2)", "(3)");
         refused(() -> Forward.infer(manager, axes().build(), x, beyond), "5000", "0 to 4999");
     }
