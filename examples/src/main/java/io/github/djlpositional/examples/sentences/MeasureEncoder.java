@@ -2,38 +2,24 @@ package io.github.djlpositional.examples.sentences;
 
 import ai.djl.engine.Engine;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.examples.EngineOptions;
-import io.github.djlpositional.examples.Program;
+import io.github.djlpositional.examples.EngineCommand;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** Measures how many sentences the encoder embeds in a second, beside ONNX Runtime with the same batches. */
 @Command(
         name = "sentence-speed",
-        mixinStandardHelpOptions = true,
-        sortOptions = false,
-        showDefaultValues = true,
         description = "Embed definitions from WordNet with the published sentence encoder, in turns with DJL and with"
                 + " ONNX Runtime, and print the sentences per second. Both get the same batches, of similar lengths."
                 + " DJL's time includes the mean over the tokens and the normalization, that of ONNX Runtime does not."
                 + " With MXNet, set the number of threads with OMP_NUM_THREADS.")
-public final class MeasureEncoder implements Callable<Integer> {
-
-    @Spec
-    private CommandSpec spec;
-
-    @Mixin
-    private EngineOptions engineOptions;
+public final class MeasureEncoder extends EngineCommand {
 
     @Option(names = "--threads", description = "The number of threads.")
     private int threads = 2;
@@ -51,19 +37,20 @@ public final class MeasureEncoder implements Callable<Integer> {
     private List<Integer> sizes = List.of(1024, SentenceEncoder.TOKENS_PER_BATCH);
 
     @Override
-    public Integer call() throws IOException {
-        Program.checkOptions(spec, () -> {
-            Check.positive("--threads", threads);
-            Check.positive("--definitions", count);
-            Check.positive("--rounds", rounds);
-            sizes.forEach(size -> Check.positive("--batch", size));
-        });
+    protected void checkOptions() {
+        Check.positive("--threads", threads);
+        Check.positive("--definitions", count);
+        Check.positive("--rounds", rounds);
+        sizes.forEach(size -> Check.positive("--batch", size));
+    }
+
+    @Override
+    protected void run(PrintWriter out) throws IOException {
         System.setProperty("ai.djl.pytorch.num_threads", Integer.toString(threads));
-        Engine engine = engineOptions.startEngine();
-        PrintWriter out = spec.commandLine().getOut();
+        Engine engine = startEngine();
         List<String> texts =
                 Definition.read(count).stream().map(Definition::text).toList();
-        try (SentenceEncoder encoder = SentenceEncoder.load(engine, engineOptions.deviceOf(engine));
+        try (SentenceEncoder encoder = SentenceEncoder.load(engine, deviceOf(engine));
                 OnnxRuntime onnxRuntime = new OnnxRuntime(threads)) {
             out.printf(
                     Locale.ROOT,
@@ -93,7 +80,6 @@ public final class MeasureEncoder implements Callable<Integer> {
                         size,
                         texts.size() / median(onnx),
                         texts.size() / median(djl));
-                out.flush();
             }
             out.printf(
                     Locale.ROOT,
@@ -101,9 +87,7 @@ public final class MeasureEncoder implements Callable<Integer> {
                     djlName,
                     bestDjl / bestOnnx,
                     onnxName);
-            out.flush();
         }
-        return 0;
     }
 
     private static double seconds(List<TokenBatch> batches, Consumer<TokenBatch> embedding) {
