@@ -15,12 +15,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /**
  * Which kind of positional encoding learns best, and which still works on sentences that are longer than the training
@@ -31,22 +28,13 @@ import picocli.CommandLine.Spec;
  */
 @Command(
         name = "compare",
-        mixinStandardHelpOptions = true,
-        sortOptions = false,
-        showDefaultValues = true,
         description = "Train an encoder with each kind of positional encoding on glosses of at most "
                 + LengthClass.TRAINED_WORDS
                 + " words, "
                 + "measure it on others that are as short, longer and much longer, and print, save and draw the table.")
-final class CompareEncodings implements Callable<Integer> {
+final class CompareEncodings extends EngineCommand {
 
     private static final int WARM_UP_SENTENCES = 2000;
-
-    @Spec
-    private CommandSpec spec;
-
-    @Mixin
-    private EngineOptions engineOptions;
 
     @Mixin
     private TrainingOptions trainingOptions;
@@ -76,20 +64,22 @@ final class CompareEncodings implements Callable<Integer> {
     private Path folder = Path.of("comparison");
 
     @Override
-    public Integer call() throws IOException {
+    protected void checkOptions() {
+        trainingOptions.check();
+        Check.positive("--glosses", glosses);
+        Check.positive("--held-out", heldOut);
+        Check.positive("--seeds", seeds);
+    }
+
+    @Override
+    protected void run(PrintWriter out) throws IOException {
         if (quick) {
             glosses = Math.min(glosses, 500);
             heldOut = Math.min(heldOut, 50);
             trainingOptions.beQuick();
         }
-        Program.checkOptions(spec, () -> {
-            trainingOptions.check();
-            Check.positive("--glosses", glosses);
-            Check.positive("--held-out", heldOut);
-            Check.positive("--seeds", seeds);
-        });
-        Engine engine = engineOptions.startEngine();
-        Device device = engineOptions.deviceOf(engine);
+        Engine engine = startEngine();
+        Device device = deviceOf(engine);
         AtomicFile.prepare(folder.resolve("runs.csv"));
 
         List<List<String>> sentences = Glosses.read(Integer.MAX_VALUE);
@@ -104,7 +94,6 @@ final class CompareEncodings implements Callable<Integer> {
         }
         Vocabulary vocabulary = Vocabulary.mostFrequent(training, trainingOptions.vocabularySize());
         Map<LengthClass, WordOrderDataset> measuring = new EnumMap<>(LengthClass.class);
-        PrintWriter out = spec.commandLine().getOut();
         out.printf(
                 Locale.ROOT,
                 "%,d definitions of at most %d words to learn from%n",
@@ -115,7 +104,6 @@ final class CompareEncodings implements Callable<Integer> {
             out.printf(Locale.ROOT, "%,d of %s words held out%n", others.size(), length);
             measuring.put(length, trainingOptions.dataset(vocabulary, others, 1, false));
         }
-        out.flush();
 
         // brief trainings, so that no measured run includes one-time costs
         WordOrderDataset few = trainingOptions.dataset(
@@ -133,7 +121,6 @@ final class CompareEncodings implements Callable<Integer> {
                         trainingOptions.dataset(vocabulary, training, seed, true),
                         measuring));
                 out.println(runs.get(runs.size() - 1));
-                out.flush();
                 Comparison.saveRuns(folder.resolve("runs.csv"), runs);
             }
         }
@@ -142,7 +129,6 @@ final class CompareEncodings implements Callable<Integer> {
         Comparison.saveRows(folder.resolve("comparison.csv"), rows);
         Comparison.draw(folder.resolve("comparison.png"), rows);
         out.printf("%nSaved to %s%n", folder);
-        return 0;
     }
 
     private EncoderSpec sizes(Encoding encoding, Vocabulary vocabulary) {

@@ -109,7 +109,6 @@ final class Comparison {
                     row.median(Run::trainingSeconds),
                     row.median(Run::inferenceMillis));
         }
-        out.flush();
     }
 
     /** Saves the runs so far. */

@@ -15,11 +15,12 @@ import org.knowm.xchart.XYChart;
 import org.knowm.xchart.XYSeries;
 import org.knowm.xchart.internal.chartpart.AxesChart;
 import org.knowm.xchart.internal.chartpart.Chart;
+import org.knowm.xchart.style.Styler.ChartTheme;
 import org.knowm.xchart.style.Styler.LegendLayout;
 import org.knowm.xchart.style.Styler.LegendPosition;
 import org.knowm.xchart.style.markers.SeriesMarkers;
 
-/** Charts in one style. */
+/** Charts in one style, with the titles of their axes. */
 public final class Drawing {
 
     static {
@@ -55,32 +56,15 @@ public final class Drawing {
         return IntStream.of(rgb).mapToObj(Color::new).toArray(Color[]::new);
     }
 
-    /**
-     * Creates a chart without lines.
-     *
-     * @param title its title
-     * @param xTitle the title of the horizontal axis
-     * @param yTitle the title of the vertical axis
-     * @return the chart
-     */
+    /** Creates a chart without lines. */
     public static XYChart lines(String title, String xTitle, String yTitle) {
-        return styled(new XYChart(WIDTH, HEIGHT), title, xTitle, yTitle, COLORS);
+        return styled(new XYChart(WIDTH, HEIGHT, ChartTheme.XChart), title, xTitle, yTitle, COLORS);
     }
 
-    /**
-     * Creates a chart of the square around a point, with the same scale on both axes.
-     *
-     * @param title its title
-     * @param xTitle the title of the horizontal axis
-     * @param yTitle the title of the vertical axis
-     * @param x the point
-     * @param y the point
-     * @param reach half of the side of the square
-     * @return the chart
-     */
+    /** Creates a chart of the square around a point, with the same scale on both axes. */
     public static XYChart plane(String title, String xTitle, String yTitle, double x, double y, double reach) {
         // the inside is a square: title, labels and legend take the rest
-        XYChart chart = styled(new XYChart(640, 680), title, xTitle, yTitle, COLORS);
+        XYChart chart = styled(new XYChart(640, 680, ChartTheme.XChart), title, xTitle, yTitle, COLORS);
         chart.getStyler()
                 .setXAxisMin(x - reach)
                 .setXAxisMax(x + reach)
@@ -91,7 +75,7 @@ public final class Drawing {
 
     /** Creates a chart without columns. */
     static CategoryChart columns(String title, String xTitle, String yTitle) {
-        return styled(new CategoryChart(1100, 560), title, xTitle, yTitle, SHADES);
+        return styled(new CategoryChart(1100, 560, ChartTheme.XChart), title, xTitle, yTitle, SHADES);
     }
 
     private static <C extends AxesChart<?, ?>> C styled(
@@ -111,38 +95,17 @@ public final class Drawing {
         return chart;
     }
 
-    /**
-     * Adds a line without markers.
-     *
-     * @param chart the chart
-     * @param name the name of the line
-     * @param x the points of the line
-     * @param y the points of the line
-     */
+    /** Adds a line without markers. */
     public static void line(XYChart chart, String name, double[] x, double[] y) {
         chart.addSeries(name, x, y).setMarker(SeriesMarkers.NONE);
     }
 
-    /**
-     * Adds a line of a function of the numbers 0 … count - 1.
-     *
-     * @param chart the chart
-     * @param name the name of the line
-     * @param count the number of points
-     * @param function returns the height of each point
-     */
+    /** Adds a line of a function of the numbers 0 … count - 1. */
     public static void line(XYChart chart, String name, int count, IntToDoubleFunction function) {
         line(chart, name, each(count, x -> x), each(count, function));
     }
 
-    /**
-     * Adds points without lines between them.
-     *
-     * @param chart the chart
-     * @param name the name of the points
-     * @param x the points
-     * @param y the points
-     */
+    /** Adds points without lines between them. */
     public static void points(XYChart chart, String name, double[] x, double[] y) {
         XYSeries series = chart.addSeries(name, x, y);
         series.setXYSeriesRenderStyle(XYSeries.XYSeriesRenderStyle.Scatter);
@@ -153,27 +116,11 @@ public final class Drawing {
     @FunctionalInterface
     public interface Cells {
 
-        /**
-         * Returns the value of a cell.
-         *
-         * @param row from 0, at the top
-         * @param column from 0
-         * @return the value
-         */
+        /** Returns the value of a cell; row 0 is at the top. */
         double value(int row, int column);
     }
 
-    /**
-     * Creates a heat map of values from -1 (blue) through 0 (white) to 1 (red); row 0 is at the top.
-     *
-     * @param title its title
-     * @param xTitle the title of the columns
-     * @param yTitle the title of the rows
-     * @param rows the number of rows
-     * @param columns the number of columns
-     * @param cells the values
-     * @return the chart
-     */
+    /** Creates a heat map of values from -1 (blue) through 0 (white) to 1 (red); row 0 is at the top. */
     public static HeatMapChart map(String title, String xTitle, String yTitle, int rows, int columns, Cells cells) {
         HeatMapChart chart = map(title, xTitle, yTitle, numbers(rows), numbers(columns), cells, HEIGHT);
         chart.getStyler()
@@ -183,16 +130,7 @@ public final class Drawing {
         return chart;
     }
 
-    /**
-     * Creates a heat map of words by words, from 0 (white) to the maximum (red); the first row is at the top.
-     *
-     * @param title its title
-     * @param xTitle the title of the columns
-     * @param yTitle the title of the rows
-     * @param words the words
-     * @param cells the values
-     * @return the chart
-     */
+    /** Creates a heat map of words by words, from 0 (white) to the maximum (red); the first row is at the top. */
     public static HeatMapChart wordMap(String title, String xTitle, String yTitle, List<String> words, Cells cells) {
         List<String> labels = new ArrayList<>();
         double greatest = 0;
@@ -217,7 +155,7 @@ public final class Drawing {
             List<String> columns,
             Cells cells,
             int height) {
-        HeatMapChart chart = titled(new HeatMapChart(WIDTH, height), title, xTitle, yTitle);
+        HeatMapChart chart = titled(new HeatMapChart(WIDTH, height, ChartTheme.XChart), title, xTitle, yTitle);
         // XChart draws rows from the bottom up: labels and values are reversed together
         List<String> upwards = new ArrayList<>(rows);
         Collections.reverse(upwards);
@@ -241,24 +179,12 @@ public final class Drawing {
                 .toList();
     }
 
-    /**
-     * Returns the values of a function of the numbers 0 … count - 1.
-     *
-     * @param count the number of values
-     * @param function the function
-     * @return the values
-     */
+    /** Returns the values of a function of the numbers 0 … count - 1. */
     public static double[] each(int count, IntToDoubleFunction function) {
         return IntStream.range(0, count).mapToDouble(function).toArray();
     }
 
-    /**
-     * Saves a chart as PNG.
-     *
-     * @param chart the chart
-     * @param file the file; {@code .png} is added to another name
-     * @throws IOException if it cannot be written
-     */
+    /** Saves a chart as PNG; {@code .png} is added to another name. */
     public static void save(Chart<?, ?> chart, Path file) throws IOException {
         BitmapEncoder.saveBitmapWithDPI(chart, file.toString(), BitmapEncoder.BitmapFormat.PNG, DOTS_PER_INCH);
     }

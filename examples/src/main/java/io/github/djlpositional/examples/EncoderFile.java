@@ -7,6 +7,7 @@ import ai.djl.engine.Engine;
 import ai.djl.engine.EngineException;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.translate.TranslateException;
+import io.github.djlpositional.arguments.Records;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.Reader;
@@ -81,7 +82,7 @@ public final class EncoderFile {
         entries.put("translatorFactory", EncoderFactory.class.getName());
         entries.put("option.modelName", MODEL);
         entries.put("option.epoch", 0);
-        entries.putAll(spec.toArguments());
+        entries.putAll(Records.write(spec));
         return entries.entrySet().stream()
                 .map(entry -> entry.getKey() + "=" + entry.getValue() + "\n")
                 .collect(Collectors.joining());

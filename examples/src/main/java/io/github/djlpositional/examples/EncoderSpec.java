@@ -1,7 +1,7 @@
 package io.github.djlpositional.examples;
 
 import io.github.djlpositional.arguments.Check;
-import java.util.LinkedHashMap;
+import io.github.djlpositional.arguments.Records;
 import java.util.Map;
 
 /**
@@ -44,40 +44,9 @@ public record EncoderSpec(
         Check.rate("dropoutRate", dropoutRate);
     }
 
-    /** Returns the sizes as DJL's {@code serving.properties} stores them. */
-    Map<String, Object> toArguments() {
-        Map<String, Object> arguments = new LinkedHashMap<>();
-        arguments.put("encoding", encoding.name());
-        arguments.put("vocabularySize", vocabularySize);
-        arguments.put("maxWords", maxWords);
-        arguments.put("embeddingSize", embeddingSize);
-        arguments.put("layers", layers);
-        arguments.put("heads", heads);
-        arguments.put("feedForwardSize", feedForwardSize);
-        arguments.put("dropoutRate", dropoutRate);
-        return arguments;
-    }
-
     /** Reads the sizes from the arguments that DJL passes to a block factory; other arguments are ignored. */
     static EncoderSpec fromArguments(Map<String, ?> arguments) {
-        return new EncoderSpec(
-                Encoding.valueOf(String.valueOf(arguments.get("encoding"))),
-                number(arguments, "vocabularySize").intValue(),
-                number(arguments, "maxWords").intValue(),
-                number(arguments, "embeddingSize").intValue(),
-                number(arguments, "layers").intValue(),
-                number(arguments, "heads").intValue(),
-                number(arguments, "feedForwardSize").intValue(),
-                number(arguments, "dropoutRate").floatValue());
-    }
-
-    private static Double number(Map<String, ?> arguments, String name) {
-        String value = String.valueOf(arguments.get(name));
-        try {
-            return Double.valueOf(value);
-        } catch (NumberFormatException e) {
-            throw new IllegalArgumentException(name + " " + value + ": expected a number; set it to one", e);
-        }
+        return Records.read(EncoderSpec.class, arguments, arguments.keySet().toArray(String[]::new));
     }
 
     /** The size of one attention head. */

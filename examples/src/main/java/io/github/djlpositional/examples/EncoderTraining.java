@@ -19,33 +19,47 @@ import ai.djl.translate.TranslateException;
 import java.io.IOException;
 
 /**
- * Trains an encoder to distinguish sentences in order from shuffled ones, with Adam. The learning rate rises over the
- * first steps and then decreases to almost zero along a cosine.
+ * Trains an encoder to distinguish sentences in order from shuffled ones.
  *
+ * @param engine the engine
+ * @param device the device
+ * @param seed determines the initial weights
  * @param epochs the number of passes over all sentences
  * @param learningRate the highest learning rate
  */
-record EncoderTraining(Engine engine, Device device, int seed, int epochs, float learningRate) {
+public record EncoderTraining(Engine engine, Device device, int seed, int epochs, float learningRate) {
 
-    private static final int WARM_UP_STEPS = 200;
+    private static final int MOST_WARM_UP_STEPS = 200;
 
-    /** Trains a new encoder, which becomes the block of the model, and returns the measurements of each step. */
-    TrainingLog train(EncoderSpec spec, WordOrderDataset training, Model trained) throws IOException {
-        engine.setRandomSeed(seed);
-        trained.setBlock(new TransformerEncoder(spec, false));
-        int steps = epochs * training.batches();
+    /**
+     * Configures the training of a classifier with Adam. The learning rate rises over the first tenth of the steps, at
+     * most 200, and then decreases to almost zero along a cosine.
+     *
+     * @param device the device
+     * @param steps the number of steps of the training
+     * @param learningRate the highest learning rate
+     * @return a configuration whose loss is the cross entropy of the classes
+     */
+    public static DefaultTrainingConfig adam(Device device, int steps, float learningRate) {
         Tracker rate = WarmUpTracker.builder()
-                .optWarmUpSteps(Math.min(WARM_UP_STEPS, Math.max(1, steps / 10)))
+                .optWarmUpSteps(Math.min(MOST_WARM_UP_STEPS, Math.max(1, steps / 10)))
                 .setMainTracker(Tracker.cosine()
                         .setBaseValue(learningRate)
                         .optFinalValue(learningRate / 1000)
                         .setMaxUpdates(steps)
                         .build())
                 .build();
-        Evaluator accuracy = new Accuracy();
-        DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
+        return new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
                 .optDevices(new Device[] {device})
-                .optOptimizer(Optimizer.adam().optLearningRateTracker(rate).build())
+                .optOptimizer(Optimizer.adam().optLearningRateTracker(rate).build());
+    }
+
+    /** Trains a new encoder, which becomes the block of the model, and returns the measurements of each step. */
+    TrainingLog train(EncoderSpec spec, WordOrderDataset training, Model trained) throws IOException {
+        engine.setRandomSeed(seed);
+        trained.setBlock(new TransformerEncoder(spec, false));
+        Evaluator accuracy = new Accuracy();
+        DefaultTrainingConfig config = adam(device, epochs * training.batches(), learningRate)
                 .addEvaluator(accuracy)
                 .addTrainingListeners(TrainingListener.Defaults.basic())
                 .addTrainingListeners(new TrainingProgress(epochs, training.batches()));

@@ -12,28 +12,14 @@ import java.nio.charset.Charset;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** Judges sentences with a saved model. */
-@Command(
-        name = "judge",
-        mixinStandardHelpOptions = true,
-        showDefaultValues = true,
-        description = "Judge with a saved model whether the words of sentences are in order.")
-final class JudgeSentences implements Callable<Integer> {
-
-    @Spec
-    private CommandSpec spec;
-
-    @Mixin
-    private EngineOptions engineOptions;
+@Command(name = "judge", description = "Judge with a saved model whether the words of sentences are in order.")
+final class JudgeSentences extends EngineCommand {
 
     @Option(names = "--model", description = "The file of the saved model.")
     private Path file = Path.of("model.zip");
@@ -46,11 +32,10 @@ final class JudgeSentences implements Callable<Integer> {
     private List<String> sentences;
 
     @Override
-    public Integer call() {
-        Engine engine = engineOptions.startEngine();
-        PrintWriter out = spec.commandLine().getOut();
+    protected void run(PrintWriter out) {
+        Engine engine = startEngine();
         try (ZooModel<String, Classifications> model =
-                        EncoderFile.load(file, engine, engineOptions.deviceOf(engine), Classifications.class);
+                        EncoderFile.load(file, engine, deviceOf(engine), Classifications.class);
                 Predictor<String, Classifications> predictor = model.newPredictor()) {
             Stream<List<String>> batches = sentences != null
                     ? Stream.of(sentences)
@@ -59,7 +44,6 @@ final class JudgeSentences implements Callable<Integer> {
                             .filter(line -> !Glosses.words(line).isEmpty())
                             .map(List::of);
             batches.forEach(batch -> print(out, batch, inOrder(predictor, batch)));
-            return 0;
         }
     }
 
@@ -88,6 +72,5 @@ final class JudgeSentences implements Callable<Integer> {
                     100 * Math.max(probability, 1 - probability),
                     sentences.get(i));
         }
-        out.flush();
     }
 }

@@ -17,7 +17,6 @@ final class LoadReport {
         out.printf(
                 "%-6s %10s %8s %8s %8s %8s %8s %8s %6s %9s%n",
                 "time", "answers", "per s", "p50 ms", "p95 ms", "p99 ms", "p99.9 ms", "max ms", "batch", "memory");
-        out.flush();
     }
 
     /** Prints the row of an interval, with its latencies in nanoseconds and the sizes of its batches. */
@@ -41,6 +40,5 @@ final class LoadReport {
             out.printf(Locale.ROOT, " %8.2f", latencies.getValueAtPercentile(percentile) / 1e6);
         }
         out.printf(Locale.ROOT, " %6.1f %9s%n", batchSizes.getMean(), memory.latest());
-        out.flush();
     }
 }

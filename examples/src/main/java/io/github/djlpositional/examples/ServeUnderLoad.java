@@ -12,13 +12,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /**
  * Serves many clients at once with one model, and measures the throughput, the latencies, the correctness of every
@@ -26,25 +21,16 @@ import picocli.CommandLine.Spec;
  */
 @Command(
         name = "serve",
-        mixinStandardHelpOptions = true,
-        sortOptions = false,
-        showDefaultValues = true,
         description = "Serve a saved model to many clients at once, and measure throughput, latency and memory. "
                 + "Every answer, probability and embedding, is compared with the answer of one thread to one "
                 + "sentence at a time. Each client waits for its answer before it asks again (a closed loop), so "
                 + "the latencies are those at full load, and no new requests arrive during a pause of the server.")
-final class ServeUnderLoad implements Callable<Integer> {
+final class ServeUnderLoad extends EngineCommand {
 
     /** Enough for sentences of every length to be batched with every other length. */
     private static final long SAMPLE_MILLIS = 1000;
 
     private static final Duration REPORT_EVERY = Duration.ofSeconds(5);
-
-    @Spec
-    private CommandSpec spec;
-
-    @Mixin
-    private EngineOptions engineOptions;
 
     @Option(names = "--model", description = "The file of the saved model.")
     private Path file = Path.of("model.zip");
@@ -83,21 +69,21 @@ final class ServeUnderLoad implements Callable<Integer> {
     private Double maxGrowth;
 
     @Override
-    public Integer call() throws IOException, TranslateException, InterruptedException {
-        Program.checkOptions(spec, () -> {
-            Check.positive("--threads", threads);
-            Check.positive("--clients", clients);
-            Check.positive("--batch", largestBatch);
-            Check.between("--sentences", sentences, 2, Integer.MAX_VALUE);
-            Check.that(
-                    duration.compareTo(Duration.ZERO) > 0,
-                    () -> "--duration " + duration + ": expected more than zero; use for example 30s or 2m");
-        });
+    protected void checkOptions() {
+        Check.positive("--threads", threads);
+        Check.positive("--clients", clients);
+        Check.positive("--batch", largestBatch);
+        Check.between("--sentences", sentences, 2, Integer.MAX_VALUE);
+        Check.that(
+                duration.compareTo(Duration.ZERO) > 0,
+                () -> "--duration " + duration + ": expected more than zero; use for example 30s or 2m");
+    }
+
+    @Override
+    protected void run(PrintWriter out) throws IOException, TranslateException, InterruptedException {
         EncoderFile.useOneThreadPerForward();
-        Engine engine = engineOptions.startEngine();
-        PrintWriter out = spec.commandLine().getOut();
-        try (ZooModel<String, Judgement> model =
-                EncoderFile.load(file, engine, engineOptions.deviceOf(engine), Judgement.class)) {
+        Engine engine = startEngine();
+        try (ZooModel<String, Judgement> model = EncoderFile.load(file, engine, deviceOf(engine), Judgement.class)) {
             EncoderSpec sizes = ((TransformerEncoder) model.getBlock()).spec();
             Judgement.Difference limit =
                     tolerance == null ? Judgement.Difference.ofRounding(sizes) : Judgement.Difference.upTo(tolerance);
@@ -112,7 +98,7 @@ final class ServeUnderLoad implements Callable<Integer> {
                     engine.getEngineName(),
                     engine.getVersion(),
                     100 * distinguishable(known, limit));
-            return serve(model, known, limit, out);
+            serve(model, known, limit, out);
         }
     }
 
@@ -140,7 +126,7 @@ final class ServeUnderLoad implements Callable<Integer> {
         return known;
     }
 
-    private int serve(
+    private void serve(
             ZooModel<String, Judgement> model,
             List<LoadClients.Known> known,
             Judgement.Difference limit,
@@ -180,21 +166,14 @@ final class ServeUnderLoad implements Callable<Integer> {
                 running.greatestDifference(),
                 limit);
         out.printf("Resident memory over the second half: %s.%n", memory.growth());
-        out.flush();
         if (running.wrong() > 0) {
-            return fail(running.wrong() + " answers differ from those of one thread, the first for "
+            throw new UserError(running.wrong() + " answers differ from those of one thread, the first for "
                     + running.firstWrong());
         }
         // unknown growth (NaN) is an error too
         if (maxGrowth != null && !(memory.growthPerMinute() <= maxGrowth)) {
-            return fail("resident memory over the second half: " + memory.growth() + "; expected at most " + maxGrowth
-                    + " MB per minute: find the objects that are not closed, or set a higher --max-growth");
+            throw new UserError("resident memory over the second half: " + memory.growth() + "; expected at most "
+                    + maxGrowth + " MB per minute: find the objects that are not closed, or set a higher --max-growth");
         }
-        return CommandLine.ExitCode.OK;
-    }
-
-    private int fail(String reason) {
-        spec.commandLine().getErr().println("error: " + reason);
-        return CommandLine.ExitCode.SOFTWARE;
     }
 }

@@ -21,13 +21,10 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Random;
-import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /**
  * Is this sentence in its original order, or are its words shuffled?
@@ -38,8 +35,6 @@ import picocli.CommandLine.Spec;
  */
 @Command(
         name = "train-encoder",
-        mixinStandardHelpOptions = true,
-        versionProvider = Program.class,
         subcommands = {
             JudgeSentences.class,
             CompareEncodings.class,
@@ -50,11 +45,9 @@ import picocli.CommandLine.Spec;
             TuneEncoder.class,
             StretchPositions.class,
         },
-        sortOptions = false,
-        showDefaultValues = true,
         description = "Train small transformer encoders to distinguish sentences in order from shuffled ones, "
                 + "without and with positional encodings, and save the last one.")
-public final class TrainEncoder implements Callable<Integer> {
+public final class TrainEncoder extends EngineCommand {
 
     private static final List<String> SENTENCES = List.of(
             "a small domesticated animal that is kept as a pet",
@@ -63,12 +56,6 @@ public final class TrainEncoder implements Callable<Integer> {
             "place the one act to of another moving from",
             "a person who writes books",
             "books who a writes person");
-
-    @Spec
-    private CommandSpec spec;
-
-    @Mixin
-    private EngineOptions engineOptions;
 
     @Mixin
     private TrainingOptions trainingOptions;
@@ -128,16 +115,17 @@ public final class TrainEncoder implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws IOException {
-        Program.checkOptions(spec, () -> {
-            trainingOptions.check();
-            Check.positive("--glosses", glosses);
-            Check.positive("--held-out", heldOut);
-            Check.between("--max-words", maxWords, 2, EncoderSpec.MOST_WORDS);
-        });
-        PrintWriter out = spec.commandLine().getOut();
-        Engine engine = engineOptions.startEngine();
-        Device device = engineOptions.deviceOf(engine);
+    protected void checkOptions() {
+        trainingOptions.check();
+        Check.positive("--glosses", glosses);
+        Check.positive("--held-out", heldOut);
+        Check.between("--max-words", maxWords, 2, EncoderSpec.MOST_WORDS);
+    }
+
+    @Override
+    protected void run(PrintWriter out) throws IOException {
+        Engine engine = startEngine();
+        Device device = deviceOf(engine);
         AtomicFile.prepare(file);
         interrupted = "interrupted: the model was not saved";
 
@@ -165,7 +153,6 @@ public final class TrainEncoder implements Callable<Integer> {
         for (Encoding encoding : encodings) {
             EncoderSpec sizes = trainingOptions.spec(encoding, vocabulary.size(), maxWords);
             out.printf("%nPositions: %s%n", encoding);
-            out.flush();
             try (Model model = EncoderFile.newModel(engine, device)) {
                 long start = System.nanoTime();
                 log.addAll(trainingOptions
@@ -183,7 +170,6 @@ public final class TrainEncoder implements Callable<Integer> {
                 }
             }
         }
-        return 0;
     }
 
     private static void printTable(PrintWriter out, List<Result> results) {
@@ -196,7 +182,6 @@ public final class TrainEncoder implements Callable<Integer> {
                     result.accuracy(),
                     Progress.minutesAndSeconds(result.time()));
         }
-        out.flush();
     }
 
     /** Loads the saved model, compares its answers with those of the trained one, and prints some. */

@@ -3,34 +3,21 @@ package io.github.djlpositional.examples.llama;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.examples.EngineOptions;
-import io.github.djlpositional.examples.Program;
+import io.github.djlpositional.examples.EngineCommand;
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.concurrent.Callable;
 import java.util.function.ToIntFunction;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** Continues a text with a model of the Llama family. */
 @Command(
         name = "generate",
-        mixinStandardHelpOptions = true,
-        sortOptions = false,
-        showDefaultValues = true,
         description = "Continue a text with a model of the Llama family: Llama 2 and 3, Mistral, Qwen 2 and 3. "
                 + "The text appears as it is generated.")
-public final class GenerateText implements Callable<Integer> {
-
-    @Spec
-    private CommandSpec spec;
-
-    @Mixin
-    private EngineOptions engineOptions;
+public final class GenerateText extends EngineCommand {
 
     @Option(
             names = "--model",
@@ -62,21 +49,22 @@ public final class GenerateText implements Callable<Integer> {
     private String prompt;
 
     @Override
-    public Integer call() throws IOException {
-        Program.checkOptions(spec, () -> {
-            Check.positive("--tokens", tokens);
-            Check.that(
-                    temperature > 0 || topP == 1,
-                    () -> "--top-p " + topP + " with --temperature " + temperature
-                            + ": expected a temperature above 0; add for example --temperature 1");
-            choice();
-        });
-        Engine engine = engineOptions.startEngine();
-        try (NDManager manager = engine.newBaseManager(engineOptions.deviceOf(engine))) {
+    protected void checkOptions() {
+        Check.positive("--tokens", tokens);
+        Check.that(
+                temperature > 0 || topP == 1,
+                () -> "--top-p " + topP + " with --temperature " + temperature
+                        + ": expected a temperature above 0; add for example --temperature 1");
+        choice();
+    }
+
+    @Override
+    protected void run(PrintWriter out) throws IOException {
+        Engine engine = startEngine();
+        try (NDManager manager = engine.newBaseManager(deviceOf(engine))) {
             // a class of its own, so that the other programs run without the tokenizer's library
-            new TextGeneration(folder, manager, spec.commandLine().getOut()).run(prompt, tokens, choice());
+            new TextGeneration(folder, manager, out).run(prompt, tokens, choice());
         }
-        return 0;
     }
 
     private ToIntFunction<float[]> choice() {

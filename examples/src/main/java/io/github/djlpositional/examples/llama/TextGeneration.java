@@ -86,7 +86,6 @@ final class TextGeneration {
         out.println(text.rest());
         out.println();
         out.println(times);
-        out.flush();
     }
 
     /** The number of generated tokens, and their times. */

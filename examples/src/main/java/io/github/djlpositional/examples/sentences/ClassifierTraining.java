@@ -7,14 +7,10 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.Trainer;
-import ai.djl.training.loss.Loss;
-import ai.djl.training.optimizer.Optimizer;
-import ai.djl.training.tracker.Tracker;
-import ai.djl.training.tracker.WarmUpTracker;
+import io.github.djlpositional.examples.EncoderTraining;
 import io.github.djlpositional.examples.Progress;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -23,8 +19,7 @@ import java.util.Random;
 import java.util.stream.IntStream;
 
 /**
- * Trains a classifier of texts with Adam, and measures it on other texts while it learns. The learning rate rises over
- * the first tenth of the steps, and then decreases to zero along a cosine.
+ * Trains a classifier of texts, and measures it on other texts while it learns.
  *
  * @param training the texts to learn from
  * @param heldOut other texts
@@ -91,7 +86,7 @@ record ClassifierTraining(Texts training, Texts heldOut, int epochs, int seed) {
                 task, steps.stream().mapToLong(step -> step.tokens.tokens()).sum());
         List<Point> curve = new ArrayList<>();
         int seen = 0;
-        try (Trainer trainer = model.newTrainer(config(steps.size(), device, learningRate))) {
+        try (Trainer trainer = model.newTrainer(EncoderTraining.adam(device, steps.size(), learningRate))) {
             trainer.initialize(new Shape(1, 1));
             for (int i = 0; i < steps.size(); i++) {
                 step(trainer, steps.get(i));
@@ -103,20 +98,6 @@ record ClassifierTraining(Texts training, Texts heldOut, int epochs, int seed) {
             }
         }
         return curve;
-    }
-
-    private static DefaultTrainingConfig config(int steps, Device device, float learningRate) {
-        Tracker rate = WarmUpTracker.builder()
-                .optWarmUpSteps(Math.max(1, steps / 10))
-                .setMainTracker(Tracker.cosine()
-                        .setBaseValue(learningRate)
-                        .optFinalValue(0)
-                        .setMaxUpdates(steps)
-                        .build())
-                .build();
-        return new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
-                .optDevices(new Device[] {device})
-                .optOptimizer(Optimizer.adam().optLearningRateTracker(rate).build());
     }
 
     private static void step(Trainer trainer, LabelledBatch batch) {

@@ -2,8 +2,7 @@ package io.github.djlpositional.examples.sentences;
 
 import ai.djl.engine.Engine;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.examples.EngineOptions;
-import io.github.djlpositional.examples.Program;
+import io.github.djlpositional.examples.EngineCommand;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -12,39 +11,26 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** Measures how many sentences the encoder embeds in a second, beside ONNX Runtime with the same batches. */
 @Command(
         name = "sentence-speed",
-        mixinStandardHelpOptions = true,
-        sortOptions = false,
-        showDefaultValues = true,
         description = "Embed definitions from WordNet with the published sentence encoder, in turns with DJL and with"
                 + " ONNX Runtime, and print the sentences per second. Both get the same batches, of similar lengths."
                 + " DJL's time includes the mean over the tokens and the normalization, that of ONNX Runtime does not."
                 + " With MXNet, set the number of threads with OMP_NUM_THREADS.")
-public final class MeasureEncoder implements Callable<Integer> {
+public final class MeasureEncoder extends EngineCommand {
 
     private static final Pattern SHAPE = Pattern.compile("[1-9]\\d{0,2}x([1-9]\\d?|[1-4]\\d\\d|50\\d|51[0-2])");
 
     /** The number of batches of one shape in each round. */
     private static final int BATCHES_OF_SHAPE = 20;
-
-    @Spec
-    private CommandSpec spec;
-
-    @Mixin
-    private EngineOptions engineOptions;
 
     @Option(names = "--threads", description = "The number of threads.")
     private int threads = 2;
@@ -68,23 +54,24 @@ public final class MeasureEncoder implements Callable<Integer> {
     private List<String> shapes = List.of("5x128", "32x64");
 
     @Override
-    public Integer call() throws IOException {
-        Program.checkOptions(spec, () -> {
-            Check.positive("--threads", threads);
-            Check.positive("--definitions", count);
-            Check.positive("--rounds", rounds);
-            sizes.forEach(size -> Check.positive("--batch", size));
-            shapes.forEach(shape -> Check.that(
-                    SHAPE.matcher(shape).matches(),
-                    () -> "--shapes " + shape
-                            + ": expected up to 999 sentences of up to 512 tokens, such as 5x128; correct it"));
-        });
+    protected void checkOptions() {
+        Check.positive("--threads", threads);
+        Check.positive("--definitions", count);
+        Check.positive("--rounds", rounds);
+        sizes.forEach(size -> Check.positive("--batch", size));
+        shapes.forEach(shape -> Check.that(
+                SHAPE.matcher(shape).matches(),
+                () -> "--shapes " + shape
+                        + ": expected up to 999 sentences of up to 512 tokens, such as 5x128; correct it"));
+    }
+
+    @Override
+    protected void run(PrintWriter out) throws IOException {
         System.setProperty("ai.djl.pytorch.num_threads", Integer.toString(threads));
-        Engine engine = engineOptions.startEngine();
-        PrintWriter out = spec.commandLine().getOut();
+        Engine engine = startEngine();
         List<String> texts =
                 Definition.read(count).stream().map(Definition::text).toList();
-        try (SentenceEncoder encoder = SentenceEncoder.load(engine, engineOptions.deviceOf(engine));
+        try (SentenceEncoder encoder = SentenceEncoder.load(engine, deviceOf(engine));
                 OnnxRuntime onnxRuntime = new OnnxRuntime(threads)) {
             out.printf(
                     Locale.ROOT,
@@ -112,12 +99,9 @@ public final class MeasureEncoder implements Callable<Integer> {
                 double djlSpeed = sentences / median(djl);
                 double onnxSpeed = sentences / median(onnx);
                 out.printf(Locale.ROOT, "%20s%22.1f%22.1f%10.3f%n", name, onnxSpeed, djlSpeed, onnxSpeed / djlSpeed);
-                out.flush();
             });
             out.printf("%nThe time is that of %s, relative to %s.%n", djlName, onnxName);
-            out.flush();
         }
-        return 0;
     }
 
     /** A batch of a shape such as 5x128, with any ids. */

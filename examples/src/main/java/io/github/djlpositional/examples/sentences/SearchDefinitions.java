@@ -3,39 +3,25 @@ package io.github.djlpositional.examples.sentences;
 import ai.djl.engine.Engine;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.examples.AtomicFile;
-import io.github.djlpositional.examples.EngineOptions;
-import io.github.djlpositional.examples.Program;
+import io.github.djlpositional.examples.EngineCommand;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** Finds the definitions in WordNet whose meanings are nearest to a text. */
 @Command(
         name = "search",
-        mixinStandardHelpOptions = true,
-        sortOptions = false,
-        showDefaultValues = true,
         description = "Find the definitions in WordNet that are nearest in meaning to a text, with the published"
                 + " sentence encoder all-MiniLM-L6-v2. The first run embeds all definitions, in some minutes, and saves"
                 + " them; later runs take a few seconds.")
-public final class SearchDefinitions implements Callable<Integer> {
+public final class SearchDefinitions extends EngineCommand {
 
     private static final int WIDTH = 90;
-
-    @Spec
-    private CommandSpec spec;
-
-    @Mixin
-    private EngineOptions engineOptions;
 
     @Option(names = "--index", description = "The folder for the embedded definitions.")
     private Path folder = Path.of("definitions");
@@ -53,21 +39,22 @@ public final class SearchDefinitions implements Callable<Integer> {
     private List<String> texts;
 
     @Override
-    public Integer call() throws IOException {
-        Program.checkOptions(spec, () -> {
-            Check.positive("--count", count);
-            if (limit != null) {
-                Check.positive("--definitions", limit);
-            }
-            Check.that(
-                    texts.stream().noneMatch(String::isBlank),
-                    () -> "an empty text was given: expected one or more words; give a text in quotes");
-        });
-        Engine engine = engineOptions.startEngine();
+    protected void checkOptions() {
+        Check.positive("--count", count);
+        if (limit != null) {
+            Check.positive("--definitions", limit);
+        }
+        Check.that(
+                texts.stream().noneMatch(String::isBlank),
+                () -> "an empty text was given: expected one or more words; give a text in quotes");
+    }
+
+    @Override
+    protected void run(PrintWriter out) throws IOException {
+        Engine engine = startEngine();
         AtomicFile.prepare(folder.resolve("index"));
-        PrintWriter out = spec.commandLine().getOut();
         String checksum = SentenceEncoder.checksum() + "-" + Definition.checksum() + limit;
-        try (SentenceEncoder encoder = SentenceEncoder.load(engine, engineOptions.deviceOf(engine))) {
+        try (SentenceEncoder encoder = SentenceEncoder.load(engine, deviceOf(engine))) {
             if (!DefinitionIndex.isCurrent(folder, checksum)) {
                 long start = System.nanoTime();
                 List<Definition> definitions = Definition.read(limit);
@@ -86,7 +73,6 @@ public final class SearchDefinitions implements Callable<Integer> {
                 }
             }
         }
-        return 0;
     }
 
     private static void print(PrintWriter out, String text, List<DefinitionIndex.Hit> hits) {
@@ -101,6 +87,5 @@ public final class SearchDefinitions implements Callable<Integer> {
                     found.word(),
                     found.text().length() <= WIDTH ? found.text() : found.text().substring(0, WIDTH - 1) + "…");
         }
-        out.flush();
     }
 }

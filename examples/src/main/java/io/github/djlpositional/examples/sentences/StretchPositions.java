@@ -7,8 +7,7 @@ import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.examples.AtomicFile;
 import io.github.djlpositional.examples.Drawing;
-import io.github.djlpositional.examples.EngineOptions;
-import io.github.djlpositional.examples.Program;
+import io.github.djlpositional.examples.EngineCommand;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -20,14 +19,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.Callable;
 import java.util.stream.IntStream;
+import org.apache.lucene.util.VectorUtil;
 import org.knowm.xchart.XYChart;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /**
  * What happens if an encoder of 512 positions is stretched to 1024? Each document is a list of definitions of about
@@ -35,14 +31,11 @@ import picocli.CommandLine.Spec;
  */
 @Command(
         name = "stretch",
-        mixinStandardHelpOptions = true,
-        sortOptions = false,
-        showDefaultValues = true,
         description = "Stretch the position table of the published sentence encoder all-MiniLM-L6-v2 from 512 to 1024"
                 + " positions, and find definitions in documents of about 1000 tokens: with the first 512 tokens, with the"
                 + " stretched table, and with the mean of both halves. Print the fraction that is found by the place of"
                 + " the definition, and draw it.")
-public final class StretchPositions implements Callable<Integer> {
+public final class StretchPositions extends EngineCommand {
 
     private static final int LENGTH = BertEncoder.Sizes.MINI_LM.positions();
     private static final int STRETCHED = 2 * LENGTH;
@@ -57,12 +50,6 @@ public final class StretchPositions implements Callable<Integer> {
     private static final int TWENTIETH = 20;
 
     private static final int TEXTS_OF_EACH_LENGTH = 40;
-
-    @Spec
-    private CommandSpec spec;
-
-    @Mixin
-    private EngineOptions engineOptions;
 
     @Option(names = "--documents", description = "The number of documents.")
     private int count = 100;
@@ -80,12 +67,15 @@ public final class StretchPositions implements Callable<Integer> {
     private record Documents(List<long[]> ids, List<List<long[]>> definitions) {}
 
     @Override
-    public Integer call() throws IOException {
-        Program.checkOptions(spec, () -> Check.between("--documents", count, 2, 1000));
-        Engine engine = engineOptions.startEngine();
-        Device device = engineOptions.deviceOf(engine);
+    protected void checkOptions() {
+        Check.between("--documents", count, 2, 1000);
+    }
+
+    @Override
+    protected void run(PrintWriter out) throws IOException {
+        Engine engine = startEngine();
+        Device device = deviceOf(engine);
         AtomicFile.prepare(file);
-        PrintWriter out = spec.commandLine().getOut();
         Documents documents = documents();
         NDManager manager = engine.newBaseManager(device);
         NDManager ofStretched = engine.newBaseManager(device);
@@ -107,7 +97,6 @@ public final class StretchPositions implements Callable<Integer> {
                                     .toList())));
             printFound(out, documents, methods, encoder);
         }
-        return 0;
     }
 
     /** Joins definitions in random order to documents. */
@@ -171,24 +160,10 @@ public final class StretchPositions implements Callable<Integer> {
         return IntStream.range(0, first.length)
                 .mapToObj(text -> {
                     float[] sum = first[text].clone();
-                    for (int i = 0; i < sum.length; i++) {
-                        sum[i] += second[text][i];
-                    }
+                    VectorUtil.add(sum, second[text]);
                     return sum;
                 })
                 .toArray(float[][]::new);
-    }
-
-    private static double cosine(float[] a, float[] b) {
-        double product = 0;
-        double ofA = 0;
-        double ofB = 0;
-        for (int i = 0; i < a.length; i++) {
-            product += a[i] * (double) b[i];
-            ofA += a[i] * (double) a[i];
-            ofB += b[i] * (double) b[i];
-        }
-        return product / Math.sqrt(ofA * ofB);
     }
 
     /** Prints how similar the vectors of texts are that fit the published table too. */
@@ -201,12 +176,11 @@ public final class StretchPositions implements Callable<Integer> {
             float[][] before = encoder.encodeIds(texts);
             float[][] after = stretched.encodeIds(texts);
             double mean = IntStream.range(0, texts.size())
-                    .mapToDouble(text -> cosine(before[text], after[text]))
+                    .mapToDouble(text -> VectorUtil.cosine(before[text], after[text]))
                     .average()
                     .orElseThrow();
             out.printf(Locale.ROOT, "%4d tokens  %.3f%n", length, mean);
         }
-        out.flush();
     }
 
     private void printFound(
@@ -242,7 +216,6 @@ public final class StretchPositions implements Callable<Integer> {
         chart.getStyler().setYAxisMin(0.0);
         Drawing.save(chart, file);
         out.printf("%nThe picture is '%s'.%n", file);
-        out.flush();
     }
 
     private int nearest() {
@@ -250,9 +223,9 @@ public final class StretchPositions implements Callable<Integer> {
     }
 
     private boolean isFound(float[] query, int document, float[][] vectors) {
-        double similarity = cosine(query, vectors[document]);
+        double similarity = VectorUtil.cosine(query, vectors[document]);
         return Arrays.stream(vectors)
-                        .filter(other -> cosine(query, other) > similarity)
+                        .filter(other -> VectorUtil.cosine(query, other) > similarity)
                         .count()
                 < nearest();
     }

@@ -26,17 +26,16 @@ record TokenBatch(List<Integer> texts, List<long[]> ids) {
      * @return the batches, the longest texts first
      */
     static List<TokenBatch> sortedByLength(List<long[]> ids, int maxTokens) {
-        int[] order = IntStream.range(0, ids.size())
+        List<Integer> order = IntStream.range(0, ids.size())
                 .boxed()
                 .sorted(Comparator.comparingInt((Integer text) -> ids.get(text).length)
                         .reversed())
-                .mapToInt(Integer::intValue)
-                .toArray();
+                .toList();
         List<TokenBatch> batches = new ArrayList<>();
-        for (int from = 0; from < order.length; ) {
-            int longest = ids.get(order[from]).length;
-            int to = Math.min(order.length, from + Math.max(1, Math.floorDiv(maxTokens, longest)));
-            List<Integer> texts = Arrays.stream(order, from, to).boxed().toList();
+        for (int from = 0; from < order.size(); ) {
+            int longest = ids.get(order.get(from)).length;
+            int to = Math.min(order.size(), from + Math.max(1, Math.floorDiv(maxTokens, longest)));
+            List<Integer> texts = order.subList(from, to);
             batches.add(new TokenBatch(texts, texts.stream().map(ids::get).toList()));
             from = to;
         }

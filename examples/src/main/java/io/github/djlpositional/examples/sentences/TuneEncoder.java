@@ -4,14 +4,19 @@ import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.nn.Block;
+import ai.djl.nn.LambdaBlock;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.SequentialBlock;
+import ai.djl.training.initializer.Initializer;
+import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.examples.AtomicFile;
 import io.github.djlpositional.examples.Drawing;
-import io.github.djlpositional.examples.EngineOptions;
+import io.github.djlpositional.examples.EngineCommand;
 import io.github.djlpositional.examples.PartOfSpeech;
-import io.github.djlpositional.examples.Program;
 import io.github.djlpositional.examples.UserError;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -23,37 +28,24 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Random;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import org.knowm.xchart.XYChart;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** Is a definition that of a noun, a verb, an adjective or an adverb? Tunes the published encoder to answer. */
 @Command(
         name = "tune",
-        mixinStandardHelpOptions = true,
-        sortOptions = false,
-        showDefaultValues = true,
         description = "Train the published sentence encoder all-MiniLM-L6-v2 to tell whether a definition is that of a"
-                + " noun, a verb, an adjective or an adverb. Compare it with a bag of words, with the encoder before,"
-                + " and with the same encoder trained from nothing. Save the tuned weights as safetensors, under"
+                + " noun, a verb, an adjective or an adverb. Compare it with a bag of words, with the frozen encoder,"
+                + " and with a new encoder of the same size. Save the tuned weights as safetensors, under"
                 + " Hugging Face's names, and draw the learning curves.")
-public final class TuneEncoder implements Callable<Integer> {
+public final class TuneEncoder extends EngineCommand {
 
     private static final List<PartOfSpeech> CLASSES = List.of(PartOfSpeech.values());
     private static final BertEncoder.Sizes SIZES = BertEncoder.Sizes.MINI_LM;
 
     /** Longer definitions are cut to this number of tokens; 99 % are shorter. */
     private static final int MOST_TOKENS = 64;
-
-    @Spec
-    private CommandSpec spec;
-
-    @Mixin
-    private EngineOptions engineOptions;
 
     @Option(
             names = "--definitions",
@@ -88,17 +80,18 @@ public final class TuneEncoder implements Callable<Integer> {
     private record Contender(String name, String task, float learningRate, BlockSource source) {}
 
     @Override
-    public Integer call() throws IOException {
-        Program.checkOptions(spec, () -> {
-            Check.between("--definitions", definitions, CLASSES.size(), Integer.MAX_VALUE);
-            Check.between("--held-out", heldOut, CLASSES.size(), Integer.MAX_VALUE);
-            Check.positive("--epochs", epochs);
-            Check.between("--layers", layers, 1, SIZES.layers());
-        });
-        Engine engine = engineOptions.startEngine();
-        Device device = engineOptions.deviceOf(engine);
+    protected void checkOptions() {
+        Check.between("--definitions", definitions, CLASSES.size(), Integer.MAX_VALUE);
+        Check.between("--held-out", heldOut, CLASSES.size(), Integer.MAX_VALUE);
+        Check.positive("--epochs", epochs);
+        Check.between("--layers", layers, 1, SIZES.layers());
+    }
+
+    @Override
+    protected void run(PrintWriter out) throws IOException {
+        Engine engine = startEngine();
+        Device device = deviceOf(engine);
         AtomicFile.prepare(file);
-        PrintWriter out = spec.commandLine().getOut();
         ClassifierTraining training = training();
         out.printf(
                 Locale.ROOT,
@@ -109,7 +102,6 @@ public final class TuneEncoder implements Callable<Integer> {
                 engine.getEngineName(),
                 engine.getVersion(),
                 device);
-        out.flush();
 
         Contender tuned = new Contender(
                 "encoder, last " + layers + " layers tuned",
@@ -121,18 +113,15 @@ public final class TuneEncoder implements Callable<Integer> {
                         "bag of words",
                         "Bag of words",
                         0.05f,
-                        manager -> new BagOfWords(SIZES.vocabulary(), CLASSES.size())),
+                        manager -> bagOfWords(SIZES.vocabulary(), CLASSES.size())),
                 new Contender(
-                        "encoder before",
-                        "Before",
+                        "encoder, frozen",
+                        "Frozen",
                         0.01f,
                         manager -> classifier(SentenceEncoder.published(manager), 0)),
                 tuned,
                 new Contender(
-                        "encoder from nothing",
-                        "From nothing",
-                        3e-4f,
-                        manager -> classifier(new BertEncoder(SIZES), SIZES.layers())));
+                        "new encoder", "New", 3e-4f, manager -> classifier(new BertEncoder(SIZES), SIZES.layers())));
         XYChart curves = Drawing.lines("Noun, verb, adjective or adverb?", "definitions seen", "held-out accuracy");
         List<String> table = new ArrayList<>();
         for (Contender contender : contenders) {
@@ -162,8 +151,21 @@ public final class TuneEncoder implements Callable<Integer> {
         out.printf("%n%-30s %18s %8s%n", "", "held-out accuracy", "time");
         table.forEach(out::println);
         out.printf("%nThe tuned weights are in '%s', the learning curves in '%s'.%n", file, picture);
-        out.flush();
-        return 0;
+    }
+
+    /** Creates a linear classifier of the counts of the tokens: each token adds its scores, wherever it is. */
+    static Block bagOfWords(int vocabulary, int classes) {
+        InputEmbeddingBlock scores = InputEmbeddingBlock.builder()
+                .setVocabularySize(vocabulary)
+                .setEmbeddingSize(classes)
+                .optNoPositions()
+                .optPaddingIndex(0)
+                .build();
+        scores.setInitializer(Initializer.ZEROS, Parameter.Type.WEIGHT);
+        return new SequentialBlock()
+                .add(inputs -> new NDList(inputs.head())) // without the mask
+                .add(scores)
+                .add(LambdaBlock.singleton(ofTokens -> ofTokens.sum(new int[] {1})));
     }
 
     private static TextClassifier classifier(BertEncoder encoder, int trainedLayers) {

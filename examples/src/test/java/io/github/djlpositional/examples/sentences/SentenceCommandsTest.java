@@ -58,9 +58,9 @@ class SentenceCommandsTest {
         assertThat(out)
                 .startsWith("40 definitions from WordNet to learn from, 8 others held out")
                 .containsPattern("bag of words +[01]\\.\\d{4}")
-                .containsPattern("encoder before +[01]\\.\\d{4}")
+                .containsPattern("encoder, frozen +[01]\\.\\d{4}")
                 .containsPattern("encoder, last 2 layers tuned +[01]\\.\\d{4}")
-                .containsPattern("encoder from nothing +[01]\\.\\d{4}");
+                .containsPattern("new encoder +[01]\\.\\d{4}");
         Map<String, TensorInfo> tensors = WeightFile.open(file).getTensors();
         // 4 of the embeddings and their norm and 1 more, 16 of each of 6 layers, 2 of the classifier
         assertThat(tensors).hasSize(5 + 6 * 16 + 2);

@@ -177,7 +177,7 @@ class TextClassifierTest {
         try (Model model = Model.newInstance("classifier", Device.cpu(), engine);
                 Model bag = Model.newInstance("bag", Device.cpu(), engine)) {
             model.setBlock(new TextClassifier(new BertEncoder(SMALL), CLASSES));
-            bag.setBlock(new BagOfWords(SMALL.vocabulary(), CLASSES));
+            bag.setBlock(TuneEncoder.bagOfWords(SMALL.vocabulary(), CLASSES));
             assertThat(last(training(40).train("Encoder", model, Device.cpu(), 0.01f)))
                     .isGreaterThan(0.9);
             assertThat(last(training(40).train("Bag", bag, Device.cpu(), 0.05f)))

@@ -3,17 +3,31 @@ package io.github.djlpositional.examples;
 import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.engine.EngineException;
+import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
-/** The options for the engine and the device. */
-public final class EngineOptions {
+/** A command that computes with an engine. It has the options for the engine and the device. */
+@Command(
+        mixinStandardHelpOptions = true,
+        versionProvider = Program.class,
+        sortOptions = false,
+        showDefaultValues = true)
+public abstract class EngineCommand implements Callable<Integer> {
 
     private static final List<String> ENGINES = List.of("PyTorch", "MXNet");
     private static final Pattern GPU = Pattern.compile("gpu(?::(\\d{1,4}))?");
+
+    @Spec
+    private CommandSpec spec;
 
     @Option(names = "--engine", description = "PyTorch or MXNet.")
     private String engine = "PyTorch";
@@ -21,13 +35,35 @@ public final class EngineOptions {
     @Option(names = "--device", description = "cpu, gpu or gpu:N.")
     private String device = "cpu";
 
+    @Override
+    public final Integer call() throws Exception {
+        Program.checkOptions(spec, this::checkOptions);
+        run(spec.commandLine().getOut());
+        return CommandLine.ExitCode.OK;
+    }
+
+    /**
+     * Checks the other options of the command.
+     *
+     * @throws IllegalArgumentException if one is not valid
+     */
+    protected void checkOptions() {}
+
+    /**
+     * Runs the command, after its options have been checked.
+     *
+     * @param out prints, and writes each line at once
+     * @throws Exception if the command fails
+     */
+    protected abstract void run(PrintWriter out) throws Exception;
+
     /**
      * Starts the engine.
      *
      * @return the engine
      * @throws UserError if there is no such engine, or it cannot start on this machine
      */
-    public Engine startEngine() {
+    protected final Engine startEngine() {
         String name = ENGINES.stream()
                 .filter(engine::equalsIgnoreCase)
                 .filter(Engine::hasEngine)
@@ -35,7 +71,7 @@ public final class EngineOptions {
                 .orElseThrow(() -> new UserError("unknown engine '" + engine + "': choose one of "
                         + String.join(", ", ENGINES) + " with --engine"));
         // DJL would download a missing library
-        if (EngineOptions.class.getResource("/native/lib/" + name.toLowerCase(Locale.ROOT) + ".properties") == null
+        if (EngineCommand.class.getResource("/native/lib/" + name.toLowerCase(Locale.ROOT) + ".properties") == null
                 && System.getenv(name.toUpperCase(Locale.ROOT) + "_LIBRARY_PATH") == null) {
             throw new UserError("engine " + name + " has no native library for " + System.getProperty("os.name") + " "
                     + System.getProperty("os.arch") + ": choose another with --engine");
@@ -61,7 +97,7 @@ public final class EngineOptions {
      * @return the device
      * @throws UserError if the engine finds no such device
      */
-    public Device deviceOf(Engine started) {
+    protected final Device deviceOf(Engine started) {
         if (device.equals("cpu")) {
             return Device.cpu();
         }
