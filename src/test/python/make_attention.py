@@ -88,6 +88,10 @@ class Plain:
         """Added after the scale."""
         return 0
 
+    def content_term(self, q, k, head, i, j):
+        """Added after the scale."""
+        return 0
+
     def value(self, i, j):
         return 0
 
@@ -120,10 +124,96 @@ class T5(Plain):
 
 
 class Kerple(Plain):
-    """Chi et al. (2022), the logarithmic variant: -b ln(1 + a |i - j|)."""
+    """Chi et al. (2022): -b ln(1 + a |i - j|), or -a |i - j|^p."""
 
     def term(self, head, i, j):
+        if self.arguments.get("form") == "POWER":
+            power = 2 / (1 + math.exp(-self.weights["logitP"][head]))
+            return -math.exp(self.weights["logA"][head]) * abs(i - j) ** power
         return -math.exp(self.weights["logB"][head]) * math.log1p(math.exp(self.weights["logA"][head]) * abs(i - j))
+
+
+class Sandwich(Plain):
+    """Chi et al. (2023), appendix: P Pᵀ of the sinusoids of positions, divided by 8 h / N, h from 1."""
+
+    def sinusoids(self, position):
+        angles = position / 1e4 ** (np.arange(64) / 64)
+        return np.concatenate([np.sin(angles), np.cos(angles)])
+
+    def term(self, head, i, j):
+        return self.sinusoids(i) @ self.sinusoids(j) / (8 * (head + 1) / self.arguments["headCount"])
+
+
+def network(weights, activation, x):
+    """Fully connected layers with an activation between them."""
+    for layer in range(1, 100):
+        if f"weight{layer}" not in weights:
+            return x
+        x = weights[f"weight{layer}"] @ (x if layer == 1 else activation(x)) + weights.get(f"bias{layer}", 0)
+
+
+class Kink(Exception):
+    """A number is so near 0 that differences of an output with ReLU are not its derivative."""
+
+
+def relu(x):
+    if np.abs(x).min() < 1e-4:
+        raise Kink
+    return np.maximum(x, 0)
+
+
+def silu(x):
+    return x / (1 + np.exp(-x))
+
+
+class Fire(Plain):
+    """Li et al. (2024), section 4 and the listing in the appendix."""
+
+    def psi(self, x):
+        return math.log(abs(self.weights["c"][0] * x) + 1)
+
+    def term(self, head, i, j):
+        threshold = abs(self.weights["multiplier"][0] * self.arguments["threshold"])
+        share = self.psi(i - j) / (self.psi(max(i, threshold)) + 1e-6)
+        return network(self.weights, relu, np.array([share]))[head]
+
+
+class DistanceNetwork(Plain):
+    """x-transformers, DynamicPositionBias without normalization: its input is the query's position less the key's."""
+
+    def term(self, head, i, j):
+        x = i - j
+        if self.arguments["logarithmic"]:
+            x = math.copysign(math.log(abs(x) + 1), x)
+        return network(self.weights, silu, np.array([x]))[head]
+
+
+class Window(Plain):
+    """Liu et al. (2021) with BEiT's class token, and Liu et al. (2022) with a network."""
+
+    def term(self, head, i, j):
+        a = self.arguments
+        height, width = a["window"]
+        if a.get("classToken"):
+            rows = (2 * height - 1) * (2 * width - 1)
+            if i == 0 or j == 0:
+                return self.weights["biases"][rows + (2 if i == j else 0 if i == 0 else 1)][head]
+            i, j = i - 1, j - 1
+        y, x = i // width - j // width, i % width - j % width
+        if "biases" in self.weights:
+            return self.weights["biases"][(y + height - 1) * (2 * width - 1) + x + width - 1][head]
+        shares = np.array([y, x]) / (np.array(a["trainedWindow"]) - 1) * 8
+        logits = network(self.weights, relu, np.sign(shares) * np.log2(np.abs(shares) + 1) / 3)
+        return 16 / (1 + np.exp(-logits[head]))
+
+
+class WindowVectors(Plain):
+    """ViTDet and SAM, add_decomposed_rel_pos: not scaled."""
+
+    def content_term(self, q, k, head, i, j):
+        height, width = self.arguments["window"]
+        row = self.weights["rows"][i // width - j // width + height - 1]
+        return q @ row + q @ self.weights["columns"][i % width - j % width + width - 1]
 
 
 class Shaw(Plain):
@@ -157,8 +247,18 @@ class TransformerXl(Plain):
 
 ENCODINGS = {
     None: Plain, "RotaryEmbeddingBlock": Rotary, "AlibiBiasBlock": Alibi, "RelativePositionBiasBlock": T5,
-    "KerpleBiasBlock": Kerple, "ShawRelativePositionBlock": Shaw, "TransformerXlPositionBlock": TransformerXl,
+    "KerpleBiasBlock": Kerple, "SandwichBiasBlock": Sandwich, "FireBiasBlock": Fire,
+    "DistanceNetworkBiasBlock": DistanceNetwork, "WindowBiasBlock": Window, "WindowVectorsBlock": WindowVectors,
+    "ShawRelativePositionBlock": Shaw, "TransformerXlPositionBlock": TransformerXl,
 }
+
+
+def layer_shapes(*sizes):
+    shapes = {}
+    for layer in range(1, len(sizes)):
+        shapes[f"weight{layer}"] = (sizes[layer], sizes[layer - 1])
+        shapes[f"bias{layer}"] = (sizes[layer],)
+    return shapes
 
 
 def encoding_shapes(a, size, heads, head_size):
@@ -168,7 +268,21 @@ def encoding_shapes(a, size, heads, head_size):
     if kind == "RelativePositionBiasBlock":
         return {"biases": (a["buckets"], heads)}
     if kind == "KerpleBiasBlock":
-        return {"logA": (heads,), "logB": (heads,)}
+        return {"logA": (heads,), "logitP" if a.get("form") == "POWER" else "logB": (heads,)}
+    if kind == "FireBiasBlock":
+        return {"c": (1,), "multiplier": (1,), **layer_shapes(1, a["hiddenSize"], heads)}
+    if kind == "DistanceNetworkBiasBlock":
+        return layer_shapes(1, *[a["hiddenSize"]] * a["hiddenLayers"], heads)
+    if kind == "WindowBiasBlock":
+        if "hiddenSize" in a:
+            shapes = layer_shapes(2, a["hiddenSize"], heads)
+            shapes.pop("bias2")
+            return shapes
+        height, width = a["window"]
+        return {"biases": ((2 * height - 1) * (2 * width - 1) + 3 * a["classToken"], heads)}
+    if kind == "WindowVectorsBlock":
+        height, width = a["window"]
+        return {"rows": (2 * height - 1, head_size), "columns": (2 * width - 1, head_size)}
     if kind == "ShawRelativePositionBlock":
         names = ["keys", "values"] if a.get("values", True) else ["keys"]
         return {name: (2 * a["maxDistance"] + 1, head_size) for name in names}
@@ -240,6 +354,7 @@ def attention(a, w, x, positions, mask):
                     product = encoding.query(q[b, i, h], h, p[i]) @ encoding.key(k[b, j, shared], p[j])
                     score = product * scale * query_factor(a.get("queryScale"), p[i])
                     score += scale * encoding.scaled_term(q[b, i, h], h, p[i], p[j]) + encoding.term(h, p[i], p[j])
+                    score += encoding.content_term(q[b, i, h], k[b, j, shared], h, p[i], p[j])
                     cap = a.get("scoreCap")
                     logits.append(score if cap is None else cap * math.tanh(score / cap))
                 powers = np.exp(logits)
@@ -279,13 +394,17 @@ def shapes(a):
 CASES = {}
 
 
-def case(name, arguments, positions=None, mask=None):
-    random = np.random.default_rng([16, len(CASES)])
+def case(name, arguments, positions=None, mask=None, draw=0):
+    random = np.random.default_rng([16, len(CASES)] + [draw] * (draw > 0))
     stored = {key: random.integers(-12, 13, shape).astype(np.int8) for key, shape in shapes(arguments).items()}
     stored["x"] = random.integers(-24, 25, (BATCH, LENGTH, arguments["embeddingSize"])).astype(np.int8)
     w = {key: value.astype(np.float64) / UNIT for key, value in stored.items()}
-    output, probabilities = attention(
-        arguments, w, w["x"], np.arange(LENGTH) if positions is None else positions, mask)
+    try:
+        output, probabilities = attention(
+            arguments, w, w["x"], np.arange(LENGTH) if positions is None else positions, mask)
+    except Kink:
+        case(name, arguments, positions, mask, draw + 1)
+        return
     stored["output"] = output
     if positions is None:
         stored["probabilities"] = probabilities
@@ -355,6 +474,31 @@ def given_positions():
         "shaw": {"type": "ShawRelativePositionBlock", "headSize": 4, "maxDistance": 3},
         "transformer_xl": {"type": "TransformerXlPositionBlock", "embeddingSize": 16, **heads},
     }
+    of_positions(encodings)
+
+
+def research():
+    """Cases that are added later come last: the random numbers of a case depend on its number."""
+    heads = {"headCount": 4}
+    of_positions({
+        "kerple_power": {"type": "KerpleBiasBlock", **heads, "form": "POWER"},
+        "sandwich": {"type": "SandwichBiasBlock", **heads},
+        "fire": {"type": "FireBiasBlock", **heads, "hiddenSize": 5, "threshold": 7.3},
+        "distance_network": {
+            "type": "DistanceNetworkBiasBlock", **heads, "hiddenSize": 3, "hiddenLayers": 2, "logarithmic": False},
+    })
+    # positions up to 40
+    window = {"window": [7, 6]}
+    of_positions({
+        "swin": {"type": "WindowBiasBlock", **heads, **window, "classToken": False},
+        "beit": {"type": "WindowBiasBlock", **heads, **window, "classToken": True},
+        "swin_v2": {
+            "type": "WindowBiasBlock", **heads, **window, "hiddenSize": 5, "trainedWindow": [4, 5]},
+        "vit_det": {"type": "WindowVectorsBlock", "headSize": 4, **window},
+    })
+
+
+def of_positions(encodings):
     for name, arguments in encodings.items():
         some = {"relativeEncoding": arguments} if arguments else {}
         # such an encoding expects N · H for D
@@ -372,4 +516,5 @@ if __name__ == "__main__":
     windows()
     scores()
     given_positions()
+    research()
     (FOLDER / "cases.json").write_text(json.dumps(CASES, indent=2) + "\n")

@@ -5,7 +5,8 @@ Run with Python 3 and mpmath (Debian: python3-mpmath), from the repository root:
     python3 src/test/python/reference_values.py
 
 It writes frequencies.csv, zero_crossings.csv, conventions.csv, grids.csv, rotary_scalings.csv, rotary_rows.csv,
-xpos_rows.csv, query_scales.csv and kerple_biases.csv in src/test/resources/goldens. The other files beside them come from the published formulas too, with
+xpos_rows.csv, query_scales.csv, kerple_biases.csv,
+kerple_powers.csv and sandwich_biases.csv in src/test/resources/goldens. The other files beside them come from the published formulas too, with
 50-digit arithmetic.
 """
 
@@ -261,3 +262,20 @@ with open(FOLDER + "kerple_biases.csv", "w") as out:
     for log_a, log_b in [("0", "0"), ("-4.5", "0.5"), ("2.25", "-3"), ("-0.75", "0.625")]:
         for distance in [0, 1, 2, 3, 10, 511, 512, 2049, 100003]:
             out.write(f"{log_a},{log_b},{distance},{nstr(kerple(log_a, log_b, distance), 30)}\n")
+
+
+with open(FOLDER + "kerple_powers.csv", "w") as out:
+    out.write("log_a,logit_p,distance,bias\n")
+    for log_a, logit_p in [("0", "0"), ("-4.5", "0.5"), ("1.25", "-3"), ("-0.75", "2.625")]:
+        for distance in [0, 1, 2, 3, 10, 511, 512, 2049, 100003]:
+            bias = -exp(mpf(log_a)) * mpf(distance) ** (2 / (1 + exp(-mpf(logit_p))))
+            out.write(f"{log_a},{logit_p},{distance},{nstr(bias, 30)}\n")
+
+with open(FOLDER + "sandwich_biases.csv", "w") as out:
+    out.write("heads,head,distance,bias\n")
+    for distance in [0, 1, 2, 3, 10, 511, 512, 2049, 100003]:
+        # the sum of the products of sines and of cosines, with 64 frequencies
+        similarity = sum(cos(distance * vaswani(k, 10000, 128)) for k in range(64))
+        for heads in (1, 12):
+            for head in range(heads):
+                out.write(f"{heads},{head},{distance},{nstr(similarity * heads / (8 * (head + 1)), 30)}\n")

@@ -9,14 +9,19 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import io.github.djlpositional.attention.AlibiBiasBlock;
+import io.github.djlpositional.attention.DistanceNetworkBiasBlock;
+import io.github.djlpositional.attention.FireBiasBlock;
 import io.github.djlpositional.attention.KerpleBiasBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativePositionBiasBlock;
 import io.github.djlpositional.attention.RmsNormBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.attention.SandwichBiasBlock;
 import io.github.djlpositional.attention.ShawRelativePositionBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerXlPositionBlock;
+import io.github.djlpositional.attention.WindowBiasBlock;
+import io.github.djlpositional.attention.WindowVectorsBlock;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.GridEncoding;
@@ -121,6 +126,51 @@ public enum TestBlocks {
                     .optMaxDistance(20)
                     .build()),
     KERPLE(new Shape(2, 3, 4), () -> KerpleBiasBlock.builder().setHeadCount(3).build()),
+    KERPLE_POWER(
+            new Shape(2, 3, 4),
+            () -> KerpleBiasBlock.builder()
+                    .setHeadCount(3)
+                    .optForm(KerpleBiasBlock.Form.POWER)
+                    .build()),
+    SANDWICH(
+            new Shape(2, 3, 4),
+            () -> SandwichBiasBlock.builder()
+                    .setHeadCount(3)
+                    .optEncoding(SinusoidalEncoding.vaswani(6, 100))
+                    .build()),
+    FIRE(
+            new Shape(2, 3, 4),
+            () -> FireBiasBlock.builder()
+                    .setHeadCount(3)
+                    .optHiddenSize(5)
+                    .optThreshold(2.5)
+                    .build()),
+    DISTANCE_NETWORK(
+            new Shape(2, 3, 4),
+            () -> DistanceNetworkBiasBlock.builder()
+                    .setHeadCount(3)
+                    .setHiddenSize(5)
+                    .optHiddenLayers(1)
+                    .optLogarithmic(true)
+                    .build()),
+    WINDOW(
+            new Shape(2, 3, 4),
+            () -> WindowBiasBlock.builder()
+                    .setHeadCount(3)
+                    .setWindow(2, 3)
+                    .optClassToken(true)
+                    .build()),
+    WINDOW_NETWORK(
+            new Shape(2, 3, 4),
+            () -> WindowBiasBlock.builder()
+                    .setHeadCount(3)
+                    .setWindow(1, 3)
+                    .optHiddenSize(5)
+                    .optTrainedWindow(4, 2)
+                    .build()),
+    WINDOW_VECTORS(
+            new Shape(1, 2, 3, 4),
+            () -> WindowVectorsBlock.builder().setHeadSize(4).setWindow(2, 2).build()),
     SHAW(
             new Shape(1, 2, 3, 4),
             () -> ShawRelativePositionBlock.builder()

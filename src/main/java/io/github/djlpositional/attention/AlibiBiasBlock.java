@@ -159,7 +159,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
         if (settings.scaled) {
             biases = scaled(temporaries, call, biases);
         }
-        return biases == rows && call.queries().length() == 1 ? temporaries.add(rows.duplicate()) : biases;
+        return biases == rows ? unshared(temporaries, call, rows) : biases;
     }
 
     /** Builds an {@link AlibiBiasBlock}. */

@@ -83,7 +83,8 @@ abstract class AttentionMethod {
             keys = 2 * Math.max(reach, FEWEST_ROWS);
         }
         long numbers = HostData.isHost(operands.queries().getDevice()) ? PART_ON_CPU : PART_ON_GPU;
-        long ofQuery = numbersOfQueryAndKey() * keys;
+        long ofTerm = relative instanceof ScoreTermBlock term ? term.numbersOfQueryAndKey(operands.call()) : 0;
+        long ofQuery = Math.max(numbersOfQueryAndKey(), ofTerm) * keys;
         return ofQuery == 0 ? rows : (int) Math.max(FEWEST_ROWS, Math.min(rows, numbers / ofQuery));
     }
 

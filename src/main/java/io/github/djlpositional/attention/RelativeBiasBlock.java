@@ -2,7 +2,6 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
 
@@ -11,12 +10,12 @@ import io.github.djlpositional.internal.Temporaries;
  * on the content of queries and keys. A subclass computes the biases of the relative positions of a call; they are
  * expanded to (1, N, T, F) here.
  */
-abstract class RelativeBiasBlock extends ScoreTermBlock {
+abstract class RelativeBiasBlock extends RelativeTermBlock {
 
     private final int headCount;
 
     RelativeBiasBlock(Record settings, int headCount) {
-        super(settings);
+        super(settings, headCount, -1);
         this.headCount = headCount;
     }
 
@@ -27,22 +26,9 @@ abstract class RelativeBiasBlock extends ScoreTermBlock {
      */
     abstract NDArray biases(Temporaries temporaries, AttentionCall call, NDArray queries);
 
-    @Override
-    public final void requireFits(int attentionHeads, int headSize) {
-        Check.that(
-                headCount == attentionHeads,
-                () -> this + " does not fit an attention of " + attentionHeads
-                        + " heads: expected the same headCount; build it with setHeadCount(" + attentionHeads + ")");
-    }
-
-    @Override
-    final void requireQueries(Shape queries) {
-        requireSequence("queries", queries);
-    }
-
-    @Override
-    final Shape outputShape(Shape queries, long length, long keyLength) {
-        return new Shape(1, headCount, length, keyLength);
+    /** {@return rows of a table as biases: copied for one query, whose term is a view of them} */
+    static NDArray unshared(Temporaries temporaries, AttentionCall call, NDArray rows) {
+        return call.queries().length() == 1 ? temporaries.add(rows.duplicate()) : rows;
     }
 
     /** {@return the biases of all relative positions of a call, (N, T + F - 1); closed by temporaries} */

@@ -120,13 +120,18 @@ public interface RelativeEncoding extends Block {
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     static RelativeEncoding fromArguments(Map<?, ?> arguments) {
-        Map<String, Function<Map<?, ?>, ? extends RelativeEncoding>> types = Map.of(
-                "AlibiBiasBlock", AlibiBiasBlock::fromArguments,
-                "KerpleBiasBlock", KerpleBiasBlock::fromArguments,
-                "RelativePositionBiasBlock", RelativePositionBiasBlock::fromArguments,
-                "RotaryEmbeddingBlock", RotaryEmbeddingBlock::fromArguments,
-                "ShawRelativePositionBlock", ShawRelativePositionBlock::fromArguments,
-                "TransformerXlPositionBlock", TransformerXlPositionBlock::fromArguments);
+        Map<String, Function<Map<?, ?>, ? extends RelativeEncoding>> types = Map.ofEntries(
+                Map.entry("AlibiBiasBlock", AlibiBiasBlock::fromArguments),
+                Map.entry("DistanceNetworkBiasBlock", DistanceNetworkBiasBlock::fromArguments),
+                Map.entry("FireBiasBlock", FireBiasBlock::fromArguments),
+                Map.entry("KerpleBiasBlock", KerpleBiasBlock::fromArguments),
+                Map.entry("RelativePositionBiasBlock", RelativePositionBiasBlock::fromArguments),
+                Map.entry("RotaryEmbeddingBlock", RotaryEmbeddingBlock::fromArguments),
+                Map.entry("SandwichBiasBlock", SandwichBiasBlock::fromArguments),
+                Map.entry("ShawRelativePositionBlock", ShawRelativePositionBlock::fromArguments),
+                Map.entry("TransformerXlPositionBlock", TransformerXlPositionBlock::fromArguments),
+                Map.entry("WindowBiasBlock", WindowBiasBlock::fromArguments),
+                Map.entry("WindowVectorsBlock", WindowVectorsBlock::fromArguments));
         return Records.ofType("RelativeEncoding", arguments, types);
     }
 }

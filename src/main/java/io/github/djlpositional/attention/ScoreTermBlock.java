@@ -2,17 +2,18 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
+import ai.djl.training.initializer.UniformInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
-import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 
@@ -30,28 +31,49 @@ import io.github.djlpositional.internal.Temporaries;
  */
 abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncoding {
 
-    private static final int INITIAL_LENGTH = 512;
-
-    ScoreTermBlock(Record settings) {
-        super(settings);
-    }
-
-    /** Checks the shape of the queries; -1 stands for an unknown size. */
-    abstract void requireQueries(Shape queries);
-
-    /** Returns the shape of the term for T queries and F keys. */
-    abstract Shape outputShape(Shape queries, long length, long keyLength);
-
-    /** Returns the term where positions are indices, so that it can be shifted instead of looked up. */
-    abstract NDArray termOfIndices(AttentionCall call, NDArray queries);
+    private final int headCount;
+    private final int headSize;
 
     /**
-     * Returns the term where positions were given.
+     * Creates a block for heads of a number and a size.
      *
-     * @param temporaries closes what is created here
-     * @param indices (1 or B, T, F), INT32: where the key's position less the query's is among those of {@link #allOf}
+     * @param headCount N, or -1 for any
+     * @param headSize H, or -1 for a bias: a term that does not depend on the content of the queries
      */
-    abstract NDArray termOfPositions(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray indices);
+    ScoreTermBlock(Record settings, int headCount, int headSize) {
+        super(settings);
+        this.headCount = headCount;
+        this.headSize = headSize;
+    }
+
+    @Override
+    public final void requireFits(int attentionHeads, int attentionHeadSize) {
+        String heads = "setHeadCount(" + attentionHeads + ")";
+        String remedy = headSize == -1
+                ? heads
+                : headCount == -1
+                        ? "setHeadSize(" + attentionHeadSize + ")"
+                        : heads + " and setEmbeddingSize(" + attentionHeads * attentionHeadSize + ")";
+        Check.that(
+                !differs(attentionHeads, headCount) && !differs(attentionHeadSize, headSize),
+                () -> this + " does not fit an attention with heads " + attentionHeads + " of size " + attentionHeadSize
+                        + ": expected the same sizes; build it with " + remedy);
+    }
+
+    private void requireQueries(Shape queries) {
+        if (headSize == -1) {
+            requireSequence("queries", queries);
+        } else {
+            requireHeads(queries, "queries", headCount, headSize);
+        }
+    }
+
+    /** Returns the shape of the term for T queries and F keys. */
+    private Shape outputShape(Shape queries, long length, long keyLength) {
+        return headSize == -1
+                ? new Shape(1, headCount, length, keyLength)
+                : new Shape(queries.get(0), queries.get(1), length, keyLength);
+    }
 
     /** Whether the term is all that the encoding adds, and no gradient is recorded for it. */
     boolean isConstant(AttentionCall call) {
@@ -62,34 +84,8 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
                                         && parameter.getArray().hasGradient()));
     }
 
-    @Override
-    public final NDArray scoreTerm(AttentionCall call, NDArray queries) {
-        if (!call.hasPositions()) {
-            return termOfIndices(call, queries);
-        }
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray term = termOfPositions(temporaries, call, queries, indices(temporaries, call, queries));
-            return temporaries.keep(term);
-        }
-    }
-
-    /** A call that has all relative positions of another one: from -(n - 1) to n - 1. */
-    static AttentionCall allOf(AttentionCall call) {
-        Span all = Span.of(0, Math.max(call.queries().end(), call.keys().end()));
-        return new AttentionCall(call.parameterStore(), call.training(), all, all, null, false, call.scale(), null);
-    }
-
-    /** The index of each key's relative position among those of {@link #allOf}. */
-    static NDArray indices(Temporaries temporaries, AttentionCall call, NDArray like) {
-        int zero = allOf(call).queries().length() - 1;
-        NDArray queries = positions(temporaries, call.queries(), like);
-        NDArray keys = positions(temporaries, call.keys(), like);
-        NDArray relative =
-                temporaries.add(temporaries.add(keys.expandDims(1)).sub(temporaries.add(queries.expandDims(2))));
-        return temporaries.add(relative.add(zero));
-    }
-
-    private static NDArray positions(Temporaries temporaries, Span span, NDArray like) {
+    /** {@return the positions of tokens, (1 or B, n), INT32; closed by temporaries or the caller's} */
+    static NDArray positions(Temporaries temporaries, Span span, NDArray like) {
         if (span.positions() == null) {
             NDArray indices = temporaries.add(like.getManager()
                     .arange(span.first(), span.first() + span.length(), 1, DataType.INT32, like.getDevice()));
@@ -102,6 +98,14 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
                         + ": expected one integer for each token, (T) or (B, T), for an encoding of relative positions;"
                         + " use a RotaryEmbeddingBlock for others");
         return span.positions();
+    }
+
+    /**
+     * {@return how many numbers the term is computed from for each query and key, if more than it has itself} A forward
+     * of many queries is processed in parts that are small enough for these.
+     */
+    long numbersOfQueryAndKey(AttentionCall call) {
+        return 0;
     }
 
     @Override
@@ -191,24 +195,9 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         return shape.get(shape.dimension() - 2);
     }
 
-    /**
-     * Adds a table by relative position, which is the key's position less the query's. It grows with the longest
-     * sequence.
-     *
-     * @param row the shape of a row
-     * @param rows computes the rows of consecutive relative positions
-     */
-    final ConstantTable addTable(Shape row, HostData.Rows rows) {
-        return addTable(ConstantTable.ofDistances(row, INITIAL_LENGTH, Positions.UNLIMITED, rows));
-    }
-
-    /**
-     * {@return the rows of all relative positions of a call, as {@link RelativeShift} orders them: (1, W, …), a view of
-     * the table, on the device of the queries and the manager of the table; not the caller's to close}
-     */
-    static NDArray rows(
-            Temporaries temporaries, ConstantTable table, AttentionCall call, NDArray queries, DataType type) {
-        return table.rows(temporaries, RelativeShift.least(call), RelativeShift.columns(call), queries, type);
+    /** Adds a parameter of a fully connected layer, with the initial values of PyTorch's {@code nn.Linear}. */
+    final Parameter addWeights(String name, int inputs, Shape shape) {
+        return addParameter(name, shape, new UniformInitializer((float) (1 / Math.sqrt(inputs))));
     }
 
     /** Returns the value of a parameter on the device of an input, in the data type of the input. */
@@ -220,6 +209,27 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         }
         DataTypes.requireSame(input, value, "encoding's parameters");
         return value;
+    }
+
+    /**
+     * {@return the products of each query and the vector of its relation to each key, (B, T, F, N); closed by
+     * temporaries}
+     *
+     * @param products those of each query and all vectors, (B, N, T, R)
+     * @param vectors the number of the vector for each query and key, (1 or B, T, F), INT32
+     */
+    static NDArray selected(Temporaries temporaries, NDArray products, NDArray vectors) {
+        NDManager manager = products.getManager();
+        Shape shape = products.getShape();
+        int queries = Math.toIntExact(shape.get(0) * shape.get(2));
+        NDArray table =
+                temporaries.add(temporaries.add(products.transpose(0, 2, 3, 1)).reshape(-1, shape.get(1)));
+        NDArray number = temporaries.add(manager.arange(0, queries, 1, DataType.INT32, products.getDevice()));
+        NDArray zero = temporaries.add(manager.zeros(new Shape(1), DataType.INT32, products.getDevice()));
+        NDArray first = temporaries.add(number.mul(temporaries.add(zero.add(Math.toIntExact(shape.get(3))))));
+        NDArray indices = temporaries.add(
+                temporaries.add(first.reshape(shape.get(0), shape.get(2), 1)).add(vectors));
+        return temporaries.add(Indices.lookUp(indices, table, manager));
     }
 
     /** Returns an array multiplied by the scale of the scores. */

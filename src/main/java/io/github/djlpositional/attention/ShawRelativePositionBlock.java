@@ -53,7 +53,7 @@ import java.util.stream.LongStream;
  * <p>A forward throws {@link IllegalArgumentException} for queries of another shape or data type, and for a negative
  * start position.
  */
-public final class ShawRelativePositionBlock extends ScoreTermBlock {
+public final class ShawRelativePositionBlock extends RelativeTermBlock {
 
     record Settings(int headSize, Integer maxDistance, Boolean values) {
         Settings {
@@ -71,7 +71,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     private final Parameter valueVectors;
 
     private ShawRelativePositionBlock(Settings settings) {
-        super(settings);
+        super(settings, -1, settings.headSize);
         this.settings = settings;
         keyVectors = addVectors("keys");
         valueVectors = settings.values ? addVectors("values") : null;
@@ -114,25 +114,6 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
      */
     public Parameter getValueVectors() {
         return valueVectors;
-    }
-
-    @Override
-    public void requireFits(int headCount, int headSize) {
-        Check.that(
-                headSize == settings.headSize,
-                () -> this + " does not fit an attention with heads of size " + headSize
-                        + " (its embedding size by its head count): expected the same headSize; build it with setHeadSize("
-                        + headSize + ")");
-    }
-
-    @Override
-    void requireQueries(Shape queries) {
-        requireHeads(queries, "queries", -1, settings.headSize);
-    }
-
-    @Override
-    Shape outputShape(Shape queries, long length, long keyLength) {
-        return new Shape(queries.get(0), queries.get(1), length, keyLength);
     }
 
     /**

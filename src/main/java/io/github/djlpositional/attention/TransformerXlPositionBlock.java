@@ -42,7 +42,7 @@ import java.util.Map;
  * <p>There is no greatest position: the table of sinusoids grows with the longest sequence. The table is not a
  * parameter, and has the lifetime of that of {@link io.github.djlpositional.PositionalEncodingBlock}.
  */
-public final class TransformerXlPositionBlock extends ScoreTermBlock {
+public final class TransformerXlPositionBlock extends RelativeTermBlock {
 
     /** As in the published code. */
     private static final float STANDARD_DEVIATION = 0.02f;
@@ -71,7 +71,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     private final ConstantTable sinusoids;
 
     private TransformerXlPositionBlock(Settings settings) {
-        super(settings);
+        super(settings, settings.headCount, settings.headSize());
         this.settings = settings;
         Shape biasShape = new Shape(settings.headCount, settings.headSize());
         int width = settings.encoding.getEmbeddingSize();
@@ -137,25 +137,6 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
      */
     public Parameter getProjection() {
         return projection;
-    }
-
-    @Override
-    public void requireFits(int headCount, int headSize) {
-        Check.that(
-                headCount == settings.headCount && headSize == settings.headSize(),
-                () -> this + " does not fit an attention of embeddingSize " + (headCount * headSize) + " and headCount "
-                        + headCount + ": expected the same sizes; build it with setEmbeddingSize("
-                        + (headCount * headSize) + ") and setHeadCount(" + headCount + ")");
-    }
-
-    @Override
-    void requireQueries(Shape queries) {
-        requireHeads(queries, "queries", settings.headCount, settings.headSize());
-    }
-
-    @Override
-    Shape outputShape(Shape queries, long length, long keyLength) {
-        return new Shape(queries.get(0), settings.headCount, length, keyLength);
     }
 
     @Override

@@ -15,8 +15,10 @@ import ai.djl.util.JsonUtils;
 import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
+import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.RotaryScaling;
+import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -73,6 +75,31 @@ class AttentionBadInputTest {
                     {relativeEncoding: {type: KerpleBiasBlock, headCount: -1}}           | headCount -1
                     {relativeEncoding: {type: KerpleBiasBlock}}                          | headCount
                     {relativeEncoding: {type: KerpleBiasBlock, headCount: 2, causal: true}}                 | causal
+                    {relativeEncoding: {type: KerpleBiasBlock, headCount: 2, form: LINEAR}}                 | LINEAR
+                    {relativeEncoding: {type: SandwichBiasBlock, headCount: 4}}          | headCount=4;setHeadCount(2)
+                    {relativeEncoding: {type: SandwichBiasBlock, headCount: 0}}          | headCount 0
+                    {relativeEncoding: {type: FireBiasBlock, headCount: 4}}              | headCount=4;setHeadCount(2)
+                    {relativeEncoding: {type: FireBiasBlock, headCount: 2, hiddenSize: 0}}                  | hiddenSize 0
+                    {relativeEncoding: {type: FireBiasBlock, headCount: 2, threshold: 0}}                   | threshold 0.0
+                    {relativeEncoding: {type: DistanceNetworkBiasBlock, headCount: 2}}   | hiddenSize
+                    {relativeEncoding: {type: DistanceNetworkBiasBlock, headCount: 2, hiddenSize: 0}}       | hiddenSize 0
+                    {relativeEncoding: {type: DistanceNetworkBiasBlock, headCount: 2, hiddenSize: 4, hiddenLayers: 17}} \
+                        | hiddenLayers 17
+                    {relativeEncoding: {type: WindowBiasBlock, headCount: 4, window: [3, 3]}} \
+                        | headCount=4;setHeadCount(2)
+                    {relativeEncoding: {type: WindowBiasBlock, headCount: 2}} | window null;two
+                    {relativeEncoding: {type: WindowBiasBlock, headCount: 2, window: [3]}} | window [3];two
+                    {relativeEncoding: {type: WindowBiasBlock, headCount: 2, window: [0, 3]}}               | height 0
+                    {relativeEncoding: {type: WindowBiasBlock, headCount: 2, window: [513, 513]}}           | [513, 513]
+                    {relativeEncoding: {type: WindowBiasBlock, headCount: 2, window: [3, 3], hiddenSize: 0}} \
+                        | hiddenSize 0
+                    {relativeEncoding: {type: WindowBiasBlock, headCount: 2, window: [3, 3], hiddenSize: 4, \
+                        classToken: true}} | class token;hiddenSize
+                    {relativeEncoding: {type: WindowBiasBlock, headCount: 2, window: [3, 3], trainedWindow: [3, 4]}} \
+                        | trainedWindow [3, 4];hiddenSize
+                    {relativeEncoding: {type: WindowVectorsBlock, headSize: 8, window: [3, 3]}} \
+                        | headSize=8;setHeadSize(4)
+                    {relativeEncoding: {type: WindowVectorsBlock, headSize: 4, window: [3, -1]}}            | width -1
                     {relativeEncoding: {type: ShawRelativePositionBlock, headSize: 8}}   | headSize=8;setHeadSize(4)
                     {relativeEncoding: {type: TransformerXlPositionBlock, embeddingSize: 16, headCount: 2}} \
                         | embeddingSize=16;setEmbeddingSize(8);setHeadCount(2)
@@ -197,6 +224,32 @@ class AttentionBadInputTest {
                 1x3x4:FLOAT64 | (1, 3, 4);float64;float32
                 """);
         refused(() -> Forward.inferFrom(manager, -1, kerple, array(manager, "1x3x4")), "-1");
+    }
+
+    @EngineTest
+    void refusesPositionsOutsideAWindow(NDManager manager) {
+        WindowBiasBlock biases =
+                WindowBiasBlock.builder().setHeadCount(2).setWindow(2, 3).build();
+        MultiHeadAttentionBlock block = initialized(manager, attention().optRelativeEncoding(biases));
+        refusedInputs(manager, block, """
+                2x7x8             | position 6;[2, 3];0 to 5
+                2x7x8 2x6x8 2x7x8 | position 6;[2, 3];0 to 5
+                """);
+        PairList<String, Object> params = new PairList<>();
+        params.add(PositionalEncodingBlock.POSITIONS, manager.create(new int[] {0, 6, 3}));
+        refused(() -> Forward.infer(manager, block, params, array(manager, "2x3x8")), "position 6", "0 to 5");
+    }
+
+    @Test
+    void refusesSinusoidsOfAnOddSize() {
+        SinusoidalEncoding odd = SinusoidalEncoding.vaswani(7);
+        refused(
+                () -> SandwichBiasBlock.builder()
+                        .setHeadCount(2)
+                        .optEncoding(odd)
+                        .build(),
+                "size 7",
+                "8");
     }
 
     @EngineTest

@@ -25,12 +25,13 @@ import io.github.djlpositional.Goldens;
 import io.github.djlpositional.TestBlocks;
 import io.github.djlpositional.math.AlibiSlopes;
 import java.math.BigDecimal;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** The numbers of ALiBi's, T5's and KERPLE's biases, and their use as a mask. */
+/** The numbers of ALiBi's, T5's, KERPLE's and Sandwich's biases, and their use as a mask. */
 class BiasBlocksTest {
 
     @EngineTest
@@ -85,7 +86,9 @@ class BiasBlocksTest {
             t5.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
             KerpleBiasBlock kerple = KerpleBiasBlock.builder().setHeadCount(3).build();
             kerple.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
-            for (Block block : new Block[] {alibi, t5, kerple}) {
+            SandwichBiasBlock sandwich =
+                    SandwichBiasBlock.builder().setHeadCount(3).build();
+            for (Block block : new Block[] {alibi, t5, kerple, sandwich}) {
                 NDArray nine = manager.zeros(new Shape(1, 9, 4));
                 NDArray whole = Forward.infer(manager, block, nine);
                 requireSame(Forward.inferFrom(manager, 6, block, nine.get(":, :3")), whole.get(":, :, 6:"));
@@ -97,12 +100,15 @@ class BiasBlocksTest {
 
     @EngineTest
     void theCallerMayModifyTheBias(NDManager manager) {
-        AlibiBiasBlock block = AlibiBiasBlock.builder().setHeadCount(2).build();
-        for (int length : new int[] {1, 2, 3}) {
-            NDArray x = manager.zeros(new Shape(1, length, 4));
-            NDArray first = Forward.inferFrom(manager, 5, block, x);
-            Forward.inferFrom(manager, 5, block, x).addi(7);
-            requireSame(Forward.inferFrom(manager, 5, block, x), first);
+        AlibiBiasBlock alibi = AlibiBiasBlock.builder().setHeadCount(2).build();
+        SandwichBiasBlock sandwich = SandwichBiasBlock.builder().setHeadCount(2).build();
+        for (Block block : List.of(alibi, sandwich)) {
+            for (int length : new int[] {1, 2, 3}) {
+                NDArray x = manager.zeros(new Shape(1, length, 4));
+                NDArray first = Forward.inferFrom(manager, 5, block, x);
+                Forward.inferFrom(manager, 5, block, x).addi(7);
+                requireSame(Forward.inferFrom(manager, 5, block, x), first);
+            }
         }
     }
 
@@ -203,6 +209,56 @@ class BiasBlocksTest {
     }
 
     @EngineTest
+    void kerplePowerIsThePowerOfTheDistance(NDManager manager) {
+        // reference: goldens/kerple_powers.csv, with 60-digit arithmetic
+        int farthest = 100_003;
+        for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT64}) {
+            KerpleBiasBlock block = KerpleBiasBlock.builder()
+                    .setHeadCount(1)
+                    .optForm(KerpleBiasBlock.Form.POWER)
+                    .build();
+            block.initialize(manager, type, new Shape(1, -1, 4));
+            NDArray x = manager.zeros(new Shape(1, 1, 4), type);
+            double unit = type == DataType.FLOAT32 ? 0x1p-24 : 0x1p-53;
+            for (String[] row : Goldens.rows("kerple_powers.csv")) {
+                // FLOAT32 holds these numbers exactly
+                block.getLogA().getArray().setScalar(new NDIndex(0), Double.valueOf(row[0]));
+                block.getLogitP().getArray().setScalar(new NDIndex(0), Double.valueOf(row[1]));
+                int distance = Integer.parseInt(row[2]);
+                double expected = Double.parseDouble(row[3]);
+                double exponent = 2 / (1 + Math.exp(-Double.parseDouble(row[1]))) * Math.log(Math.max(1, distance));
+                // in units of half an ulp: the logarithm (1), p (6) and their product (1) move the power by 8 of the
+                // exponent; the power (2), a (2) and the product (1) are off by 5 of the result
+                double tolerance = unit * (8 * exponent + 5) * Math.abs(expected);
+                double[] biases = doubles(Forward.inferFrom(manager, farthest, block, x));
+                assertThat(biases[farthest - distance])
+                        .as("%s %s", String.join(",", row), type)
+                        .isCloseTo(expected, within(tolerance));
+            }
+        }
+    }
+
+    @EngineTest
+    void sandwichIsTheSumOfCosines(NDManager manager) {
+        // reference: goldens/sandwich_biases.csv, with 60-digit arithmetic
+        int farthest = 100_003;
+        Map<Integer, NDArray> biases = new HashMap<>();
+        for (int heads : new int[] {1, 12}) {
+            SandwichBiasBlock block =
+                    SandwichBiasBlock.builder().setHeadCount(heads).build();
+            biases.put(heads, Forward.inferFrom(manager, farthest, block, manager.zeros(new Shape(1, 1, 4))));
+        }
+        for (String[] row : Goldens.rows("sandwich_biases.csv")) {
+            float actual = biases.get(Integer.valueOf(row[0]))
+                    .getFloat(0, Integer.parseInt(row[1]), 0, farthest - Integer.parseInt(row[2]));
+            // the sum in double is off by a few 2^-46, the sums are above 2^-6: 2^-17 of half an ulp of a float
+            assertThat(Goldens.floatUlps(actual, new BigDecimal(row[3])))
+                    .as(String.join(",", row))
+                    .isLessThan(0.5 + 1e-4);
+        }
+    }
+
+    @EngineTest
     void kerpleBeginsWithThePublishedNumbers(NDManager manager) {
         int heads = 1000;
         KerpleBiasBlock block = KerpleBiasBlock.builder().setHeadCount(heads).build();
@@ -219,6 +275,18 @@ class BiasBlocksTest {
             // the mean of 1000 uniform numbers: the standard deviation is (g - 0.01) / sqrt(12 * 1000), g / 110
             assertThat(sum / heads).isCloseTo((0.01 + greatest[i]) / 2, within(6 * greatest[i] / 110));
         }
+        KerpleBiasBlock power = KerpleBiasBlock.builder()
+                .setHeadCount(heads)
+                .optForm(KerpleBiasBlock.Form.POWER)
+                .build();
+        power.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
+        double sum = 0;
+        for (float logit : power.getLogitP().getArray().toFloatArray()) {
+            double p = 2 / (1 + Math.exp(-logit));
+            assertThat(p).isBetween(0.01 * (1 - 1e-5), 1.99 * (1 + 1e-5));
+            sum += p;
+        }
+        assertThat(sum / heads).isCloseTo(1, within(6 * 2 / 110.0));
     }
 
     /** The mask of DJL's attention, and of one without an encoding, as for one bias for all layers. */

@@ -3,6 +3,7 @@ package io.github.djlpositional.attention;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
+import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.function.IntFunction;
 
 /**
@@ -30,6 +31,32 @@ public enum EncodingType {
             .optMaxDistance(6)
             .build()),
     KERPLE(heads -> KerpleBiasBlock.builder().setHeadCount(heads).build()),
+    KERPLE_POWER(heads -> KerpleBiasBlock.builder()
+            .setHeadCount(heads)
+            .optForm(KerpleBiasBlock.Form.POWER)
+            .build()),
+    SANDWICH(heads -> SandwichBiasBlock.builder()
+            .setHeadCount(heads)
+            .optEncoding(SinusoidalEncoding.vaswani(6, 100))
+            .build()),
+    FIRE(heads -> FireBiasBlock.builder()
+            .setHeadCount(heads)
+            .optHiddenSize(5)
+            .optThreshold(3.3)
+            .build()),
+    DISTANCE_NETWORK(heads -> DistanceNetworkBiasBlock.builder()
+            .setHeadCount(heads)
+            .setHiddenSize(3)
+            .optLogarithmic(true)
+            .build()),
+    /** A class token and the first of more than 4096 cells: the tests have inputs of any length. */
+    WINDOW(heads -> window(heads).optClassToken(true).build()),
+    WINDOW_NETWORK(
+            heads -> window(heads).optHiddenSize(5).optTrainedWindow(5, 4).build()),
+    WINDOW_VECTORS(heads -> WindowVectorsBlock.builder()
+            .setHeadSize(EncodingType.HEAD_SIZE)
+            .setWindow(1366, 3)
+            .build()),
     SHAW(heads -> shaw(2)),
     SHAW_FAR(heads -> shaw(40)),
     TRANSFORMER_XL(heads -> TransformerXlPositionBlock.builder()
@@ -47,6 +74,10 @@ public enum EncodingType {
 
     private static RotaryEmbeddingBlock.Builder rotary() {
         return RotaryEmbeddingBlock.builder().setHeadSize(HEAD_SIZE);
+    }
+
+    private static WindowBiasBlock.Builder window(int heads) {
+        return WindowBiasBlock.builder().setHeadCount(heads).setWindow(1366, 3);
     }
 
     private static RelativeEncoding shaw(int maxDistance) {

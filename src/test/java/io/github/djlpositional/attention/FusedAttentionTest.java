@@ -79,6 +79,12 @@ class FusedAttentionTest {
                         EncodingType.ALIBI,
                         EncodingType.T5,
                         EncodingType.KERPLE,
+                        EncodingType.SANDWICH,
+                        EncodingType.FIRE,
+                        EncodingType.DISTANCE_NETWORK,
+                        EncodingType.WINDOW,
+                        EncodingType.WINDOW_NETWORK,
+                        EncodingType.WINDOW_VECTORS,
                         EncodingType.TRANSFORMER_XL)
                 .flatMap(type -> Stream.of(Mask.values())
                         .flatMap(mask -> Stream.of(true, false).map(causal -> Arguments.of(type, mask, causal))));

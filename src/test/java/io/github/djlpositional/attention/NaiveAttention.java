@@ -5,6 +5,7 @@ import ai.djl.nn.core.Linear;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.DoubleUnaryOperator;
 import java.util.stream.IntStream;
 
 /**
@@ -146,6 +147,48 @@ final class NaiveAttention {
                 double b = Math.exp(parameter("logB")[0][head]);
                 yield scale * dot(q, k) - b * Math.log1p(a * Math.abs(i - j));
             }
+            case KERPLE_POWER -> {
+                double a = Math.exp(parameter("logA")[0][head]);
+                double power = 2 / (1 + Math.exp(-parameter("logitP")[0][head]));
+                yield scale * dot(q, k) - a * Math.pow(Math.abs(i - j), power);
+            }
+            // frequencies 1, 100^(-1/3) and 100^(-2/3); head h of two is divided by 8 h / 2
+            case SANDWICH -> {
+                double cosines = IntStream.range(0, 3)
+                        .mapToDouble(pair -> Math.cos((i - j) / Math.pow(100, pair / 3.0)))
+                        .sum();
+                yield scale * dot(q, k) + cosines / (4.0 * (head + 1));
+            }
+            case FIRE -> {
+                double c = parameter("c")[0][0];
+                double longest = Math.max(i, Math.abs(3.3 * parameter("multiplier")[0][0]));
+                double share = Math.log(Math.abs(c * (i - j)) + 1) / (Math.log(Math.abs(c * longest) + 1) + 1e-6);
+                yield scale * dot(q, k) + network(x -> Math.max(0, x), 2, share)[head];
+            }
+            case DISTANCE_NETWORK -> {
+                double logarithm = Math.signum(i - j) * Math.log(Math.abs(i - j) + 1);
+                yield scale * dot(q, k) + network(x -> x / (1 + Math.exp(-x)), 3, logarithm)[head];
+            }
+            // position 0 is a class token; the other positions are the cells of a window of 1366 rows of 3
+            case WINDOW -> {
+                double[][] biases = parameter("biases");
+                int cells = biases.length - 3;
+                int row = i == 0
+                        ? (j == 0 ? cells + 2 : cells)
+                        : j == 0 ? cells + 1 : ((i - 1) / 3 - (j - 1) / 3 + 1365) * 5 + (i - 1) % 3 - (j - 1) % 3 + 2;
+                yield scale * dot(q, k) + biases[row][head];
+            }
+            // trained with a window of 5 rows of 4
+            case WINDOW_NETWORK -> {
+                double y = logarithmic((i / 3 - j / 3) * 8 / 4.0);
+                double x = logarithmic((i % 3 - j % 3) * 8 / 3.0);
+                double logit = network(z -> Math.max(0, z), 2, y, x)[head];
+                yield scale * dot(q, k) + 16 / (1 + Math.exp(-logit));
+            }
+            case WINDOW_VECTORS ->
+                scale * dot(q, k)
+                        + dot(q, parameter("rows")[i / 3 - j / 3 + 1365])
+                        + dot(q, parameter("columns")[i % 3 - j % 3 + 2]);
             case SHAW, SHAW_FAR -> scale * dot(q, plus(k, parameter("keys")[clipped(j - i)]));
             case TRANSFORMER_XL -> {
                 double[] content = parameter("contentBias")[head];
@@ -195,6 +238,23 @@ final class NaiveAttention {
         return IntStream.range(head * H, (head + 1) * H)
                 .mapToDouble(row -> dot(projection[row], sinusoid))
                 .toArray();
+    }
+
+    private static double logarithmic(double share) {
+        return Math.signum(share) * Math.log(1 + Math.abs(share)) / Math.log(2) / 3;
+    }
+
+    /** Fully connected layers with an activation between them. */
+    private double[] network(DoubleUnaryOperator activation, int layers, double... inputs) {
+        double[] x = inputs;
+        for (int layer = 1; layer <= layers; layer++) {
+            double[] before = layer == 1 ? x : Arrays.stream(x).map(activation).toArray();
+            double[][] weight = parameter("weight" + layer);
+            x = Arrays.stream(weight).mapToDouble(row -> dot(row, before)).toArray();
+            boolean hasBias = !(type == EncodingType.WINDOW_NETWORK && layer == layers);
+            x = hasBias ? plus(x, parameter("bias" + layer)[0]) : x;
+        }
+        return x;
     }
 
     private double[][] parameter(String name) {

@@ -1,0 +1,180 @@
+package io.github.djlpositional.attention;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.training.initializer.ConstantInitializer;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.Temporaries;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * FIRE: a small network computes the bias of each head from the distance of query and key, as a share of the distance
+ * to the first token. After Li et al., <em>Functional Interpolation for Relative Positions Improves Long Context
+ * Transformers</em> (2024), section 4. For the query's position i and the key's position j, the bias is
+ *
+ * <pre>
+ * f(ψ(i - j) / (ψ(max(L · m, i)) + 10<sup>-6</sup>))      with ψ(x) = ln(|c · x| + 1)
+ * </pre>
+ *
+ * <p>f has a hidden layer with ReLU. The parameters c, at first 0.1, and m, at first 1, are one number each; the
+ * threshold L keeps short sequences apart. The inputs of f are from 0 to 1 for any length, so that a model may be used
+ * with longer sequences than it was trained with. The encoding is meant for causal attention: for a key after the
+ * query, the distance counts too, and the share may exceed 1.
+ *
+ * <pre>{@code
+ * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+ *         .setEmbeddingSize(512)
+ *         .setHeadCount(8)
+ *         .optRelativeEncoding(FireBiasBlock.builder().setHeadCount(8).build())
+ *         .optCausal(true)
+ *         .build();
+ * }</pre>
+ *
+ * <p>The parameters of f are {@code weight1}, (E, 1), {@code bias1}, (E), {@code weight2}, (N, E), and {@code bias2},
+ * (N), for E hidden units, with the initial values of PyTorch. f is computed for each pair of query and key, because
+ * the bias depends on i too: it takes E times as long as a bias of distances. Inputs, output and errors are those of
+ * {@link KerpleBiasBlock}.
+ */
+public final class FireBiasBlock extends ScoreTermBlock {
+
+    /** As in the published code. */
+    private static final double EPSILON = 1e-6;
+
+    record Settings(int headCount, Integer hiddenSize, Double threshold) {
+        Settings {
+            hiddenSize = Objects.requireNonNullElse(hiddenSize, 32);
+            threshold = Objects.requireNonNullElse(threshold, 512.0);
+            Check.positive("headCount", headCount);
+            Check.positive("hiddenSize", hiddenSize);
+            Check.positive("threshold", threshold, "512 in the paper");
+        }
+    }
+
+    private final Settings settings;
+    private final Parameter c;
+    private final Parameter multiplier;
+    private final BiasNetwork network;
+
+    private FireBiasBlock(Settings settings) {
+        super(settings, settings.headCount, -1);
+        this.settings = settings;
+        c = addParameter("c", new Shape(1), new ConstantInitializer(0.1f));
+        multiplier = addParameter("multiplier", new Shape(1), new ConstantInitializer(1));
+        network = new BiasNetwork(this, false, true, 1, List.of(settings.hiddenSize), settings.headCount);
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * Creates a block from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
+     * @return the block
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static FireBiasBlock fromArguments(Map<?, ?> arguments) {
+        return new FireBiasBlock(Records.read(Settings.class, arguments));
+    }
+
+    /** The hidden layer before and after its activation. */
+    @Override
+    long numbersOfQueryAndKey(AttentionCall call) {
+        NDArray positions = call.queries().positions();
+        return 2L
+                * settings.hiddenSize
+                * (positions == null ? 1 : positions.getShape().get(0));
+    }
+
+    @Override
+    public NDArray scoreTerm(AttentionCall call, NDArray queries) {
+        try (Temporaries temporaries = new Temporaries()) {
+            DataType type = PlainAttention.scoreType(queries);
+            NDArray i = temporaries.add(
+                    ofType(temporaries, call.queries(), queries, type).expandDims(2));
+            NDArray j = temporaries.add(
+                    ofType(temporaries, call.keys(), queries, type).expandDims(1));
+            NDArray threshold = temporaries.add(Arithmetic.multiply(
+                    temporaries.add(value(temporaries, multiplier, call, i).abs()), settings.threshold));
+            NDArray longest = psi(temporaries, call, temporaries.add(i.maximum(threshold)));
+            NDArray epsilon = temporaries.add(Arithmetic.multiply(
+                    temporaries.add(queries.getManager().ones(new Shape(1), type, queries.getDevice())), EPSILON));
+            NDArray share = temporaries.add(
+                    psi(temporaries, call, temporaries.add(i.sub(j))).div(temporaries.add(longest.add(epsilon))));
+            NDArray biases = network.biases(temporaries, call, temporaries.add(share.expandDims(3)));
+            NDArray byHead = temporaries.add(biases.transpose(0, 3, 1, 2));
+            return temporaries.keep(AttentionMethod.toType(temporaries, byHead, queries.getDataType()));
+        }
+    }
+
+    /** The positions of tokens, (1 or B, n), in a data type. */
+    private static NDArray ofType(Temporaries temporaries, Span span, NDArray queries, DataType type) {
+        return AttentionMethod.toType(temporaries, positions(temporaries, span, queries), type);
+    }
+
+    /** ln(|c · x| + 1). */
+    private NDArray psi(Temporaries temporaries, AttentionCall call, NDArray x) {
+        NDArray one = temporaries.add(x.getManager().ones(new Shape(1), x.getDataType(), x.getDevice()));
+        NDArray size = temporaries.add(
+                temporaries.add(x.mul(value(temporaries, c, call, x))).abs());
+        return temporaries.add(temporaries.add(size.add(one)).log());
+    }
+
+    /** Builds a {@link FireBiasBlock}. */
+    public static final class Builder {
+
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
+
+        private Builder() {}
+
+        /**
+         * Sets N, the number of heads.
+         *
+         * @param headCount at least 1
+         * @return this builder
+         */
+        public Builder setHeadCount(int headCount) {
+            return options.set("headCount", headCount);
+        }
+
+        /**
+         * Sets E, the number of hidden units of f (default: 32).
+         *
+         * @param hiddenSize at least 1
+         * @return this builder
+         */
+        public Builder optHiddenSize(int hiddenSize) {
+            return options.set("hiddenSize", hiddenSize);
+        }
+
+        /**
+         * Sets L, the length up to which distances are divided by the same number, before the parameter m multiplies it
+         * (default: 512).
+         *
+         * @param threshold in positions, positive and finite
+         * @return this builder
+         */
+        public Builder optThreshold(double threshold) {
+            return options.set("threshold", threshold);
+        }
+
+        /**
+         * Builds the block.
+         *
+         * @return the block
+         * @throws IllegalArgumentException if a setting is out of range
+         */
+        public FireBiasBlock build() {
+            return new FireBiasBlock(options.build());
+        }
+    }
+}

@@ -1,0 +1,121 @@
+package io.github.djlpositional.attention;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * Sandwich: the dot product of the sinusoids of the query's and the key's position, which depends on their distance
+ * only, divided by a number for each head. After Chi, Fan, Rudnicky and Ramadge, <em>Dissecting Transformer Length
+ * Extrapolation via the Lens of Receptive Field Analysis</em> (2023), section 5 and appendix. For the query's position
+ * i and the key's position j, the bias of head h = 1 … N is
+ *
+ * <pre>
+ * N / (8h) · Σ<sub>k</sub> cos((i - j) · θ<sub>k</sub>)      with the frequencies θ of the sinusoids
+ * </pre>
+ *
+ * <pre>{@code
+ * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+ *         .setEmbeddingSize(512)
+ *         .setHeadCount(8)
+ *         .optRelativeEncoding(SandwichBiasBlock.builder().setHeadCount(8).build())
+ *         .optCausal(true)
+ *         .build();
+ * }</pre>
+ *
+ * <p>There are no parameters. Inputs, output, lifetime of the table and errors are those of {@link AlibiBiasBlock},
+ * except that keys after the query are never masked.
+ */
+public final class SandwichBiasBlock extends RelativeBiasBlock {
+
+    record Settings(int headCount, SinusoidalEncoding encoding) {
+        Settings {
+            Check.positive("headCount", headCount);
+            encoding = Objects.requireNonNullElseGet(encoding, () -> SinusoidalEncoding.vaswani(128));
+            int size = encoding.getEmbeddingSize();
+            Check.that(size % 2 == 0, () -> "sinusoids of size " + size + ": expected an even size; use " + (size + 1));
+        }
+    }
+
+    private final ConstantTable biases;
+
+    private SandwichBiasBlock(Settings settings) {
+        super(settings, settings.headCount);
+        int heads = settings.headCount;
+        biases = addTable(new Shape(heads), (first, count, format, out) -> {
+            for (int i = 0; i < count; i++) {
+                double similarity = settings.encoding.similarity(first + i);
+                for (int head = 0; head < heads; head++) {
+                    format.put(out, i * heads + head, similarity * heads / (8.0 * (head + 1)));
+                }
+            }
+        });
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * Creates a block from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
+     * @return the block
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static SandwichBiasBlock fromArguments(Map<?, ?> arguments) {
+        return new SandwichBiasBlock(Records.read(Settings.class, arguments));
+    }
+
+    @Override
+    NDArray biases(Temporaries temporaries, AttentionCall call, NDArray queries) {
+        return unshared(temporaries, call, rows(temporaries, biases, call, queries, queries.getDataType()));
+    }
+
+    /** Builds a {@link SandwichBiasBlock}. */
+    public static final class Builder {
+
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
+
+        private Builder() {}
+
+        /**
+         * Sets N, the number of heads.
+         *
+         * @param headCount at least 1
+         * @return this builder
+         */
+        public Builder setHeadCount(int headCount) {
+            return options.set("headCount", headCount);
+        }
+
+        /**
+         * Sets the sinusoids (default: those of the original transformer, of size 128, as in the paper).
+         *
+         * @param encoding an encoding of an even size
+         * @return this builder
+         * @throws NullPointerException if it is null
+         */
+        public Builder optEncoding(SinusoidalEncoding encoding) {
+            return options.set("encoding", encoding);
+        }
+
+        /**
+         * Builds the block.
+         *
+         * @return the block
+         * @throws IllegalArgumentException if a setting is out of range
+         */
+        public SandwichBiasBlock build() {
+            return new SandwichBiasBlock(options.build());
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package io.github.djlpositional.attention;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.Temporaries;
+import java.util.List;
+import java.util.function.IntUnaryOperator;
+
+/**
+ * A term of the scores that depends on where query and key are in a window of two dimensions. The position of a token
+ * is the number of its cell, row by row.
+ */
+abstract class WindowTermBlock extends ScoreTermBlock {
+
+    /** FLOAT32 holds the sums and differences of coordinates exactly. */
+    private static final int MAX_DIFFERENCES = 1 << 20;
+
+    private final int tokens;
+    private final ConstantTable coordinates;
+
+    /**
+     * Creates a block.
+     *
+     * @param tokens the number of positions
+     * @param coordinates the coordinates of a position
+     */
+    WindowTermBlock(Record settings, int headCount, int headSize, int tokens, IntUnaryOperator... coordinates) {
+        super(settings, headCount, headSize);
+        this.tokens = tokens;
+        int width = coordinates.length;
+        this.coordinates =
+                addTable(ConstantTable.ofPositions(new Shape(width), tokens, tokens, (first, count, format, out) -> {
+                    for (int i = 0; i < count * width; i++) {
+                        format.put(out, i, coordinates[i % width].applyAsInt(first + i / width));
+                    }
+                }));
+    }
+
+    /** Checks the height and the width of a window. */
+    static void requireWindow(String name, List<Integer> window) {
+        Check.that(
+                window != null && window.size() == 2,
+                () -> name + " " + window + ": expected the height and the width; give two numbers");
+        Check.between(name + " height", window.get(0), 1, MAX_DIFFERENCES);
+        Check.between(name + " width", window.get(1), 1, MAX_DIFFERENCES);
+        Check.that(
+                (2L * window.get(0) - 1) * (2L * window.get(1) - 1) <= MAX_DIFFERENCES,
+                () -> name + " " + window + ": expected (2 · height - 1) · (2 · width - 1) up to " + MAX_DIFFERENCES
+                        + "; use a smaller window");
+    }
+
+    /** The query's coordinate less the key's, (1 or B, T, F), FLOAT32; closed by temporaries. */
+    final NDArray difference(
+            Temporaries temporaries, AttentionCall call, NDArray queries, int ofQuery, int ofKey, int added) {
+        NDArray i = temporaries.add(
+                of(temporaries, call.queries(), queries, ofQuery).expandDims(2));
+        NDArray j = temporaries.add(of(temporaries, call.keys(), queries, ofKey).expandDims(1));
+        return temporaries.add(temporaries.add(i.sub(j)).add(added));
+    }
+
+    /** A coordinate of tokens, (1 or B, n), FLOAT32. */
+    private NDArray of(Temporaries temporaries, Span span, NDArray queries, int coordinate) {
+        Check.that(
+                span.end() <= tokens,
+                () -> "position " + (span.end() - 1) + " with " + this + ": expected positions from 0 to "
+                        + (tokens - 1) + ", those of the window's tokens; use a window of the size of the input");
+        NDArray positions = span.positions() == null ? null : positions(temporaries, span, queries);
+        NDArray rows = positions == null
+                ? coordinates.rows(temporaries, span.first(), span.length(), queries, DataType.FLOAT32)
+                : temporaries.add(Indices.lookUp(
+                        positions, coordinates.table(tokens, queries, DataType.FLOAT32), queries.getManager()));
+        NDArray column = temporaries.add(rows.get(NDIndex.sliceAxis(2, coordinate, coordinate + 1L)));
+        column.attach(queries.getManager());
+        return temporaries.add(column.squeeze(2));
+    }
+}

@@ -1,0 +1,152 @@
+package io.github.djlpositional.attention;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.training.initializer.Initializer;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Temporaries;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Learned vectors for differences of rows and of columns in a window of h by w cells, which are multiplied by the
+ * queries: the decomposed relative positions of Li et al., <em>MViTv2: Improved Multiscale Vision Transformers for
+ * Classification and Detection</em> (2022), section 4.1, in the form of ViTDet and of the encoder of SAM. For a query q
+ * in row y and column x and a key in row y' and column x', the term is
+ *
+ * <pre>
+ * q · a<sub>y - y' + h - 1</sub> + q · b<sub>x - x' + w - 1</sub>
+ * </pre>
+ *
+ * <p>It is added to the scaled score and is not scaled. All heads share the vectors, which are 0 at first.
+ *
+ * <pre>{@code
+ * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+ *         .setEmbeddingSize(768)
+ *         .setHeadCount(12)
+ *         .optRelativeEncoding(WindowVectorsBlock.builder().setHeadSize(64).setWindow(14, 14).build())
+ *         .build();               // (windows, 196, 768) -> (windows, 196, 768)
+ * }</pre>
+ *
+ * <p>Tokens are those of a {@link WindowBiasBlock}. Inputs, output and errors are those of
+ * {@link ShawRelativePositionBlock}.
+ */
+public final class WindowVectorsBlock extends WindowTermBlock {
+
+    record Settings(int headSize, List<Integer> window) {
+        Settings {
+            Check.positive("headSize", headSize);
+            requireWindow("window", window);
+        }
+    }
+
+    private final Parameter rows;
+    private final Parameter columns;
+
+    private WindowVectorsBlock(Settings settings) {
+        super(
+                settings,
+                -1,
+                settings.headSize,
+                settings.window.get(0) * settings.window.get(1),
+                position -> position / settings.window.get(1),
+                position -> position % settings.window.get(1));
+        rows = addParameter("rows", new Shape(2L * settings.window.get(0) - 1, settings.headSize), Initializer.ZEROS);
+        columns = addParameter(
+                "columns", new Shape(2L * settings.window.get(1) - 1, settings.headSize), Initializer.ZEROS);
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * Creates a block from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
+     * @return the block
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static WindowVectorsBlock fromArguments(Map<?, ?> arguments) {
+        return new WindowVectorsBlock(Records.read(Settings.class, arguments));
+    }
+
+    /**
+     * {@return the vectors of differences of rows: the parameter a, (2h - 1, H), {@code rel_pos_h} in the published
+     * code, in the model's data type; a parameter of this block}
+     */
+    public Parameter getRows() {
+        return rows;
+    }
+
+    /**
+     * {@return the vectors of differences of columns: the parameter b, (2w - 1, H), {@code rel_pos_w} in the published
+     * code, in the model's data type; a parameter of this block}
+     */
+    public Parameter getColumns() {
+        return columns;
+    }
+
+    @Override
+    public NDArray scoreTerm(AttentionCall call, NDArray queries) {
+        try (Temporaries temporaries = new Temporaries()) {
+            NDArray ofRows = term(temporaries, call, queries, 0, rows);
+            NDArray sum = temporaries.add(ofRows.add(term(temporaries, call, queries, 1, columns)));
+            return sum.transpose(0, 3, 1, 2);
+        }
+    }
+
+    /** The products of the queries with the vectors of one coordinate, (B, T, F, N). */
+    private NDArray term(
+            Temporaries temporaries, AttentionCall call, NDArray queries, int coordinate, Parameter vectors) {
+        NDArray table = value(temporaries, vectors, call, queries);
+        int count = Math.toIntExact(table.getShape().get(0));
+        NDArray products = temporaries.add(queries.matMul(temporaries.add(table.transpose(1, 0))));
+        NDArray differences = difference(temporaries, call, queries, coordinate, coordinate, count / 2);
+        return selected(temporaries, products, temporaries.add(differences.toType(DataType.INT32, false)));
+    }
+
+    /** Builds a {@link WindowVectorsBlock}. */
+    public static final class Builder {
+
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
+
+        private Builder() {}
+
+        /**
+         * Sets H, the size of a head.
+         *
+         * @param headSize at least 1
+         * @return this builder
+         */
+        public Builder setHeadSize(int headSize) {
+            return options.set("headSize", headSize);
+        }
+
+        /**
+         * Sets the window.
+         *
+         * @param height h, the number of rows of cells, at least 1
+         * @param width w, the number of cells in a row, at least 1
+         * @return this builder
+         */
+        public Builder setWindow(int height, int width) {
+            return options.set("window", List.of(height, width));
+        }
+
+        /**
+         * Builds the block.
+         *
+         * @return the block
+         * @throws IllegalArgumentException if a setting is out of range
+         */
+        public WindowVectorsBlock build() {
+            return new WindowVectorsBlock(options.build());
+        }
+    }
+}
