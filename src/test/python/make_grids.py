@@ -3,8 +3,9 @@
 
     python3 src/test/python/make_grids.py        (made with torch 1.13)
 
-Each row has a method, the sizes of a grid, those of the new one, and the new table of two channels. The values of the old
-table are in units of 1/64; floats hold them exactly.
+Each row has a method, the sizes of a grid, those of the new one, the new table of two channels, and the gradient of the
+old table for weights of the new one. The values of the old table and the weights are in units of 1/64, which floats hold
+exactly.
 """
 
 import pathlib
@@ -47,11 +48,13 @@ def text(numbers):
 
 
 with open(FOLDER / "grid_resampling.csv", "w") as out:
-    out.write("method,from,to,values\n")
+    out.write("method,from,to,values,gradient\n")
     for method, (modes, options) in METHODS.items():
         for old, new in GRIDS:
             if len(old) in modes:
-                table = values(torch.tensor(old).prod().item() * CHANNELS).reshape(*old, CHANNELS)
+                table = values(torch.tensor(old).prod().item() * CHANNELS).reshape(*old, CHANNELS).requires_grad_()
                 resampled = interpolate(table.movedim(-1, 0)[None], size=new, mode=modes[len(old)], **options)
-                flat = resampled[0].movedim(0, -1).flatten().tolist()
-                out.write(f"{method},{text(old)},{text(new)},{text(flat)}\n")
+                flat = resampled[0].movedim(0, -1).flatten()
+                (gradient,) = torch.autograd.grad((flat * values(flat.numel())).sum(), table)
+                columns = [text(old), text(new), text(flat.tolist()), text(gradient.flatten().tolist())]
+                out.write(f"{method},{','.join(columns)}\n")

@@ -20,6 +20,7 @@ import io.github.djlpositional.attention.TransformerXlPositionBlock;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.GridEncoding;
+import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.math.RotaryAxes;
@@ -58,6 +59,13 @@ public enum TestBlocks {
                     .optMaxSequenceLength(6)
                     .optEncoding(SinusoidalEncoding.tensor2tensor(4, 1, 100))
                     .optRangeChecks(false)::build),
+    LEARNED_GRID(
+            new Shape(2, 7, 4),
+            LearnedPositionalEncodingBlock.builder()
+                    .setEmbeddingSize(4)
+                    .optGrid(1, 2, 3)
+                    .optPrefixEncoded(false)
+                    .optResampling(GridResampling.BILINEAR_ALIGNED)::build),
     GRID(
             new Shape(2, 8, 3, 2),
             () -> GridPositionalEncodingBlock.builder()

@@ -17,9 +17,7 @@ public enum GridResampling {
      */
     BICUBIC_ANTIALIASED(2, -0.5),
 
-    /**
-     * Keys's cubic convolution with a = -3/4 (mode bicubic). The tables of Swin, BEiT and DINO are resampled with it.
-     */
+    /** Keys's cubic convolution with a = -3/4 (mode bicubic). The tables of DINO and Swin are resampled with it. */
     BICUBIC(2, -0.75),
 
     /** Linear interpolation between the centers of the cells (modes linear, bilinear and trilinear). */
@@ -27,7 +25,7 @@ public enum GridResampling {
 
     /**
      * Linear interpolation that keeps the first and the last cell of each axis (modes linear, bilinear and trilinear
-     * with {@code align_corners}). Qwen3-VL and the vision tower of Llama 4 resample with it.
+     * with {@code align_corners}). Qwen3-VL and the vision tower of Llama 3.2 do this.
      */
     BILINEAR_ALIGNED(1, 0);
 
@@ -52,26 +50,27 @@ public enum GridResampling {
     public double[][] weights(int from, int to) {
         Check.positive("size", from);
         Check.positive("new size", to);
-        double scale = this == BILINEAR_ALIGNED ? (from - 1) / Math.max(1.0, to - 1) : (double) from / to;
+        return IntStream.range(0, to).mapToObj(i -> weights(from, to, i)).toArray(double[][]::new);
+    }
+
+    /** The weights of the old cells for the new cell i. */
+    private double[] weights(int from, int to, int i) {
+        boolean isAligned = this == BILINEAR_ALIGNED;
+        double scale = isAligned ? (from - 1) / Math.max(1.0, to - 1) : (double) from / to;
         double width = this == BICUBIC_ANTIALIASED ? Math.max(scale, 1) : 1;
-        double[][] weights = new double[to][from];
-        for (int i = 0; i < to; i++) {
-            // the place of the new cell between the old ones
-            double at = this == BILINEAR_ALIGNED ? i * scale : (i + 0.5) * scale - 0.5;
-            int last = (int) Math.floor(at + support * width);
-            for (int j = (int) Math.ceil(at - support * width); j <= last; j++) {
-                int cell = Math.max(0, Math.min(j, from - 1));
-                // beyond the border there is nothing to average; interpolation repeats the border
-                if (j == cell || this != BICUBIC_ANTIALIASED) {
-                    weights[i][cell] += kernel(Math.abs(j - at) / width);
-                }
-            }
-            double sum = Arrays.stream(weights[i]).sum();
-            for (int j = 0; j < from; j++) {
-                weights[i][j] /= sum;
+        // the place of the new cell between the old ones
+        double at = isAligned ? i * scale : (i + 0.5) * scale - 0.5;
+        double[] weights = new double[from];
+        int last = (int) Math.floor(at + support * width);
+        for (int j = (int) Math.ceil(at - support * width); j <= last; j++) {
+            int cell = Math.max(0, Math.min(j, from - 1));
+            // beyond the border there is nothing to average; interpolation repeats the border
+            if (j == cell || this != BICUBIC_ANTIALIASED) {
+                weights[cell] += kernel(Math.abs(j - at) / width);
             }
         }
-        return weights;
+        double sum = Arrays.stream(weights).sum();
+        return Arrays.stream(weights).map(weight -> weight / sum).toArray();
     }
 
     /** Keys, Cubic Convolution Interpolation for Digital Image Processing (1981), equation 4; or a triangle. */
@@ -98,7 +97,7 @@ public enum GridResampling {
     public double[] resample(double[] table, int[] from, int[] to) {
         long cells = IntStream.of(from).asLongStream().reduce(1, (product, size) -> product * size);
         Check.that(
-                from.length == to.length && cells > 0 && table.length % cells == 0,
+                from.length == to.length && IntStream.of(from).allMatch(size -> size > 0) && table.length % cells == 0,
                 () -> "a table of " + table.length + " values to resample from the grid " + Arrays.toString(from)
                         + " to " + Arrays.toString(to) + ": expected as many values for each cell, and as many axes;"
                         + " correct the grids");
@@ -106,15 +105,14 @@ public enum GridResampling {
         int inner = table.length;
         for (int axis = 0; axis < from.length; axis++) {
             inner /= from[axis];
-            resampled = along(resampled, inner, weights(from[axis], to[axis]));
+            resampled = along(resampled, inner, from[axis], to[axis]);
         }
         return resampled;
     }
 
     /** Resamples the middle axis of (…, from, inner). */
-    private static double[] along(double[] table, int inner, double[]... weights) {
-        int to = weights.length;
-        int from = weights[0].length;
+    private double[] along(double[] table, int inner, int from, int to) {
+        Check.positive("new size", to);
         long size = (long) table.length / from * to;
         Check.that(
                 size <= Integer.MAX_VALUE,
@@ -123,11 +121,11 @@ public enum GridResampling {
         double[] resampled = new double[(int) size];
         int rows = inner == 0 ? 0 : resampled.length / inner;
         IntStream.range(0, rows).parallel().forEach(row -> {
+            double[] weights = weights(from, to, row % to);
             for (int j = 0; j < from; j++) {
-                double weight = weights[row % to][j];
                 int source = (row / to * from + j) * inner;
-                for (int i = 0; weight != 0 && i < inner; i++) {
-                    resampled[row * inner + i] += weight * table[source + i];
+                for (int i = 0; weights[j] != 0 && i < inner; i++) {
+                    resampled[row * inner + i] += weights[j] * table[source + i];
                 }
             }
         });
