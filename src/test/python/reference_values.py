@@ -4,7 +4,7 @@ Run with Python 3 and mpmath (Debian: python3-mpmath), from the repository root:
 
     python3 src/test/python/reference_values.py
 
-It writes frequencies.csv, zero_crossings.csv, conventions.csv, grids.csv, rotary_scalings.csv, rotary_rows.csv,
+It writes frequencies.csv, zero_crossings.csv, conventions.csv, grids.csv, grid_coordinates.csv, rotary_scalings.csv, rotary_rows.csv,
 xpos_rows.csv, query_scales.csv and kerple_biases.csv in src/test/resources/goldens. The other files beside them come from the published formulas too, with
 50-digit arithmetic.
 """
@@ -142,6 +142,14 @@ def grid_simple_vit(place, channels):
     return signal
 
 
+def cells(*sizes):
+    """The places of a grid, the last axis fastest."""
+    places = [()]
+    for size in sizes:
+        places = [place + (i,) for place in places for i in range(size)]
+    return places
+
+
 with open(FOLDER + "grids.csv", "w") as out:
     out.write("convention,axes,channels,place,channel,value\n")
     for name, function, cases in [
@@ -151,13 +159,80 @@ with open(FOLDER + "grids.csv", "w") as out:
         ("simpleVit", grid_simple_vit, [((3, 4), 8), ((5, 3), 32)]),
     ]:
         for sizes, channels in cases:
-            cells = [()]
-            for size in sizes:
-                cells = [cell + (i,) for cell in cells for i in range(size)]
-            for cell in cells:
+            for cell in cells(*sizes):
                 for channel, value in enumerate(function(cell, channels)):
                     place = " ".join(map(str, cell))
                     out.write(f"{name},{len(sizes)},{channels},{place},{channel},{nstr(value, 30)}\n")
+
+
+def sin_cos(coordinate, size):
+    """get_1d_sincos_pos_embed_from_grid of MAE and diffusers."""
+    return x_transformers(mpf(coordinate), size)
+
+
+def grid_detr(mask, place, channels, offset):
+    """PositionEmbeddingSine of DETR: cumulative sums of the visible cells along y and x, divided by the last ones."""
+    y, x = place
+    column, row = [line[x] for line in mask], mask[y]
+    signal = []
+    for line, i in [(column, y), (row, x)]:
+        count = sum(line[: i + 1]) - 1 + mpf(offset)
+        signal += bert4keras(2 * pi * count / (sum(line) + mpf("1e-6")), channels // 2, 10000)
+    return signal
+
+
+def grid_pixart(sizes, place, channels):
+    """diffusers, get_2d_sincos_pos_embed with base_size 4 and interpolation_scale 2: the column first."""
+    y, x = [mpf(i) / (mpf(size) / 4) / 2 for i, size in zip(place, sizes)]
+    return sin_cos(x, channels // 2) + sin_cos(y, channels // 2)
+
+
+def grid_sd3(sizes, place, channels):
+    """Stable Diffusion 3: the middle of a table of 9 by 9 with base_size 4."""
+    y, x = [mpf(i + (9 - size) // 2) / (mpf(9) / 4) for i, size in zip(place, sizes)]
+    return sin_cos(x, channels // 2) + sin_cos(y, channels // 2)
+
+
+def grid_timm(place, channels):
+    """timm, build_sincos2d_pos_embed without interleave_sin_cos: stacked over sine and cosine, then over the axes."""
+    angles = [[i * mpf(10000) ** (-mpf(k) / (channels // 4)) for k in range(channels // 4)] for i in place]
+    return [f(a) for f in (sin, cos) for axis in angles for a in axis]
+
+
+def grid_diffusers_3d(place, channels):
+    """diffusers, get_3d_sincos_pos_embed: [time, column, row]; a quarter of the channels is the time's."""
+    t, y, x = place
+    return sin_cos(t, channels // 4) + sin_cos(x, channels * 3 // 8) + sin_cos(y, channels * 3 // 8)
+
+
+def grid_monai_3d(place, channels):
+    """MONAI, build_sincos_position_embedding of (H, W, D): w, h, d."""
+    h, w, d = place
+    return sin_cos(w, channels // 3) + sin_cos(h, channels // 3) + sin_cos(d, channels // 3)
+
+
+# whole grids, row-major with the channels last; of a padded grid also the mask, row-major
+with open(FOLDER + "grid_coordinates.csv", "w") as out:
+    out.write("convention,channels,sizes,mask,values\n")
+    cases = [(name, function, channels, sizes, None) for name, function, channels, sizes in [
+        ("pixart", grid_pixart, 8, (3, 5)),
+        ("sd3", grid_sd3, 8, (3, 4)),
+        ("timm", grid_timm, 8, (2, 3)),
+        ("diffusers3d", grid_diffusers_3d, 16, (2, 3, 2)),
+        ("monai3d", grid_monai_3d, 12, (2, 3, 2)),
+    ]]
+    for name, offset in [("detr", "1"), ("deformable", "0.5")]:
+        for mask in [[[1, 1, 1]] * 2, [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]], [[0, 1, 1], [1, 0, 1], [1, 1, 1]]]:
+            function = lambda place, channels, mask=mask, offset=offset: grid_detr(mask, place, channels, offset)
+            cases.append((name, function, 8, (len(mask), len(mask[0])), mask))
+    for name, function, channels, sizes, mask in cases:
+        if name in ("pixart", "sd3"):
+            signal = [value for place in cells(*sizes) for value in function(sizes, place, channels)]
+        else:
+            signal = [value for place in cells(*sizes) for value in function(place, channels)]
+        visible = " ".join(str(cell) for line in mask or [] for cell in line)
+        values = " ".join(nstr(value, 20) for value in signal)
+        out.write(f"{name},{channels},{' '.join(map(str, sizes))},{visible},{values}\n")
 
 
 # the rotary scalings that rotary_frequencies.csv has not: LongRoPE, YaRN with bounds between the pairs, and others' settings

@@ -75,6 +75,22 @@ public enum TestBlocks {
     GRID_OF_A_VISION_TRANSFORMER(
             new Shape(2, 3, 2, 8),
             GridPositionalEncodingBlock.builder().setEncoding(GridEncoding.visionTransformer(8))::build),
+    GRID_OF_TOKENS(
+            new Shape(2, 7, 8),
+            () -> GridPositionalEncodingBlock.builder()
+                    .setEncoding(GridEncoding.builder()
+                            .setAxes(2)
+                            .add(1, SinusoidalEncoding.vaswani(4))
+                            .add(0, SinusoidalEncoding.xTransformers(4), 1, 3)
+                            .optChannels(8)
+                            .optScale(4)
+                            .optOffset(0.5)
+                            .optNormalized(1e-6)
+                            .optCenterCrop(9)
+                            .build())
+                    .optGrid(1, 2, 3)
+                    .optDropoutRate(0.1f)
+                    .build()),
     EMBEDDING(new Shape(2, 3), embedding().optMaxSequenceLength(10)::build),
     EMBEDDING_OF_EVERY_SETTING(
             new Shape(2, 3),
