@@ -82,7 +82,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
             dropoutRate = Objects.requireNonNullElse(dropoutRate, 0f);
             Check.rate("dropoutRate", dropoutRate);
             Check.that(
-                    grid == null || grid.sizes().size() == encoding.getAxes() && !channelsFirst,
+                    grid == null || (grid.sizes().size() == encoding.getAxes() && !channelsFirst),
                     grid + " with channelsFirst " + channelsFirst + " and " + encoding
                             + ": expected one size for each axis, and the channels last; change the grid, or leave it out");
         }
@@ -141,7 +141,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         Shape grid = requireGrid(x.getShape(), params);
         try (Temporaries temporaries = new Temporaries()) {
             Shape returned = returnedShape(grid, inputs.getShapes());
-            if (x.getShape().size() == 0 || returned.size() == 0) {
+            if ((settings.addToInput ? x.getShape() : returned).size() == 0) {
                 return new NDList(
                         settings.addToInput
                                 ? x.duplicate()

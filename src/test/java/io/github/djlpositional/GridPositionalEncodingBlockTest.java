@@ -138,6 +138,11 @@ class GridPositionalEncodingBlockTest {
         assertThat(Forward.infer(manager, block(IMAGE, false), empty).getShape())
                 .isEqualTo(empty.getShape());
         assertThat(Forward.infer(manager, withoutInput(), empty).getShape()).isEqualTo(new Shape(1, 0, 5, 8));
+        NDArray noImages = manager.create(new Shape(0, 3, 5, 8));
+        assertThat(Forward.infer(manager, block(IMAGE, false), noImages).getShape())
+                .isEqualTo(noImages.getShape());
+        assertThat(Forward.infer(manager, withoutInput(), noImages).toFloatArray())
+                .isEqualTo(table(3, 5));
     }
 
     @EngineTest

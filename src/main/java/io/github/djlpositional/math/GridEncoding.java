@@ -76,7 +76,7 @@ public final class GridEncoding implements HasArguments {
                     Double.isFinite(offset) && Double.isFinite(scale),
                     "offset " + offset + " and scale " + scale + ": expected finite numbers; usually 0 and 1");
             Check.that(
-                    epsilon == null || epsilon >= 0 && Double.isFinite(epsilon),
+                    epsilon == null || (epsilon >= 0 && Double.isFinite(epsilon)),
                     "epsilon " + epsilon + ": expected 0 or more; usually 0 or 1e-6");
             if (centerCrop != null) {
                 Check.positive("centerCrop", centerCrop);
