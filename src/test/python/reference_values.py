@@ -5,7 +5,7 @@ Run with Python 3 and mpmath (Debian: python3-mpmath), from the repository root:
     python3 src/test/python/reference_values.py
 
 It writes frequencies.csv, zero_crossings.csv, conventions.csv, grids.csv, grid_coordinates.csv, rotary_scalings.csv, rotary_rows.csv,
-xpos_rows.csv, query_scales.csv and kerple_biases.csv in src/test/resources/goldens. The other files beside them come from the published formulas too, with
+xpos_rows.csv, query_scales.csv, kerple_biases.csv, gaussians.csv and fourier_features.csv in src/test/resources/goldens. The other files beside them come from the published formulas too, with
 50-digit arithmetic.
 """
 
@@ -336,3 +336,88 @@ with open(FOLDER + "kerple_biases.csv", "w") as out:
     for log_a, log_b in [("0", "0"), ("-4.5", "0.5"), ("2.25", "-3"), ("-0.75", "0.625")]:
         for distance in [0, 1, 2, 3, 10, 511, 512, 2049, 100003]:
             out.write(f"{log_a},{log_b},{distance},{nstr(kerple(log_a, log_b, distance), 30)}\n")
+
+
+def java_gaussians(seed, count):
+    """nextGaussian of java.util.Random, from its documentation: a linear congruential generator, and the polar method."""
+    mask = (1 << 48) - 1
+    state = (seed ^ 0x5DEECE66D) & mask
+
+    def bits(number):
+        nonlocal state
+        state = (state * 0x5DEECE66D + 0xB) & mask
+        return state >> (48 - number)
+
+    def uniform():
+        return mpf((bits(26) << 27) + bits(27)) / 2**53
+
+    numbers = []
+    while len(numbers) < count:
+        v1, v2 = 2 * uniform() - 1, 2 * uniform() - 1
+        s = v1 * v1 + v2 * v2
+        if 0 < s < 1:
+            factor = (-2 * log(s) / s) ** mpf("0.5")
+            numbers += [v1 * factor, v2 * factor]
+    return numbers[:count]
+
+
+with open(FOLDER + "gaussians.csv", "w") as out:
+    out.write("seed,index,value\n")
+    for seed in [0, 42, -7]:
+        for i, value in enumerate(java_gaussians(seed & ((1 << 64) - 1), 6)):
+            out.write(f"{seed},{i},{nstr(value, 30)}\n")
+
+
+def random_features(x, matrix, functions):
+    """Tancik et al. (2020), equation 4; functions are (cos, sin), or (sin, cos) in diffusers."""
+    angles = [2 * pi * sum(b * v for b, v in zip(row, x)) for row in matrix]
+    return [f(angle) for f in functions for angle in angles]
+
+
+def nerf(x, frequencies, unit, include_input):
+    """The embedder of NeRF's published code: x, then for each frequency the sines and the cosines of all coordinates."""
+    features = list(x) if include_input else []
+    for k in range(frequencies):
+        for f in (sin, cos):
+            features += [f(2**k * unit * v) for v in x]
+    return features
+
+
+def time2vec(x, omega, phi):
+    """Kazemi et al. (2019), equation 1."""
+    angles = [w * x[0] + p for w, p in zip(omega, phi)]
+    return [angles[0]] + [sin(angle) for angle in angles[1:]]
+
+
+def sixty_fourths(rows, columns):
+    """The numbers i * 37 mod 101 - 50 in units of 1/64."""
+    return [[mpf((i * columns + j) * 37 % 101 - 50) / 64 for j in range(columns)] for i in range(rows)]
+
+
+def timestep(x, size, hidden, output):
+    """TimestepEmbedding of diffusers on Timesteps(flip_sin_to_cos=True, downscale_freq_shift=0)."""
+    vector = timestep_embedding(x[0], size, 0, 1, True)
+    vector = [sum(w * v for w, v in zip(row, vector)) + row[0] for row in sixty_fourths(hidden, size)]
+    vector = [v / (1 + exp(-v)) for v in vector]
+    return [sum(w * v for w, v in zip(row, vector)) + row[0] for row in sixty_fourths(output, hidden)]
+
+
+with open(FOLDER + "fourier_features.csv", "w") as out:
+    out.write("convention,x,values\n")
+    matrix = sixty_fourths(3, 2)
+    column = [[row[0] * 16] for row in sixty_fourths(4, 1)]
+    omega, phi = sixty_fourths(2, 5)
+    cases = []
+    for x in [["0", "0"], ["0.5", "-0.25"], ["3", "1.75"]]:
+        point = list(map(mpf, x))
+        cases.append(("random", x, random_features(point, matrix, (cos, sin))))
+        cases.append(("nerf", x, nerf(point, 4, pi, False)))
+        cases.append(("nerf code", x, nerf(point, 4, 1, True)))
+    for x in ["0.125", "1", "80"]:
+        cases.append(("logarithm", [x], random_features([log(mpf(x))], column, (sin, cos))))
+    for x in ["0", "-1.5", "20.25"]:
+        cases.append(("time2vec", [x], time2vec([mpf(x)], omega, phi)))
+    for x in ["0", "1", "37.5", "999"]:
+        cases.append(("timestep", [x], timestep([mpf(x)], 8, 6, 4)))
+    for name, x, values in cases:
+        out.write(f"{name},{' '.join(x)},{' '.join(nstr(value, 20) for value in values)}\n")

@@ -11,6 +11,7 @@ import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.util.JsonUtils;
 import io.github.djlpositional.arguments.HasArguments;
+import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.RotaryScaling;
@@ -76,6 +77,11 @@ class FromArgumentsTest {
                 GridEncoding.multidim(2, 10),
                 GridEncoding.visionTransformer(16),
                 GridEncoding.simpleVit(16),
+                FourierFeatures.gaussian(3, 4, 16.5, -7, false),
+                FourierFeatures.of(true, new double[] {1, 0.1}, new double[] {-1 / 3.0, 2}),
+                FourierFeatures.powersOfTwo(3, 10, false, true),
+                FourierFeatures.sinusoids(SinusoidalEncoding.diffusion(8)),
+                FourierFeatures.time2Vec(5, 1),
                 GridEncoding.detr(8, 0.5),
                 GridEncoding.builder()
                         .setAxes(3)

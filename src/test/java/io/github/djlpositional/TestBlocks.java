@@ -18,6 +18,7 @@ import io.github.djlpositional.attention.ShawRelativePositionBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerXlPositionBlock;
 import io.github.djlpositional.math.AlibiSlopes;
+import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.GridResampling;
@@ -91,6 +92,20 @@ public enum TestBlocks {
                     .optGrid(1, 2, 3)
                     .optDropoutRate(0.1f)
                     .build()),
+    FOURIER(
+            new Shape(2, 3, 2),
+            FourierFeaturesBlock.builder().setFeatures(FourierFeatures.powersOfTwo(2, 3, true, true))::build),
+    FOURIER_LEARNED(
+            new Shape(4, 3, 1),
+            FourierFeaturesBlock.builder()
+                    .setFeatures(FourierFeatures.time2Vec(4, 7))
+                    .optLearned(true)::build),
+    TIMESTEP(
+            new Shape(5),
+            TimestepEmbeddingBlock.builder()
+                    .setFeatures(FourierFeatures.sinusoids(SinusoidalEncoding.diffusion(8, 0, 1, true)))
+                    .setEmbeddingSize(6)
+                    .optOutputSize(4)::build),
     EMBEDDING(new Shape(2, 3), embedding().optMaxSequenceLength(10)::build),
     EMBEDDING_OF_EVERY_SETTING(
             new Shape(2, 3),

@@ -116,6 +116,7 @@ class ValuesTest {
         Map<Function<Map<?, ?>, Object>, Map<String, Object>> makers = Map.of(
                 Frequencies::fromArguments, Frequencies.of(1, 2).getArguments(),
                 SinusoidalEncoding::fromArguments, SinusoidalEncoding.vaswani(4).getArguments(),
+                FourierFeatures::fromArguments, FourierFeatures.time2Vec(4, 0).getArguments(),
                 GridEncoding::fromArguments, GridEncoding.multidim(2, 4).getArguments(),
                 RotaryScaling::fromArguments, RotaryScaling.linear(2).getArguments(),
                 RotaryAxes::fromArguments, RotaryAxes.of(0, 1).getArguments(),
