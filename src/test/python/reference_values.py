@@ -4,9 +4,9 @@ Run with Python 3 and mpmath (Debian: python3-mpmath), from the repository root:
 
     python3 src/test/python/reference_values.py
 
-It writes frequencies.csv, zero_crossings.csv, conventions.csv, grids.csv, rotary_scalings.csv, rotary_rows.csv,
-xpos_rows.csv, query_scales.csv, kerple_biases.csv,
-kerple_powers.csv and sandwich_biases.csv in src/test/resources/goldens. The other files beside them come from the published formulas too, with
+It writes frequencies.csv, zero_crossings.csv, conventions.csv, grids.csv, grid_coordinates.csv, rotary_scalings.csv, rotary_rows.csv,
+xpos_rows.csv, query_scales.csv, kerple_biases.csv, kerple_powers.csv, sandwich_biases.csv, gaussians.csv and fourier_features.csv in
+src/test/resources/goldens. The other files beside them come from the published formulas too, with
 50-digit arithmetic.
 """
 
@@ -143,6 +143,14 @@ def grid_simple_vit(place, channels):
     return signal
 
 
+def cells(*sizes):
+    """The places of a grid, the last axis fastest."""
+    places = [()]
+    for size in sizes:
+        places = [place + (i,) for place in places for i in range(size)]
+    return places
+
+
 with open(FOLDER + "grids.csv", "w") as out:
     out.write("convention,axes,channels,place,channel,value\n")
     for name, function, cases in [
@@ -152,13 +160,80 @@ with open(FOLDER + "grids.csv", "w") as out:
         ("simpleVit", grid_simple_vit, [((3, 4), 8), ((5, 3), 32)]),
     ]:
         for sizes, channels in cases:
-            cells = [()]
-            for size in sizes:
-                cells = [cell + (i,) for cell in cells for i in range(size)]
-            for cell in cells:
+            for cell in cells(*sizes):
                 for channel, value in enumerate(function(cell, channels)):
                     place = " ".join(map(str, cell))
                     out.write(f"{name},{len(sizes)},{channels},{place},{channel},{nstr(value, 30)}\n")
+
+
+def sin_cos(coordinate, size):
+    """get_1d_sincos_pos_embed_from_grid of MAE and diffusers."""
+    return x_transformers(mpf(coordinate), size)
+
+
+def grid_detr(mask, place, channels, offset):
+    """PositionEmbeddingSine of DETR: cumulative sums of the visible cells along y and x, divided by the last ones."""
+    y, x = place
+    column, row = [line[x] for line in mask], mask[y]
+    signal = []
+    for line, i in [(column, y), (row, x)]:
+        count = sum(line[: i + 1]) - 1 + mpf(offset)
+        signal += bert4keras(2 * pi * count / (sum(line) + mpf("1e-6")), channels // 2, 10000)
+    return signal
+
+
+def grid_pixart(sizes, place, channels):
+    """diffusers, get_2d_sincos_pos_embed with base_size 4 and interpolation_scale 2: the column first."""
+    y, x = [mpf(i) / (mpf(size) / 4) / 2 for i, size in zip(place, sizes)]
+    return sin_cos(x, channels // 2) + sin_cos(y, channels // 2)
+
+
+def grid_sd3(sizes, place, channels):
+    """Stable Diffusion 3: the middle of a table of 9 by 9 with base_size 4."""
+    y, x = [mpf(i + (9 - size) // 2) / (mpf(9) / 4) for i, size in zip(place, sizes)]
+    return sin_cos(x, channels // 2) + sin_cos(y, channels // 2)
+
+
+def grid_timm(place, channels):
+    """timm, build_sincos2d_pos_embed without interleave_sin_cos: stacked over sine and cosine, then over the axes."""
+    angles = [[i * mpf(10000) ** (-mpf(k) / (channels // 4)) for k in range(channels // 4)] for i in place]
+    return [f(a) for f in (sin, cos) for axis in angles for a in axis]
+
+
+def grid_diffusers_3d(place, channels):
+    """diffusers, get_3d_sincos_pos_embed: [time, column, row]; a quarter of the channels is the time's."""
+    t, y, x = place
+    return sin_cos(t, channels // 4) + sin_cos(x, channels * 3 // 8) + sin_cos(y, channels * 3 // 8)
+
+
+def grid_monai_3d(place, channels):
+    """MONAI, build_sincos_position_embedding of (H, W, D): w, h, d."""
+    h, w, d = place
+    return sin_cos(w, channels // 3) + sin_cos(h, channels // 3) + sin_cos(d, channels // 3)
+
+
+# whole grids, row-major with the channels last; of a padded grid also the mask, row-major
+with open(FOLDER + "grid_coordinates.csv", "w") as out:
+    out.write("convention,channels,sizes,mask,values\n")
+    cases = [(name, function, channels, sizes, None) for name, function, channels, sizes in [
+        ("pixart", grid_pixart, 8, (3, 5)),
+        ("sd3", grid_sd3, 8, (3, 4)),
+        ("timm", grid_timm, 8, (2, 3)),
+        ("diffusers3d", grid_diffusers_3d, 16, (2, 3, 2)),
+        ("monai3d", grid_monai_3d, 12, (2, 3, 2)),
+    ]]
+    for name, offset in [("detr", "1"), ("deformable", "0.5")]:
+        for mask in [[[1, 1, 1]] * 2, [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]], [[0, 1, 1], [1, 0, 1], [1, 1, 1]]]:
+            function = lambda place, channels, mask=mask, offset=offset: grid_detr(mask, place, channels, offset)
+            cases.append((name, function, 8, (len(mask), len(mask[0])), mask))
+    for name, function, channels, sizes, mask in cases:
+        if name in ("pixart", "sd3"):
+            signal = [value for place in cells(*sizes) for value in function(sizes, place, channels)]
+        else:
+            signal = [value for place in cells(*sizes) for value in function(place, channels)]
+        visible = " ".join(str(cell) for line in mask or [] for cell in line)
+        values = " ".join(nstr(value, 20) for value in signal)
+        out.write(f"{name},{channels},{' '.join(map(str, sizes))},{visible},{values}\n")
 
 
 # the rotary scalings that rotary_frequencies.csv has not: LongRoPE, YaRN with bounds between the pairs, and others' settings
@@ -279,3 +354,88 @@ with open(FOLDER + "sandwich_biases.csv", "w") as out:
         for heads in (1, 12):
             for head in range(heads):
                 out.write(f"{heads},{head},{distance},{nstr(similarity * heads / (8 * (head + 1)), 30)}\n")
+
+
+def java_gaussians(seed, count):
+    """nextGaussian of java.util.Random, from its documentation: a linear congruential generator, and the polar method."""
+    mask = (1 << 48) - 1
+    state = (seed ^ 0x5DEECE66D) & mask
+
+    def bits(number):
+        nonlocal state
+        state = (state * 0x5DEECE66D + 0xB) & mask
+        return state >> (48 - number)
+
+    def uniform():
+        return mpf((bits(26) << 27) + bits(27)) / 2**53
+
+    numbers = []
+    while len(numbers) < count:
+        v1, v2 = 2 * uniform() - 1, 2 * uniform() - 1
+        s = v1 * v1 + v2 * v2
+        if 0 < s < 1:
+            factor = (-2 * log(s) / s) ** mpf("0.5")
+            numbers += [v1 * factor, v2 * factor]
+    return numbers[:count]
+
+
+with open(FOLDER + "gaussians.csv", "w") as out:
+    out.write("seed,index,value\n")
+    for seed in [0, 42, -7]:
+        for i, value in enumerate(java_gaussians(seed & ((1 << 64) - 1), 6)):
+            out.write(f"{seed},{i},{nstr(value, 30)}\n")
+
+
+def random_features(x, matrix, functions):
+    """Tancik et al. (2020), equation 4; functions are (cos, sin), or (sin, cos) in diffusers."""
+    angles = [2 * pi * sum(b * v for b, v in zip(row, x)) for row in matrix]
+    return [f(angle) for f in functions for angle in angles]
+
+
+def nerf(x, frequencies, unit, include_input):
+    """The embedder of NeRF's published code: x, then for each frequency the sines and the cosines of all coordinates."""
+    features = list(x) if include_input else []
+    for k in range(frequencies):
+        for f in (sin, cos):
+            features += [f(2**k * unit * v) for v in x]
+    return features
+
+
+def time2vec(x, omega, phi):
+    """Kazemi et al. (2019), equation 1."""
+    angles = [w * x[0] + p for w, p in zip(omega, phi)]
+    return [angles[0]] + [sin(angle) for angle in angles[1:]]
+
+
+def sixty_fourths(rows, columns):
+    """The numbers i * 37 mod 101 - 50 in units of 1/64."""
+    return [[mpf((i * columns + j) * 37 % 101 - 50) / 64 for j in range(columns)] for i in range(rows)]
+
+
+def timestep(x, size, hidden, output):
+    """TimestepEmbedding of diffusers on Timesteps(flip_sin_to_cos=True, downscale_freq_shift=0)."""
+    vector = timestep_embedding(x[0], size, 0, 1, True)
+    vector = [sum(w * v for w, v in zip(row, vector)) + row[0] for row in sixty_fourths(hidden, size)]
+    vector = [v / (1 + exp(-v)) for v in vector]
+    return [sum(w * v for w, v in zip(row, vector)) + row[0] for row in sixty_fourths(output, hidden)]
+
+
+with open(FOLDER + "fourier_features.csv", "w") as out:
+    out.write("convention,x,values\n")
+    matrix = sixty_fourths(3, 2)
+    column = [[row[0] * 16] for row in sixty_fourths(4, 1)]
+    omega, phi = sixty_fourths(2, 5)
+    cases = []
+    for x in [["0", "0"], ["0.5", "-0.25"], ["3", "1.75"]]:
+        point = list(map(mpf, x))
+        cases.append(("random", x, random_features(point, matrix, (cos, sin))))
+        cases.append(("nerf", x, nerf(point, 4, pi, False)))
+        cases.append(("nerf code", x, nerf(point, 4, 1, True)))
+    for x in ["0.125", "1", "80"]:
+        cases.append(("logarithm", [x], random_features([log(mpf(x))], column, (sin, cos))))
+    for x in ["0", "-1.5", "20.25"]:
+        cases.append(("time2vec", [x], time2vec([mpf(x)], omega, phi)))
+    for x in ["0", "1", "37.5", "999"]:
+        cases.append(("timestep", [x], timestep([mpf(x)], 8, 6, 4)))
+    for name, x, values in cases:
+        out.write(f"{name},{' '.join(x)},{' '.join(nstr(value, 20) for value in values)}\n")

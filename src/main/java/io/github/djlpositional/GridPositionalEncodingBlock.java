@@ -19,6 +19,7 @@ import io.github.djlpositional.internal.MachineMemory;
 import io.github.djlpositional.internal.ModelFile.Compared;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridEncoding;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -26,7 +27,8 @@ import java.util.Objects;
 
 /**
  * Adds a fixed sinusoidal encoding of their place to the cells of a grid: images, feature maps, volumes. The convention
- * is a {@link GridEncoding}: tensor2tensor's, multidim-positional-encoding's, or that of vision transformers.
+ * is a {@link GridEncoding}: tensor2tensor's, multidim-positional-encoding's, that of vision transformers, DETR's, or
+ * any other.
  *
  * <pre>{@code
  * Block places = GridPositionalEncodingBlock.builder()
@@ -40,16 +42,29 @@ import java.util.Objects;
  * {@code optAddToInput(false)} it is the encodings without the input: (1, H, W, C) and so on. The input is never
  * written to. An empty grid gives an empty output.
  *
+ * <p>With {@code optGrid(1, 14, 14)} the input is a sequence of tokens, (…, P + H · W, C): P tokens to which nothing is
+ * added, and the cells row by row. An input of another grid has the forward parameter {@link #GRID_SIZES}.
+ *
+ * <p>A second input (B, H, W) or (B, D, H, W), of any data type, is 0 for the padding of a batch of images of different
+ * sizes, as in DETR: x is then (B, H, W, C) and so on, and coordinates count the other cells. The mask is read, which
+ * waits for its device, and each forward computes the encodings. Without the input they are (B, H, W, C).
+ *
  * <p>The block keeps a table for each of the first {@value #TABLES} grid sizes, on each device and in each data type
  * that it is used with; the encodings of further sizes are computed by each forward. The table of a known size is
  * created when the block is initialized. The tables are not parameters. They live as the table of
  * {@link PositionalEncodingBlock} does.
  *
- * <p>A forward throws {@link IllegalArgumentException} for more than one input, an input of too low a rank, of another
- * number of channels or of another data type, a grid of more than 2³¹ - 1 values, and a table that the machine has no
- * memory for.
+ * <p>A forward throws {@link IllegalArgumentException} for more than two inputs, an input of too low a rank, of another
+ * number of channels or tokens or of another data type, a mask of another shape, a grid of more than 2³¹ - 1 values,
+ * and a table that the machine has no memory for.
  */
 public final class GridPositionalEncodingBlock extends ConfiguredBlock {
+
+    /**
+     * The key of the forward parameter that gives the sizes of a sequence's grid, a {@link Shape} with one size for
+     * each axis. By default they are those that the block was built with.
+     */
+    public static final String GRID_SIZES = TokenGrid.SIZES;
 
     private static final int TABLES = 8;
 
@@ -57,6 +72,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
             GridEncoding encoding,
             Boolean channelsFirst,
             Boolean addToInput,
+            TokenGrid grid,
             @Compared(Compared.Rule.NOT) Float dropoutRate) {
 
         Settings {
@@ -65,6 +81,10 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
             addToInput = Objects.requireNonNullElse(addToInput, true);
             dropoutRate = Objects.requireNonNullElse(dropoutRate, 0f);
             Check.rate("dropoutRate", dropoutRate);
+            Check.that(
+                    grid == null || (grid.sizes().size() == encoding.getAxes() && !channelsFirst),
+                    grid + " with channelsFirst " + channelsFirst + " and " + encoding
+                            + ": expected one size for each axis, and the channels last; change the grid, or leave it out");
         }
     }
 
@@ -73,9 +93,22 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     /** By the shape of the grid. */
     private final Map<Shape, ConstantTable> tables = new HashMap<>();
 
+    /** The zeros of tokens before the grid; null if there are none. */
+    private final ConstantTable prefix;
+
     private GridPositionalEncodingBlock(Settings settings) {
         super(settings);
         this.settings = settings;
+        int tokens = settings.grid == null ? 0 : settings.grid.prefixTokens();
+        int channels = settings.encoding.getEmbeddingSize();
+        prefix = tokens == 0
+                ? null
+                : addTable(ConstantTable.ofPositions(
+                        new Shape(channels), tokens, tokens, (first, count, format, out) -> {
+                            for (int i = 0; i < count * channels; i++) {
+                                format.put(out, i, 0);
+                            }
+                        }));
     }
 
     /** {@return a new builder} */
@@ -102,32 +135,62 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     @Override
     protected NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        requireInputCount(inputs.size(), 1, "[x], whose shape gives the places");
+        requireInputs(inputs.getShapes());
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
-        return dropOut(encoded(x, requireGrid(x.getShape())), settings.dropoutRate, training);
+        Shape grid = requireGrid(x.getShape(), params);
+        try (Temporaries temporaries = new Temporaries()) {
+            Shape returned = returnedShape(grid, inputs.getShapes());
+            if ((settings.addToInput ? x.getShape() : returned).size() == 0) {
+                return new NDList(
+                        settings.addToInput
+                                ? x.duplicate()
+                                : x.getManager().create(returned, x.getDataType(), x.getDevice()));
+            }
+            NDArray cells = inputs.size() == 1
+                    ? cells(temporaries, x, grid)
+                    : cellsOf(temporaries, x, grid, HostData.doubles(inputs.get(1)));
+            if (settings.addToInput) {
+                return dropOut(x.add(cells), settings.dropoutRate, training);
+            }
+            NDArray copy = temporaries.add(cells.reshape(returned)).duplicate();
+            copy.attach(x.getManager());
+            return dropOut(copy, settings.dropoutRate, training);
+        }
     }
 
-    private NDArray encoded(NDArray x, Shape grid) {
-        if (settings.addToInput && x.getShape().size() == 0) {
-            return x.duplicate();
+    /** The encodings of a grid, in a shape that broadcasts over the input. */
+    private NDArray cells(Temporaries temporaries, NDArray x, Shape grid) {
+        DataType type = x.getDataType();
+        ConstantTable table = table(grid, type, x.getDevice());
+        NDArray cells = table != null
+                ? table.table(0, x, type)
+                : temporaries.add(HostData.computed(x.getManager(), x.getDevice(), grid, type, rows(grid)));
+        if (settings.grid == null) {
+            return cells;
         }
-        if (grid.size() == 0) {
-            return x.getManager().create(new Shape(1).addAll(grid), x.getDataType(), x.getDevice());
+        NDArray tokens = temporaries.add(cells.reshape(-1, settings.encoding.getEmbeddingSize()));
+        return prefix == null
+                ? tokens
+                : temporaries.add(prefix.table(0, x, type).concat(tokens));
+    }
+
+    /** The encodings of the visible cells of a batch, in the shape of the input. */
+    private NDArray cellsOf(Temporaries temporaries, NDArray x, Shape grid, double... mask) {
+        boolean[] isVisible = new boolean[mask.length];
+        for (int i = 0; i < mask.length; i++) {
+            isVisible[i] = mask[i] != 0;
         }
-        try (Temporaries temporaries = new Temporaries()) {
-            ConstantTable table = table(grid, x.getDataType(), x.getDevice());
-            NDArray cells = table != null
-                    ? table.table(0, x, x.getDataType())
-                    : temporaries.add(
-                            HostData.computed(x.getManager(), x.getDevice(), grid, x.getDataType(), rows(grid)));
-            if (settings.addToInput) {
-                return x.add(cells);
-            }
-            NDArray copy = temporaries.add(cells.expandDims(0)).duplicate();
-            copy.attach(x.getManager());
-            return copy;
-        }
+        int[] sizes = sizes(grid);
+        Shape shape = maskShape(x.getShape().get(0), grid).add(settings.encoding.getEmbeddingSize());
+        ByteBuffer buffer = HostData.bufferFor(x.getManager(), shape, x.getDataType());
+        settings.encoding.write(sizes, isVisible, DataTypes.formatOf(x.getDataType()), buffer);
+        NDArray cells =
+                temporaries.add(HostData.toArray(x.getManager(), x.getDevice(), buffer, shape, x.getDataType()));
+        return settings.channelsFirst
+                ? temporaries.add(
+                        cells.transpose(sizes.length == 2 ? new int[] {0, 3, 1, 2} : new int[] {0, 4, 1, 2, 3}))
+                : cells;
     }
 
     /** The table of a grid; null if enough other tables are kept. */
@@ -140,20 +203,35 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         return tables.get(grid);
     }
 
-    private HostData.Rows rows(Shape grid) {
-        int[] sizes = Arrays.stream(grid.getShape())
+    private int[] sizes(Shape grid) {
+        return Arrays.stream(grid.getShape())
                 .skip(settings.channelsFirst ? 1 : 0)
                 .limit(settings.encoding.getAxes())
                 .mapToInt(Math::toIntExact)
                 .toArray();
+    }
+
+    private HostData.Rows rows(Shape grid) {
+        int[] sizes = sizes(grid);
         return (first, count, format, out) ->
                 settings.encoding.write(sizes, settings.channelsFirst, first, count, format, out);
     }
 
-    /** The part of an input's shape that the encoding has: (H, W, C), (D, H, W, C), or with the channels first. */
-    private Shape requireGrid(Shape shape) {
+    /** (H, W, C), (D, H, W, C), or with the channels first: the part of an input's shape, or that of its tokens. */
+    private Shape requireGrid(Shape shape, PairList<String, Object> params) {
         int axes = settings.encoding.getAxes();
         int rank = shape.dimension();
+        if (settings.grid != null) {
+            int channels = settings.encoding.getEmbeddingSize();
+            Check.that(
+                    rank >= 2 && (shape.get(rank - 1) == -1 || shape.get(rank - 1) == channels),
+                    () -> "input of shape " + shape + ": expected (…, T, " + channels
+                            + "); give such an input, or use an encoding with as many channels");
+            int[] sizes = settings.grid.sizes(params);
+            long length = shape.get(rank - 2);
+            settings.grid.requireTokens(length == -1 || length == settings.grid.tokens(sizes), length, sizes);
+            return new Shape(Arrays.stream(sizes).asLongStream().toArray()).add(channels);
+        }
         String sizes = axes == 2 ? "H, W" : "D, H, W";
         String expected = settings.channelsFirst ? "(…, C, " + sizes + ")" : "(…, " + sizes + ", C)";
         Check.that(
@@ -175,27 +253,58 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         return grid;
     }
 
+    /** The shape of a mask: (B, H, W) or (B, D, H, W). */
+    private Shape maskShape(long batch, Shape grid) {
+        int axes = settings.encoding.getAxes();
+        int first = settings.channelsFirst ? 1 : 0;
+        return new Shape(batch).addAll(grid.slice(first, first + axes));
+    }
+
+    /** The shape of the encodings if they are not added to the input. */
+    private Shape returnedShape(Shape grid, Shape... inputs) {
+        if (settings.grid != null) {
+            return new Shape(1, settings.grid.prefixTokens() + grid.size() / grid.get(grid.dimension() - 1))
+                    .add(settings.encoding.getEmbeddingSize());
+        }
+        return new Shape(inputs.length == 2 ? inputs[0].get(0) : 1).addAll(grid);
+    }
+
     /**
      * {@inheritDoc}
      *
-     * @throws IllegalArgumentException if the shape has too low a rank or another number of channels
+     * @throws IllegalArgumentException if the shape has too low a rank or another number of channels or tokens
      */
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
-        Shape grid = requireGrid(inputShapes[0]);
-        return new Shape[] {settings.addToInput ? inputShapes[0] : new Shape(1).addAll(grid)};
+        Shape grid = requireGrid(inputShapes[0], null);
+        return new Shape[] {settings.addToInput ? inputShapes[0] : returnedShape(grid, inputShapes)};
+    }
+
+    private void requireInputs(Shape... shapes) {
+        boolean isSequence = settings.grid != null;
+        requireInputCount(
+                shapes.length,
+                isSequence ? 1 : 2,
+                isSequence ? "[x], the tokens of a grid" : "[x] or [x, mask], whose shapes give the places");
+        if (shapes.length == 2) {
+            Shape expected = maskShape(shapes[0].get(0), requireGrid(shapes[0], null));
+            Check.that(
+                    shapes[0].dimension() == settings.encoding.getAxes() + 2 && shapes[1].equals(expected),
+                    () -> "mask of shape " + shapes[1] + " for input " + shapes[0] + ": expected " + expected
+                            + ", and an input of one dimension more; give one number for each cell of each image");
+        }
     }
 
     @Override
     protected void requireShapes(Shape... inputShapes) {
-        requireInputCount(inputShapes.length, 1, "[x], whose shape gives the places");
-        requireGrid(inputShapes[0]);
+        requireInputs(inputShapes);
+        requireGrid(inputShapes[0], null);
     }
 
     @Override
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-        Shape grid = requireGrid(inputShapes[0]);
-        if (Arrays.stream(grid.getShape()).allMatch(size -> size > 0)) {
+        Shape grid = requireGrid(inputShapes[0], null);
+        if (inputShapes.length == 1 && Arrays.stream(grid.getShape()).allMatch(size -> size > 0)) {
             ConstantTable table = table(grid, dataType, manager.getDevice());
             if (table != null) {
                 table.moveTo(manager, dataType);
@@ -239,6 +348,18 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
          */
         public Builder optAddToInput(boolean addToInput) {
             return options.set("addToInput", addToInput);
+        }
+
+        /**
+         * Lets the input be a sequence: tokens without a place, followed by the cells of a grid, row by row. By default
+         * the axes of the input are those of the grid.
+         *
+         * @param prefixTokens the number of tokens before the grid, 0 or more
+         * @param sizes one size for each axis of the encoding; each at least 1
+         * @return this builder
+         */
+        public Builder optGrid(int prefixTokens, int... sizes) {
+            return options.set("grid", new TokenGrid(prefixTokens, sizes));
         }
 
         /**

@@ -1,6 +1,7 @@
 package io.github.djlpositional;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
@@ -8,6 +9,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.training.initializer.NormalInitializer;
+import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.DataTypes;
@@ -16,9 +18,12 @@ import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.ModelFile.Compared;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.IntStream;
 
 /**
  * Adds a learned positional encoding to its input: a table of trained vectors, one for each position, as in BERT and
@@ -30,6 +35,22 @@ import java.util.Objects;
  *         .optMaxSequenceLength(512)
  *         .build();                       // (B, T, 768) -> the same, T up to 512
  * }</pre>
+ *
+ * <p>The tokens may be the cells of a grid, row by row, after tokens that belong to no cell, as in Dosovitskiy et al.,
+ * <em>An Image is Worth 16x16 Words</em> (2021), section 3.1:
+ *
+ * <pre>{@code
+ * LearnedPositionalEncodingBlock.builder()
+ *         .setEmbeddingSize(768)
+ *         .optGrid(1, 24, 24)                         // a class token, and 24 x 24 patches
+ *         .optInitialEncodings(weights, 14, 14)       // (1, 197, 768), resampled
+ *         .build();                                   // (B, 577, 768) -> the same
+ * }</pre>
+ *
+ * <p>An input of another grid, h by w, has the forward parameter {@link #GRID_SIZES}. Each forward then resamples the
+ * table, FLOAT16 in FLOAT32, with gradients, and copies the weights of the resampling to the device. Explicit positions
+ * count the tokens of the grid; a masked autoencoder gives those of the patches that it sees. Without them, a forward
+ * throws {@link IllegalArgumentException} for another number of tokens than the grid's.
  *
  * <p>Inputs, output and errors are those of {@link PositionalEncodingBlock}, with two differences: explicit positions
  * must be integers, and x must have the data type of the table. Gradients reach only the rows that were used. A forward
@@ -43,6 +64,12 @@ import java.util.Objects;
 public final class LearnedPositionalEncodingBlock
         extends SequenceEncodingBlock<LearnedPositionalEncodingBlock.Settings> {
 
+    /**
+     * The key of the forward parameter that gives the sizes of the input's grid, a {@link Shape} with one size for each
+     * axis. By default they are those that the block was built with.
+     */
+    public static final String GRID_SIZES = TokenGrid.SIZES;
+
     /** BERT's standard deviation, its {@code initializer_range}; GPT-2's code has 0.01 for positions. */
     private static final float STANDARD_DEVIATION = 0.02f;
 
@@ -51,14 +78,31 @@ public final class LearnedPositionalEncodingBlock
             Integer maxSequenceLength,
             Boolean addToInput,
             Integer sequenceAxis,
+            TokenGrid grid,
+            Boolean prefixEncoded,
+            GridResampling resampling,
             @Compared(Compared.Rule.NOT) SinusoidalEncoding encoding,
             @Compared(Compared.Rule.NOT) Boolean rangeChecks,
             @Compared(Compared.Rule.NOT) Float dropoutRate)
             implements Common {
 
         Settings {
-            // the default is BERT's
-            maxSequenceLength = Objects.requireNonNullElse(maxSequenceLength, 512);
+            // without a grid, the default is BERT's
+            int tokens = grid == null ? 512 : grid.tokens(grid.builtSizes());
+            maxSequenceLength = Objects.requireNonNullElse(maxSequenceLength, tokens);
+            if (grid == null) {
+                Check.that(
+                        prefixEncoded == null && resampling == null,
+                        "prefixEncoded " + prefixEncoded + " and resampling " + resampling
+                                + " without a grid: expected none; set optGrid(int, int...), or leave them out");
+            } else {
+                prefixEncoded = Objects.requireNonNullElse(prefixEncoded, true);
+                resampling = Objects.requireNonNullElse(resampling, GridResampling.BICUBIC_ANTIALIASED);
+                Check.that(
+                        maxSequenceLength == tokens,
+                        "maxSequenceLength " + maxSequenceLength + " with " + grid + ": expected " + tokens
+                                + "; leave it out");
+            }
             addToInput = Objects.requireNonNullElse(addToInput, true);
             sequenceAxis = Objects.requireNonNullElse(sequenceAxis, DEFAULT_AXIS);
             dropoutRate = Objects.requireNonNullElse(dropoutRate, 0f);
@@ -72,16 +116,29 @@ public final class LearnedPositionalEncodingBlock
 
     private final Parameter table;
 
-    /** Initial encodings that were given have one row for each position; null if none were. */
-    private LearnedPositionalEncodingBlock(Settings settings, double[][] given) {
+    /** Initial encodings that were given are those of all rows; null if none were. */
+    private LearnedPositionalEncodingBlock(Settings settings, double[] given) {
         super(settings);
         HostData.Rows rows = given != null
-                ? resized(given, settings.maxSequenceLength)
+                ? rows(given, settings.embeddingSize)
                 : settings.encoding != null ? settings.encoding::write : null;
         Initializer initializer = rows == null
                 ? new NormalInitializer(STANDARD_DEVIATION)
                 : (manager, shape, type) -> HostData.computed(manager, manager.getDevice(), shape, type, rows);
-        table = addParameter("encodings", new Shape(settings.maxSequenceLength, settings.embeddingSize), initializer);
+        int height = settings.maxSequenceLength - (isPrefixEncoded() ? 0 : settings.grid.prefixTokens());
+        table = addParameter("encodings", new Shape(height, settings.embeddingSize), initializer);
+    }
+
+    private static HostData.Rows rows(double[] values, int width) {
+        return (first, count, format, out) -> {
+            for (int i = 0; i < count * width; i++) {
+                format.put(out, i, values[first * width + i]);
+            }
+        };
+    }
+
+    private boolean isPrefixEncoded() {
+        return settings.grid == null || settings.prefixEncoded;
     }
 
     /** {@return a new builder} */
@@ -101,29 +158,14 @@ public final class LearnedPositionalEncodingBlock
         return new LearnedPositionalEncodingBlock(Records.read(Settings.class, arguments), null);
     }
 
-    private static HostData.Rows resized(double[][] given, int height) {
-        int width = given[0].length;
-        return (first, count, format, out) -> {
-            for (int row = 0; row < count; row++) {
-                double at = height == 1 ? 0 : (double) (first + row) * (given.length - 1) / (height - 1);
-                int below = (int) at;
-                int above = Math.min(below + 1, given.length - 1);
-                for (int column = 0; column < width; column++) {
-                    double low = given[below][column];
-                    format.put(out, row * width + column, low + (at - below) * (given[above][column] - low));
-                }
-            }
-        };
-    }
-
     @Override
     public int getMaxSequenceLength() {
         return settings.maxSequenceLength;
     }
 
     /**
-     * {@return the trained table: the parameter (maxSequenceLength, D), in the model's data type; it belongs to this
-     * block}
+     * {@return the trained table: the parameter (maxSequenceLength, D), without the rows of prefix tokens that have no
+     * encodings, in the model's data type; it belongs to this block}
      */
     public Parameter getTable() {
         return table;
@@ -135,11 +177,82 @@ public final class LearnedPositionalEncodingBlock
     }
 
     @Override
+    int limit(long length, PairList<String, Object> params) {
+        TokenGrid grid = settings.grid;
+        Check.that(
+                grid != null || params == null || params.get(GRID_SIZES) == null,
+                "the forward parameter " + GRID_SIZES
+                        + " was given to a block without a grid: expected none; build the block with optGrid(int, int...)");
+        if (grid == null) {
+            return limit();
+        }
+        int[] sizes = grid.sizes(params);
+        grid.requireTokens(length <= grid.tokens(sizes), length, sizes);
+        return grid.tokens(sizes);
+    }
+
+    @Override
     NDArray rows(
-            Temporaries temporaries, Positions positions, NDArray x, ParameterStore parameterStore, boolean training) {
+            Temporaries temporaries,
+            Positions positions,
+            ParameterStore parameterStore,
+            boolean training,
+            PairList<String, Object> params) {
+        NDArray x = positions.input();
         NDArray values = value(this, table, parameterStore, x, training);
         DataTypes.requireSame(x, values, "learned table");
+        if (settings.grid != null) {
+            int[] sizes = settings.grid.sizes(params);
+            long length = x.getShape().get(positions.axis());
+            settings.grid.requireTokens(
+                    positions.explicit() != null || length == settings.grid.tokens(sizes), length, sizes);
+            values = ofGrid(temporaries, values, x.getManager(), sizes);
+        }
         return positions.rows(temporaries, new Learned(values));
+    }
+
+    /** The rows of all tokens of a grid. */
+    private NDArray ofGrid(Temporaries temporaries, NDArray values, NDManager manager, int... to) {
+        int prefix = settings.grid.prefixTokens();
+        int[] from = settings.grid.builtSizes();
+        if (Arrays.equals(from, to) && isPrefixEncoded()) {
+            return values;
+        }
+        Shape shape = values.getShape();
+        int encoded = isPrefixEncoded() ? prefix : 0;
+        NDArray cells = temporaries.add(values.get(manager, NDIndex.sliceAxis(0, encoded, shape.get(0))));
+        NDArray resampled = Arrays.equals(from, to) ? cells : resampled(temporaries, cells, from, to);
+        if (prefix == 0) {
+            return resampled;
+        }
+        NDArray first = temporaries.add(
+                isPrefixEncoded()
+                        ? values.get(manager, NDIndex.sliceAxis(0, 0, prefix))
+                        : manager.zeros(new Shape(prefix, shape.get(1)), values.getDataType(), values.getDevice()));
+        return temporaries.add(first.concat(resampled));
+    }
+
+    /** The cells of another grid, by one product for each axis: {@link GridResampling} for the values of a forward. */
+    private NDArray resampled(Temporaries temporaries, NDArray cells, int[] from, int... to) {
+        DataType type = cells.getDataType() == DataType.FLOAT16 ? DataType.FLOAT32 : cells.getDataType();
+        NDArray result = temporaries.addUnless(cells, cells.toType(type, false));
+        long outer = 1;
+        for (int axis = 0; axis < from.length; axis++) {
+            double[] weights = Arrays.stream(settings.resampling.weights(from[axis], to[axis]))
+                    .flatMapToDouble(Arrays::stream)
+                    .toArray();
+            NDArray matrix = temporaries.add(HostData.computed(
+                    cells.getManager(),
+                    cells.getDevice(),
+                    new Shape(1, to[axis], from[axis]),
+                    type,
+                    rows(weights, weights.length)));
+            NDArray split = temporaries.add(result.reshape(outer, from[axis], -1));
+            result = temporaries.add(matrix.matMul(split));
+            outer *= to[axis];
+        }
+        NDArray rows = temporaries.add(result.reshape(outer, -1));
+        return temporaries.addUnless(rows, rows.toType(cells.getDataType(), false));
     }
 
     private record Learned(NDArray values) implements Positions.Source {
@@ -167,22 +280,61 @@ public final class LearnedPositionalEncodingBlock
     /** Builds a {@link LearnedPositionalEncodingBlock}. */
     public static final class Builder extends BaseBuilder<Settings, Builder> {
 
-        private double[][] initialEncodings;
+        private double[] initialEncodings;
+        private int initialWidth;
+        private int[] initialGrid = {};
+        private boolean hasGrid;
 
         private Builder() {
             super(Settings.class);
         }
 
         /**
+         * Lets the sequence be tokens without a place, followed by the cells of a grid, row by row. Their number is the
+         * maximum sequence length. By default, positions are on one axis.
+         *
+         * @param prefixTokens the number of tokens before the grid, such as a class token and registers, 0 or more
+         * @param sizes one to three sizes, for example height and width in patches; each at least 1
+         * @return this builder
+         */
+        public Builder optGrid(int prefixTokens, int... sizes) {
+            hasGrid = true;
+            return options.set("grid", new TokenGrid(prefixTokens, sizes));
+        }
+
+        /**
+         * Sets whether the tokens before the grid have encodings of their own, the first rows of the table (default:
+         * true). timm calls the opposite {@code no_embed_class}.
+         *
+         * @param prefixEncoded false if nothing is added to these tokens
+         * @return this builder
+         */
+        public Builder optPrefixEncoded(boolean prefixEncoded) {
+            return options.set("prefixEncoded", prefixEncoded);
+        }
+
+        /**
+         * Sets how the table becomes that of another grid (default: {@link GridResampling#BICUBIC_ANTIALIASED}).
+         *
+         * @param resampling the method
+         * @return this builder
+         */
+        public Builder optResampling(GridResampling resampling) {
+            return options.set("resampling", resampling);
+        }
+
+        /**
          * Initializes the table with given vectors, such as those of another model. If their number is not the maximum
          * sequence length, they are resized to it by linear interpolation that keeps the first and the last, as
-         * PyTorch's {@code interpolate} does with the mode linear and {@code align_corners}.
+         * PyTorch's {@code interpolate} does with the mode linear and {@code align_corners}. Those of a grid are
+         * resampled as {@link #optResampling} says, in double; the rows of prefix tokens are kept.
          *
          * @param encodings (n, D) or (1, n, D), n at least 1, FLOAT16, FLOAT32 or FLOAT64; the caller's, copied here
+         * @param grid the sizes of the grid of these vectors; none for that of the block
          * @return this builder
          * @throws IllegalArgumentException if the array has another rank or data type, or is empty
          */
-        public Builder optInitialEncodings(NDArray encodings) {
+        public Builder optInitialEncodings(NDArray encodings, int... grid) {
             Shape shape = encodings.getShape();
             boolean isBatched = shape.dimension() == 3 && shape.get(0) == 1;
             Check.that(
@@ -192,12 +344,9 @@ public final class LearnedPositionalEncodingBlock
                     () -> "initial encodings of shape " + shape + " and data type " + encodings.getDataType()
                             + ": expected (n, D) or (1, n, D) of float16, float32 or float64; give one vector for each"
                             + " position");
-            int width = Math.toIntExact(shape.get(shape.dimension() - 1));
-            double[] values = HostData.doubles(encodings);
-            initialEncodings = new double[values.length / width][width];
-            for (int i = 0; i < values.length; i++) {
-                initialEncodings[i / width][i % width] = values[i];
-            }
+            initialWidth = Math.toIntExact(shape.get(shape.dimension() - 1));
+            initialEncodings = HostData.doubles(encodings);
+            initialGrid = grid.clone();
             return this;
         }
 
@@ -206,17 +355,46 @@ public final class LearnedPositionalEncodingBlock
          *
          * @return the block
          * @throws IllegalArgumentException if a setting is out of range, or the initial encodings have another size or
-         *     are given twice
+         *     another number than their grid, or are given twice
          */
         public LearnedPositionalEncodingBlock build() {
-            double[][] given = initialEncodings;
-            Settings settings = options.build(given == null ? Map.of() : Map.of("maxSequenceLength", given.length));
+            double[] given = initialEncodings;
+            Settings settings = options.build(
+                    given == null || hasGrid ? Map.of() : Map.of("maxSequenceLength", given.length / initialWidth));
+            if (given == null) {
+                return new LearnedPositionalEncodingBlock(settings, null);
+            }
             Check.that(
-                    given == null || (settings.encoding == null && given[0].length == settings.embeddingSize),
-                    () -> "initial encodings of size " + given[0].length + " were given with embeddingSize "
+                    settings.encoding == null && initialWidth == settings.embeddingSize,
+                    () -> "initial encodings of size " + initialWidth + " were given with embeddingSize "
                             + settings.embeddingSize + " and encoding " + settings.encoding
                             + ": expected the same size and no encoding; give both the same size, and one of both");
-            return new LearnedPositionalEncodingBlock(settings, given);
+            return new LearnedPositionalEncodingBlock(settings, resampled(settings, given));
+        }
+
+        private double[] resampled(Settings settings, double... given) {
+            int vectors = given.length / initialWidth;
+            int[] from = hasGrid && initialGrid.length == 0 ? settings.grid.builtSizes() : initialGrid;
+            int prefix = hasGrid && settings.prefixEncoded ? settings.grid.prefixTokens() : 0;
+            if (!hasGrid) {
+                Check.that(
+                        from.length == 0,
+                        () -> "initial encodings of the grid " + Arrays.toString(from)
+                                + " for a block without a grid: expected no grid; build the block with optGrid(int, int...)");
+                return GridResampling.BILINEAR_ALIGNED.resample(
+                        given, new int[] {vectors}, new int[] {settings.maxSequenceLength});
+            }
+            long cells = IntStream.of(from).asLongStream().reduce(1, (product, size) -> product * size);
+            Check.that(
+                    prefix + cells == vectors,
+                    () -> vectors + " initial encodings for " + prefix + " tokens before the grid "
+                            + Arrays.toString(from) + ": expected " + (prefix + cells)
+                            + "; give the sizes of their grid, and optPrefixEncoded(false) if the first tokens have none");
+            double[] ofCells = Arrays.copyOfRange(given, prefix * initialWidth, given.length);
+            double[] resampled = settings.resampling.resample(ofCells, from, settings.grid.builtSizes());
+            double[] all = Arrays.copyOf(given, prefix * initialWidth + resampled.length);
+            System.arraycopy(resampled, 0, all, prefix * initialWidth, resampled.length);
+            return all;
         }
     }
 }

@@ -6,6 +6,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.ConstantInitializer;
+import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.DataTypes;
@@ -235,13 +236,17 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
 
     @Override
     NDArray rows(
-            Temporaries temporaries, Positions positions, NDArray x, ParameterStore parameterStore, boolean training) {
+            Temporaries temporaries,
+            Positions positions,
+            ParameterStore parameterStore,
+            boolean training,
+            PairList<String, Object> params) {
         NDArray rows = positions.rows(temporaries, table);
         if (scale == null) {
             return rows;
         }
-        NDArray factor = value(this, scale, parameterStore, x, training);
-        DataTypes.requireSame(x, factor, "learned scale");
+        NDArray factor = value(this, scale, parameterStore, positions.input(), training);
+        DataTypes.requireSame(positions.input(), factor, "learned scale");
         return temporaries.add(rows.mul(factor));
     }
 

@@ -71,9 +71,18 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
     /** One more than the greatest position. */
     abstract int limit();
 
+    /** The same for a forward of a sequence. */
+    int limit(long length, PairList<String, Object> params) {
+        return limit();
+    }
+
     /** The rows of the positions, (…, T, D), in a shape that broadcasts over the input; not closed by the caller. */
     abstract NDArray rows(
-            Temporaries temporaries, Positions positions, NDArray x, ParameterStore parameterStore, boolean training);
+            Temporaries temporaries,
+            Positions positions,
+            ParameterStore parameterStore,
+            boolean training,
+            PairList<String, Object> params);
 
     /** Whether positions have to be checked before they are looked up. */
     Boolean rangeChecks() {
@@ -128,7 +137,9 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         DataTypes.requireEmbedding(x, "input");
         NDArray explicit = inputs.size() == 2 ? inputs.get(1) : null;
         NDArray given = Positions.given(explicit, params);
-        Positions positions = Positions.of(x, axisOf(x.getShape()), explicit, params, limit(), rangeChecks());
+        int axis = axisOf(x.getShape());
+        int limit = limit(x.getShape().get(axis), params);
+        Positions positions = Positions.of(x, axis, explicit, params, limit, rangeChecks());
         try (Temporaries temporaries = new Temporaries()) {
             Shape shape = mode == Mode.RETURN
                     ? returnedShape(x.getShape(), given == null ? null : given.getShape())
@@ -139,7 +150,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
                                 ? x.getManager().create(shape, x.getDataType(), x.getDevice())
                                 : x.duplicate());
             }
-            NDArray rows = rows(temporaries, positions, x, parameterStore, training);
+            NDArray rows = rows(temporaries, positions, parameterStore, training, params);
             NDArray encoded = switch (mode) {
                 case ADD -> x.add(rows);
                 case ADD_IN_PLACE -> x.addi(rows);
@@ -205,7 +216,8 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
     @Override
     protected final void requireShapes(Shape... inputShapes) {
         requireInputCount(inputShapes.length, 2, "[x] or [x, positions]");
-        Positions.requireLength(Math.max(0, inputShapes[0].get(axisOf(inputShapes[0]))), 0, limit());
+        long length = Math.max(0, inputShapes[0].get(axisOf(inputShapes[0])));
+        Positions.requireLength(length, 0, limit(length, null));
     }
 
     /**

@@ -111,7 +111,7 @@ public class ArchitectureTest {
     }
 
     /**
-     * A range check, real positions, initial encodings, a model file; on a CPU, whether a mask is one and a step
+     * A range check, real positions, the padding of images, initial encodings, a model file; on a CPU, whether a mask is one and a step
      * repeats the cache; and the lengths of padded sequences and given positions, for frequencies that depend on them.
      */
     @Test
@@ -128,6 +128,7 @@ public class ArchitectureTest {
                         ModelFile.class.getSimpleName(),
                         "AttentionForward",
                         "AttentionMask",
+                        "GridPositionalEncodingBlock",
                         "Positions",
                         "RotaryEmbeddingBlock",
                         "Span",

@@ -72,7 +72,7 @@ class BadInputTest {
         Block grid = GridPositionalEncodingBlock.builder()
                 .setEncoding(GridEncoding.visionTransformer(4))
                 .build();
-        refused(manager, grid, List.of(x, x), "2 inputs");
+        refused(manager, grid, List.of(x, x, x), "3 inputs");
     }
 
     @EngineTest

@@ -64,14 +64,11 @@ class EveryBlockTest {
     @ParameterizedTest
     @EnumSource
     void printsItsSettings(TestBlocks kind) {
-        Block block = kind.block();
-        assertThat(block.toString())
-                .startsWith(block.getClass().getSimpleName() + "(")
-                .contains(((HasArguments) block)
-                        .getArguments().entrySet().stream()
-                                .filter(entry -> entry.getValue() instanceof Number)
-                                .map(entry -> entry.getKey() + "=" + entry.getValue())
-                                .toArray(String[]::new));
+        String text = kind.block().toString();
+        assertThat(text).startsWith(kind.block().getClass().getSimpleName() + "(");
+        assertThat(((HasArguments) kind.block())
+                        .getArguments().entrySet().stream().filter(entry -> entry.getValue() instanceof Number))
+                .allSatisfy(entry -> assertThat(text).contains(entry.getKey() + "=" + entry.getValue()));
     }
 
     /** Counts from the root manager, to include managers that a block creates. */

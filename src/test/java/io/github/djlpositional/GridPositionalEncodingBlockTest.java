@@ -6,12 +6,14 @@ import static io.github.djlpositional.SmallBlocks.refused;
 import static io.github.djlpositional.SmallBlocks.zeros;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.util.PairList;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.GridEncoding;
@@ -136,6 +138,11 @@ class GridPositionalEncodingBlockTest {
         assertThat(Forward.infer(manager, block(IMAGE, false), empty).getShape())
                 .isEqualTo(empty.getShape());
         assertThat(Forward.infer(manager, withoutInput(), empty).getShape()).isEqualTo(new Shape(1, 0, 5, 8));
+        NDArray noImages = manager.create(new Shape(0, 3, 5, 8));
+        assertThat(Forward.infer(manager, block(IMAGE, false), noImages).getShape())
+                .isEqualTo(noImages.getShape());
+        assertThat(Forward.infer(manager, withoutInput(), noImages).toFloatArray())
+                .isEqualTo(table(3, 5));
     }
 
     @EngineTest
@@ -177,5 +184,110 @@ class GridPositionalEncodingBlockTest {
         refused(() -> block.initialize(manager, DataType.BFLOAT16, grid), "bfloat16");
         refused(() -> block.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 5, 9)), "9 channels");
         assertThat(block.isInitialized()).isFalse();
+    }
+
+    private static final GridEncoding DETR = GridEncoding.detr(4, 1);
+
+    /** The first image fills the grid, the second 2 x 2 of its 2 x 3 cells. */
+    private static final boolean[] VISIBLE = {true, true, true, true, true, true, true, true, false, true, true, false};
+
+    private static NDArray mask(NDManager manager, DataType type) {
+        NDArray mask = manager.create(VISIBLE, new Shape(2, 2, 3));
+        return type == DataType.BOOLEAN ? mask : mask.toType(type, false);
+    }
+
+    @EngineTest
+    void countsOnlyTheVisibleCellsOfAPaddedBatch(NDManager manager) {
+        for (DataType type : TYPES) {
+            FloatFormat format = DataTypes.formatOf(type);
+            ByteBuffer buffer = ByteBuffer.allocate(12 * 4 * format.bytes()).order(ByteOrder.nativeOrder());
+            DETR.write(new int[] {2, 3}, VISIBLE, format, buffer);
+            NDArray x = zeros(manager, type, 2, 2, 3, 4);
+            for (DataType ofMask : new DataType[] {DataType.BOOLEAN, DataType.INT32, DataType.FLOAT32}) {
+                NDArray y = Forward.infer(manager, block(DETR, false), x, mask(manager, ofMask));
+                assertThat(y.getDataType()).isEqualTo(type);
+                assertThat(y.toByteBuffer().rewind()).isEqualTo(buffer);
+            }
+        }
+        // the first column of three
+        NDArray y = Forward.infer(
+                manager, block(DETR, false), manager.zeros(new Shape(2, 2, 3, 4)), mask(manager, DataType.INT64));
+        // the paper's encoding of size 2 of 2π / (3 + ε), rounded to five digits
+        assertThat(y.get("0, 0, 0, 2:").toFloatArray()).containsExactly(new float[] {0.86603f, -0.5f}, within(5e-6f));
+    }
+
+    @EngineTest
+    void masksABatchWithTheChannelsFirstAndReturnsTheEncodingsOfEachImage(NDManager manager) {
+        NDArray mask = mask(manager, DataType.INT32);
+        NDArray last = Forward.infer(manager, block(DETR, false), manager.zeros(new Shape(2, 2, 3, 4)), mask);
+        NDArray first = Forward.infer(manager, block(DETR, true), manager.zeros(new Shape(2, 4, 2, 3)), mask);
+        assertThat(first.transpose(0, 2, 3, 1)).isEqualTo(last);
+        GridPositionalEncodingBlock returning = GridPositionalEncodingBlock.builder()
+                .setEncoding(DETR)
+                .optAddToInput(false)
+                .build();
+        NDArray x = manager.ones(new Shape(2, 2, 3, 4));
+        assertThat(Forward.infer(manager, returning, x, mask)).isEqualTo(last);
+        assertThat(returning.getOutputShapes(new Shape[] {x.getShape(), mask.getShape()}))
+                .containsExactly(x.getShape());
+        GridPositionalEncodingBlock volume = block(VOLUME, true);
+        NDArray all = manager.ones(new Shape(2, 2, 3, 4));
+        NDArray masked = Forward.infer(manager, volume, manager.zeros(new Shape(2, 10, 2, 3, 4)), all);
+        assertThat(masked.get(1).toFloatArray())
+                .isEqualTo(Forward.infer(manager, volume, manager.zeros(new Shape(10, 2, 3, 4)))
+                        .toFloatArray());
+    }
+
+    private static PairList<String, Object> sizes(Object sizes) {
+        PairList<String, Object> params = new PairList<>();
+        params.add(GridPositionalEncodingBlock.GRID_SIZES, sizes);
+        return params;
+    }
+
+    @EngineTest
+    void addsNothingToTheTokensBeforeTheGrid(NDManager manager) {
+        GridPositionalEncodingBlock block = GridPositionalEncodingBlock.builder()
+                .setEncoding(IMAGE)
+                .optGrid(2, 3, 5)
+                .build();
+        for (DataType type : TYPES) {
+            NDArray y = Forward.infer(manager, block, zeros(manager, type, 1, 17, 8));
+            ByteBuffer all = ByteBuffer.allocate(17 * 8 * type.getNumOfBytes()).order(ByteOrder.nativeOrder());
+            all.put(
+                    2 * 8 * type.getNumOfBytes(),
+                    expected(IMAGE, false, DataTypes.formatOf(type), 3, 5).array());
+            assertThat(y.toByteBuffer().rewind()).isEqualTo(all);
+        }
+        NDArray other = Forward.infer(manager, block, sizes(new Shape(2, 3)), manager.zeros(new Shape(8, 8)));
+        assertThat(other.get("2:").toFloatArray()).isEqualTo(table(2, 3));
+        GridPositionalEncodingBlock returning = GridPositionalEncodingBlock.builder()
+                .setEncoding(IMAGE)
+                .optGrid(0, 3, 5)
+                .optAddToInput(false)
+                .build();
+        NDArray x = manager.ones(new Shape(2, 15, 8));
+        assertThat(Forward.infer(manager, returning, x)).isEqualTo(manager.create(table(3, 5), new Shape(1, 15, 8)));
+        assertThat(returning.getOutputShapes(new Shape[] {x.getShape()})).containsExactly(new Shape(1, 15, 8));
+    }
+
+    @EngineTest
+    void refusesMasksAndSequencesThatAreNotThoseOfTheGrid(NDManager manager) {
+        GridPositionalEncodingBlock block = block(DETR, false);
+        NDArray x = manager.zeros(new Shape(2, 2, 3, 4));
+        for (Shape shape : new Shape[] {new Shape(2, 3), new Shape(2, 3, 2), new Shape(1, 2, 3), new Shape(2, 6)}) {
+            refused(manager, block, List.of(x, manager.ones(shape)), "mask of shape " + shape, "expected (2, 2, 3)");
+        }
+        NDArray deeper = manager.zeros(new Shape(1, 2, 2, 3, 4));
+        refused(manager, block, List.of(deeper, manager.ones(new Shape(1, 2, 3))), "input (1, 2, 2, 3, 4)");
+        GridPositionalEncodingBlock.Builder builder =
+                GridPositionalEncodingBlock.builder().setEncoding(IMAGE).optGrid(1, 3, 5);
+        GridPositionalEncodingBlock tokens = builder.build();
+        NDArray sequence = manager.zeros(new Shape(1, 16, 8));
+        refused(manager, tokens, List.of(sequence, manager.ones(new Shape(1, 3, 5))), "2 inputs", "tokens");
+        refused(manager, tokens, manager.zeros(new Shape(1, 15, 8)), "length 15", "[3, 5] after 1", "expected 16");
+        refused(manager, tokens, manager.zeros(new Shape(1, 16, 6)), "(1, 16, 6)", "(…, T, 8)");
+        refused(() -> Forward.infer(manager, tokens, sizes(new Shape(3, 4)), sequence), "length 16", "expected 13");
+        refused(builder.optChannelsFirst(true)::build, "channelsFirst true");
+        refused(builder.optChannelsFirst(false).optGrid(1, 15)::build, "[15]");
     }
 }

@@ -2,16 +2,23 @@ package io.github.djlpositional;
 
 import static io.github.djlpositional.SmallBlocks.initialized;
 import static io.github.djlpositional.SmallBlocks.learned;
+import static io.github.djlpositional.SmallBlocks.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
+import java.util.List;
 
 class LearnedPositionalEncodingBlockTest {
 
@@ -138,5 +145,195 @@ class LearnedPositionalEncodingBlockTest {
         int before = manager.getManagedArrays().size();
         learned().setEmbeddingSize(2).optInitialEncodings(columns).build();
         assertThat(manager.getManagedArrays()).hasSize(before);
+    }
+
+    /** A case of grid_resampling.csv, whose table and weights are numbers i · 37 mod 101 - 50 in units of 1/64. */
+    private static final class Resampling {
+        private final GridResampling method;
+        private final int[] from;
+        private final int[] to;
+        private final double[] values;
+        private final double[] gradient;
+
+        Resampling(String... row) {
+            method = GridResampling.valueOf(row[0]);
+            from = sizes(row[1]);
+            to = sizes(row[2]);
+            values = reals(row[3]);
+            gradient = reals(row[4]);
+        }
+
+        static List<Resampling> all() {
+            return Goldens.rows("grid_resampling.csv").stream()
+                    .map(Resampling::new)
+                    .toList();
+        }
+
+        private static int[] sizes(String text) {
+            return Arrays.stream(reals(text)).mapToInt(size -> (int) size).toArray();
+        }
+
+        private static double[] reals(String text) {
+            return Arrays.stream(text.split(" ", -1))
+                    .mapToDouble(Double::parseDouble)
+                    .toArray();
+        }
+
+        static NDArray numbers(NDManager manager, int rows) {
+            double[] numbers = new double[2 * rows];
+            Arrays.setAll(numbers, i -> (i * 37 % 101 - 50) / 64.0);
+            return manager.create(numbers, new Shape(rows, 2));
+        }
+
+        static int cells(int... sizes) {
+            return Arrays.stream(sizes).reduce(1, (product, size) -> product * size);
+        }
+
+        LearnedPositionalEncodingBlock.Builder builder(int prefixTokens, int... grid) {
+            return LearnedPositionalEncodingBlock.builder()
+                    .setEmbeddingSize(2)
+                    .optGrid(prefixTokens, grid)
+                    .optResampling(method);
+        }
+
+        PairList<String, Object> params() {
+            PairList<String, Object> params = new PairList<>();
+            params.add(
+                    LearnedPositionalEncodingBlock.GRID_SIZES,
+                    new Shape(Arrays.stream(to).asLongStream().toArray()));
+            return params;
+        }
+    }
+
+    @EngineTest
+    void initialEncodingsOfAnotherGridAreResampledAndThoseOfThePrefixKept(NDManager manager) {
+        for (Resampling tested : Resampling.all()) {
+            NDArray prefix = manager.create(new double[] {7, 8, 9, 10}, new Shape(1, 2, 2));
+            NDArray cells =
+                    Resampling.numbers(manager, Resampling.cells(tested.from)).expandDims(0);
+            LearnedPositionalEncodingBlock block = tested.builder(2, tested.to)
+                    .optInitialEncodings(prefix.concat(cells, 1), tested.from)
+                    .build();
+            block.initialize(manager, DataType.FLOAT64, new Shape(1, 2 + Resampling.cells(tested.to), 2));
+            double[] table = block.getTable().getArray().toDoubleArray();
+            assertThat(Arrays.copyOf(table, 4)).containsExactly(7, 8, 9, 10);
+            // the bound of ReferenceValuesTest
+            assertThat(Arrays.copyOfRange(table, 4, table.length)).containsExactly(tested.values, within(0x1p-41));
+        }
+    }
+
+    @EngineTest
+    void aForwardOfAnotherGridResamplesTheTableWithGradients(NDManager manager) {
+        for (Resampling tested : Resampling.all()) {
+            for (boolean isPrefixEncoded : new boolean[] {true, false}) {
+                NDArray numbers = Resampling.numbers(manager, Resampling.cells(tested.from));
+                NDArray prefix = manager.create(new double[][] {{7, 8}});
+                LearnedPositionalEncodingBlock block = tested.builder(1, tested.from)
+                        .optPrefixEncoded(isPrefixEncoded)
+                        .optInitialEncodings(isPrefixEncoded ? prefix.concat(numbers) : numbers)
+                        .build();
+                int tokens = 1 + Resampling.cells(tested.to);
+                block.initialize(manager, DataType.FLOAT64, new Shape(1, -1, 2));
+                NDArray table = block.getTable().getArray();
+                table.setRequiresGradient(true);
+                NDArray x = manager.zeros(new Shape(1, tokens, 2), DataType.FLOAT64);
+                NDArray weights = prefix.concat(Resampling.numbers(manager, tokens - 1));
+                double[] y;
+                try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+                    NDArray output = block.forward(
+                                    new ParameterStore(manager, false), new NDList(x), true, tested.params())
+                            .singletonOrThrow();
+                    y = output.toDoubleArray();
+                    collector.backward(output.mul(weights).sum());
+                }
+                double[] gradient = table.getGradient().toDoubleArray();
+                // the bound of ReferenceValuesTest; the sums of a gradient have at most as many terms
+                assertThat(Arrays.copyOf(y, 2)).containsExactly(isPrefixEncoded ? 7 : 0, isPrefixEncoded ? 8 : 0);
+                assertThat(Arrays.copyOfRange(y, 2, y.length)).containsExactly(tested.values, within(0x1p-41));
+                int first = isPrefixEncoded ? 2 : 0;
+                assertThat(Arrays.copyOf(gradient, first))
+                        .containsExactly(isPrefixEncoded ? new double[] {7, 8} : new double[0]);
+                assertThat(Arrays.copyOfRange(gradient, first, gradient.length))
+                        .containsExactly(tested.gradient, within(0x1p-38));
+            }
+        }
+    }
+
+    @EngineTest
+    void float16IsResampledInFloat32(Engine engine, NDManager manager) {
+        if (!"PyTorch".equals(engine.getEngineName())) {
+            return; // MXNet has no parameters in FLOAT16
+        }
+        for (Resampling tested : Resampling.all()) {
+            LearnedPositionalEncodingBlock block = tested.builder(0, tested.from)
+                    .optInitialEncodings(Resampling.numbers(manager, Resampling.cells(tested.from)))
+                    .build();
+            block.initialize(manager, DataType.FLOAT16, new Shape(1, -1, 2));
+            NDArray x = SmallBlocks.zeros(manager, DataType.FLOAT16, 1, Resampling.cells(tested.to), 2);
+            float[] y = Forward.infer(manager, block, tested.params(), x)
+                    .toType(DataType.FLOAT32, false)
+                    .toFloatArray();
+            for (int i = 0; i < y.length; i++) {
+                // values below 2: half an ulp is at most 2^-11, and FLOAT32 is wrong by less than 2^-17
+                assertThat((double) y[i]).isCloseTo(tested.values[i], within(0x1p-11 + 0x1p-17));
+            }
+        }
+    }
+
+    @EngineTest
+    void tokensOfAGridMayBeAddressedByPosition(NDManager manager) {
+        LearnedPositionalEncodingBlock block =
+                initialized(manager, sequence().optGrid(1, 2, 3).build(), 1, 7, 4);
+        assertThat(block.getMaxSequenceLength()).isEqualTo(7);
+        NDArray x = manager.zeros(new Shape(1, 3, 4));
+        assertRows(Forward.infer(manager, block, x, manager.create(new long[] {4, 5, 6})), block, 4);
+        assertThat(Forward.infer(manager, block, manager.zeros(new Shape(1, 7, 4)))
+                        .toFloatArray())
+                .isEqualTo(table(block));
+    }
+
+    @EngineTest
+    void refusesSequencesThatAreNotTheirGrid(NDManager manager) {
+        LearnedPositionalEncodingBlock block =
+                initialized(manager, sequence().optGrid(1, 2, 3).build(), 1, 7, 4);
+        for (int length : new int[] {6, 8}) {
+            NDArray x = manager.zeros(new Shape(1, length, 4));
+            refused(manager, block, x, "length " + length, "[2, 3] after 1", "expected 7", "gridSizes");
+        }
+        NDArray x = manager.zeros(new Shape(1, 7, 4));
+        for (Object sizes : new Object[] {new Shape(6), new Shape(1, 2, 3), 6, new Shape(0, 6), new Shape(-1, 6)}) {
+            PairList<String, Object> params = new PairList<>();
+            params.add(LearnedPositionalEncodingBlock.GRID_SIZES, sizes);
+            refused(() -> Forward.infer(manager, block, params, x), "sizes", "expected");
+        }
+        refused(manager, block, List.of(x, manager.create(new long[] {0, 1, 2, 3, 4, 5, 7})), "position 7");
+        LearnedPositionalEncodingBlock without = block(manager);
+        PairList<String, Object> params = new PairList<>();
+        params.add(LearnedPositionalEncodingBlock.GRID_SIZES, new Shape(2, 3));
+        refused(() -> Forward.infer(manager, without, params, x), "gridSizes", "optGrid");
+        refused(() -> block.initialize(manager, DataType.FLOAT32, new Shape(1, 8, 4)), "length 8");
+    }
+
+    @EngineTest
+    void refusesSettingsThatDoNotFitTheGrid(NDManager manager) {
+        refused(learned().optGrid(1, 2, 3)::build, "maxSequenceLength 10", "expected 7");
+        refused(sequence().optPrefixEncoded(false)::build, "prefixEncoded false", "optGrid");
+        refused(() -> sequence().optGrid(-1, 2), "prefixTokens -1");
+        for (int[] sizes : new int[][] {{}, {0}, {2, -3}, {1, 1, 1, 1}, {1 << 16, 1 << 16}}) {
+            refused(() -> sequence().optGrid(1, sizes), "grid sizes " + Arrays.toString(sizes));
+        }
+        refused(
+                sequence().optGrid(1, 2, 3).optInitialEncodings(manager.ones(new Shape(6, 4)))::build,
+                "6 initial encodings for 1 tokens",
+                "[2, 3]",
+                "expected 7");
+        refused(
+                sequence().optGrid(1, 2, 3).optInitialEncodings(manager.ones(new Shape(7, 4)), 6)::build,
+                "grid [6] to [2, 3]");
+        refused(sequence().optInitialEncodings(manager.ones(new Shape(6, 4)), 2, 3)::build, "[2, 3]", "optGrid");
+    }
+
+    private static LearnedPositionalEncodingBlock.Builder sequence() {
+        return LearnedPositionalEncodingBlock.builder().setEmbeddingSize(4);
     }
 }

@@ -23,8 +23,10 @@ import io.github.djlpositional.attention.TransformerXlPositionBlock;
 import io.github.djlpositional.attention.WindowBiasBlock;
 import io.github.djlpositional.attention.WindowVectorsBlock;
 import io.github.djlpositional.math.AlibiSlopes;
+import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.GridEncoding;
+import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.math.RotaryAxes;
@@ -63,6 +65,13 @@ public enum TestBlocks {
                     .optMaxSequenceLength(6)
                     .optEncoding(SinusoidalEncoding.tensor2tensor(4, 1, 100))
                     .optRangeChecks(false)::build),
+    LEARNED_GRID(
+            new Shape(2, 7, 4),
+            LearnedPositionalEncodingBlock.builder()
+                    .setEmbeddingSize(4)
+                    .optGrid(1, 2, 3)
+                    .optPrefixEncoded(false)
+                    .optResampling(GridResampling.BILINEAR_ALIGNED)::build),
     GRID(
             new Shape(2, 8, 3, 2),
             () -> GridPositionalEncodingBlock.builder()
@@ -72,6 +81,36 @@ public enum TestBlocks {
     GRID_OF_A_VISION_TRANSFORMER(
             new Shape(2, 3, 2, 8),
             GridPositionalEncodingBlock.builder().setEncoding(GridEncoding.visionTransformer(8))::build),
+    GRID_OF_TOKENS(
+            new Shape(2, 7, 8),
+            () -> GridPositionalEncodingBlock.builder()
+                    .setEncoding(GridEncoding.builder()
+                            .setAxes(2)
+                            .add(1, SinusoidalEncoding.vaswani(4))
+                            .add(0, SinusoidalEncoding.xTransformers(4), 1, 3)
+                            .optChannels(8)
+                            .optScale(4)
+                            .optOffset(0.5)
+                            .optNormalized(1e-6)
+                            .optCenterCrop(9)
+                            .build())
+                    .optGrid(1, 2, 3)
+                    .optDropoutRate(0.1f)
+                    .build()),
+    FOURIER(
+            new Shape(2, 3, 2),
+            FourierFeaturesBlock.builder().setFeatures(FourierFeatures.powersOfTwo(2, 3, true, true))::build),
+    FOURIER_LEARNED(
+            new Shape(4, 3, 1),
+            FourierFeaturesBlock.builder()
+                    .setFeatures(FourierFeatures.time2Vec(4, 7))
+                    .optLearned(true)::build),
+    TIMESTEP(
+            new Shape(5),
+            TimestepEmbeddingBlock.builder()
+                    .setFeatures(FourierFeatures.sinusoids(SinusoidalEncoding.diffusion(8, 0, 1, true)))
+                    .setEmbeddingSize(6)
+                    .optOutputSize(4)::build),
     EMBEDDING(new Shape(2, 3), embedding().optMaxSequenceLength(10)::build),
     EMBEDDING_OF_EVERY_SETTING(
             new Shape(2, 3),

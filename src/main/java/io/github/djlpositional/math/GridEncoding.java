@@ -2,64 +2,106 @@ package io.github.djlpositional.math;
 
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
+import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.stream.IntStream;
 
 /**
- * The function from a place in a grid of two or three dimensions to its sinusoidal encoding. Each axis of the grid has
- * its own channels, which encode the coordinate on that axis.
+ * The function from a place in a grid of two or three dimensions to its sinusoidal encoding. The channels are parts,
+ * one after the other. Each part encodes the coordinate on one axis with a {@link SinusoidalEncoding}, or with some of
+ * its dimensions. Channels after the last part are zero.
  *
- * <p>Immutable and safe to share. Values are those of the axes' {@link SinusoidalEncoding}. Two encodings are equal if
- * all their values are.
+ * <p>The coordinate of index i on an axis of size n is scale · (i + offset), or scale · (i + offset) / (n + ε) if it is
+ * normalized. By default it is i. It is rounded to a double; values are those of the parts at this double.
+ *
+ * <pre>{@code
+ * // the row in the first half of the channels, the column in the second
+ * GridEncoding encoding = GridEncoding.builder()
+ *         .setAxes(2)
+ *         .add(0, SinusoidalEncoding.vaswani(128))
+ *         .add(1, SinusoidalEncoding.vaswani(128))
+ *         .build();
+ * }</pre>
+ *
+ * <p>Immutable and safe to share. Two encodings are equal if their settings are.
  */
 public final class GridEncoding implements HasArguments {
 
-    /** A published convention and its arguments. */
-    private sealed interface Convention {
-        GridEncoding create();
-    }
+    /** The channels that {@code count} dimensions of an encoding have, from {@code first} on. */
+    record Part(int axis, SinusoidalEncoding encoding, Integer first, Integer count) {
+        Part {
+            int size = Check.given("encoding", encoding).getEmbeddingSize();
+            first = first == null ? 0 : first;
+            Check.between("first", first, 0, size);
+            count = count == null ? size - first : count;
+            Check.between("count", count, 0, size - first);
+        }
 
-    private record Tensor2tensor(int axes, int channels, double minTimescale, double maxTimescale)
-            implements Convention {
-
-        @Override
-        public GridEncoding create() {
-            check(axes, channels, 2 * axes, 1);
-            int size = 2 * (channels / (2 * axes));
-            return new GridEncoding(
-                    this, axes, channels, SinusoidalEncoding.tensor2tensor(size, minTimescale, maxTimescale), false);
+        double[] values(double coordinate) {
+            return IntStream.range(0, count)
+                    .mapToDouble(i -> encoding.value(coordinate, first + i))
+                    .toArray();
         }
     }
 
-    private record Multidim(int axes, int channels) implements Convention {
+    record Settings(
+            int axes,
+            List<Part> parts,
+            Integer channels,
+            Double offset,
+            Double scale,
+            Double epsilon,
+            Integer centerCrop) {
 
-        @Override
-        public GridEncoding create() {
-            check(axes, channels, 1, 1);
-            int size = 2 * ((channels + 2 * axes - 1) / (2 * axes));
-            return new GridEncoding(this, axes, channels, SinusoidalEncoding.vaswani(size), false);
+        Settings {
+            Check.that(axes == 2 || axes == 3, axes + " axes: expected 2 or 3; for one axis use SinusoidalEncoding");
+            parts = List.copyOf(Check.given("parts", parts));
+            parts.forEach(part -> Check.between("axis", part.axis, 0, axes - 1L));
+            long used = parts.stream().mapToLong(Part::count).sum();
+            Check.between(
+                    "channel count",
+                    channels == null ? used : channels,
+                    Math.max(1, used),
+                    SinusoidalEncoding.MAX_DIMENSIONS);
+            channels = channels == null ? (int) used : channels;
+            offset = offset == null ? 0 : offset;
+            scale = scale == null ? 1 : scale;
+            Check.that(
+                    Double.isFinite(offset) && Double.isFinite(scale),
+                    "offset " + offset + " and scale " + scale + ": expected finite numbers; usually 0 and 1");
+            Check.that(
+                    epsilon == null || (epsilon >= 0 && Double.isFinite(epsilon)),
+                    "epsilon " + epsilon + ": expected 0 or more; usually 0 or 1e-6");
+            if (centerCrop != null) {
+                Check.positive("centerCrop", centerCrop);
+            }
         }
     }
 
-    private record VisionTransformer(int channels) implements Convention {
+    private final Settings settings;
 
-        @Override
-        public GridEncoding create() {
-            check(2, channels, 4, 4);
-            return new GridEncoding(this, 2, channels, SinusoidalEncoding.xTransformers(channels / 2), true);
-        }
-    }
+    /** The part of each channel, and its dimension within it; -1 for a channel that is zero. */
+    private final int[] partOf;
 
-    private record SimpleVit(int channels) implements Convention {
+    private final int[] dimensionOf;
 
-        @Override
-        public GridEncoding create() {
-            check(2, channels, 8, 4);
-            return new GridEncoding(this, 2, channels, SinusoidalEncoding.fairseq(channels / 2), true);
+    private GridEncoding(Settings settings) {
+        this.settings = settings;
+        partOf = new int[settings.channels];
+        dimensionOf = new int[settings.channels];
+        Arrays.fill(partOf, -1);
+        int channel = 0;
+        for (int part = 0; part < settings.parts.size(); part++) {
+            for (int i = 0; i < settings.parts.get(part).count; i++) {
+                partOf[channel] = part;
+                dimensionOf[channel++] = i;
+            }
         }
     }
 
@@ -69,29 +111,18 @@ public final class GridEncoding implements HasArguments {
         Check.that(
                 channels % divisor == 0,
                 () -> "channel count " + channels + ": expected a multiple of " + divisor
-                        + "; both axes need as many sines as cosines");
+                        + "; all axes need as many sines as cosines");
     }
 
-    private final Convention convention;
-    private final int axes;
-    private final int channels;
+    /** One part for each axis, in this order. */
+    private static Builder parts(int axes, SinusoidalEncoding encoding, int... order) {
+        Builder builder = builder().setAxes(axes);
+        IntStream.of(order).forEach(axis -> builder.add(axis, encoding));
+        return builder;
+    }
 
-    /**
-     * The encoding of each axis. Channels beyond those of all axes are zero; dimensions beyond the channels are
-     * dropped.
-     */
-    private final SinusoidalEncoding encoding;
-
-    /** Whether the channels of the last axis, the columns, come first. */
-    private final boolean lastAxisFirst;
-
-    private GridEncoding(
-            Convention convention, int axes, int channels, SinusoidalEncoding encoding, boolean lastAxisFirst) {
-        this.convention = convention;
-        this.axes = axes;
-        this.channels = channels;
-        this.encoding = encoding;
-        this.lastAxisFirst = lastAxisFirst;
+    private static int[] inOrder(int axes) {
+        return IntStream.range(0, axes).toArray();
     }
 
     /**
@@ -105,7 +136,10 @@ public final class GridEncoding implements HasArguments {
      * @throws IllegalArgumentException if an argument is outside its range
      */
     public static GridEncoding tensor2tensor(int axes, int channels, double minTimescale, double maxTimescale) {
-        return new Tensor2tensor(axes, channels, minTimescale, maxTimescale).create();
+        check(axes, channels, 2 * axes, 1);
+        int size = 2 * (channels / (2 * axes));
+        SinusoidalEncoding encoding = SinusoidalEncoding.tensor2tensor(size, minTimescale, maxTimescale);
+        return parts(axes, encoding, inOrder(axes)).optChannels(channels).build();
     }
 
     /**
@@ -118,7 +152,14 @@ public final class GridEncoding implements HasArguments {
      * @throws IllegalArgumentException if an argument is outside its range
      */
     public static GridEncoding multidim(int axes, int channels) {
-        return new Multidim(axes, channels).create();
+        check(axes, channels, 1, 1);
+        int size = 2 * ((channels + 2 * axes - 1) / (2 * axes));
+        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(size);
+        Builder builder = builder().setAxes(axes);
+        for (int axis = 0; axis < axes; axis++) {
+            builder.add(axis, encoding, 0, Math.max(0, Math.min(size, channels - axis * size)));
+        }
+        return builder.build();
     }
 
     /**
@@ -130,7 +171,8 @@ public final class GridEncoding implements HasArguments {
      * @throws IllegalArgumentException if C is outside this range or not divisible by 4
      */
     public static GridEncoding visionTransformer(int channels) {
-        return new VisionTransformer(channels).create();
+        check(2, channels, 4, 4);
+        return parts(2, SinusoidalEncoding.xTransformers(channels / 2), 1, 0).build();
     }
 
     /**
@@ -142,39 +184,82 @@ public final class GridEncoding implements HasArguments {
      * @throws IllegalArgumentException if C is outside this range or not divisible by 4
      */
     public static GridEncoding simpleVit(int channels) {
-        return new SimpleVit(channels).create();
+        check(2, channels, 8, 4);
+        return parts(2, SinusoidalEncoding.fairseq(channels / 2), 1, 0).build();
+    }
+
+    /**
+     * {@return the encoding of DETR's {@code PositionEmbeddingSine} with {@code normalize} (Carion et al.,
+     * <em>End-to-End Object Detection with Transformers</em>, 2020)} The first half of the channels encodes the row,
+     * the second half the column, each with the encoding of <em>Attention Is All You Need</em>; the coordinate is 2π ·
+     * (i + offset) / (n + 10<sup>-6</sup>), where n is the size of the unpadded image.
+     *
+     * @param channels C, from 4 to 2,097,152, divisible by 4
+     * @param offset 1 for DETR, 0.5 for Deformable DETR
+     * @throws IllegalArgumentException if C is outside this range or not divisible by 4, or the offset is not finite
+     */
+    public static GridEncoding detr(int channels, double offset) {
+        check(2, channels, 4, 4);
+        return parts(2, SinusoidalEncoding.vaswani(channels / 2), 0, 1)
+                .optScale(2 * Math.PI)
+                .optOffset(offset)
+                .optNormalized(1e-6)
+                .build();
     }
 
     /**
      * {@return the encoding that a map of {@link #getArguments} describes}
      *
-     * @param arguments {@code kind}, which is {@code tensor2tensor}, {@code multidim}, {@code visionTransformer} or
-     *     {@code simpleVit}, and all arguments of that factory by name
+     * @param arguments {@code axes}; {@code parts}, a list of maps with {@code axis}, {@code encoding} (a map for
+     *     {@link SinusoidalEncoding#fromArguments}) and optionally {@code first} and {@code count}; and optionally
+     *     {@code channels}, {@code offset}, {@code scale}, {@code epsilon} and {@code centerCrop}, as in the builder
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static GridEncoding fromArguments(Map<?, ?> arguments) {
-        return Records.read(Convention.class, arguments).create();
+        return new GridEncoding(Records.read(Settings.class, arguments));
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
     }
 
     @Override
     public Record getSettings() {
-        return (Record) convention;
+        return settings;
     }
 
     /** {@return the number of the grid's axes, 2 or 3} */
     public int getAxes() {
-        return axes;
+        return settings.axes;
     }
 
     /** {@return the number of dimensions of an encoded place, C} */
     public int getEmbeddingSize() {
-        return channels;
+        return settings.channels;
     }
 
-    /** The axis that a channel encodes, or the number of axes for a channel that is zero. */
-    private int axisOf(int channel) {
-        int block = Math.min(axes, channel / encoding.getEmbeddingSize());
-        return lastAxisFirst && block < axes ? axes - 1 - block : block;
+    /**
+     * Returns the coordinate of an index on an axis.
+     *
+     * @param index i, counted from 0
+     * @param size n, the size of the axis
+     * @return the coordinate
+     * @throws IllegalArgumentException if the axis is longer than the table that it is cropped from
+     */
+    public double coordinate(double index, double size) {
+        double start = 0;
+        double whole = size;
+        if (settings.centerCrop != null) {
+            Check.that(
+                    size <= settings.centerCrop,
+                    () -> "an axis of size " + size + " cropped from " + settings.centerCrop + ": expected at most "
+                            + settings.centerCrop + "; use a smaller grid");
+            whole = settings.centerCrop;
+            start = Math.floor((whole - size) / 2);
+        }
+        double moved = start + index + settings.offset;
+        return settings.scale * (settings.epsilon == null ? moved : moved / (whole + settings.epsilon));
     }
 
     /**
@@ -188,14 +273,18 @@ public final class GridEncoding implements HasArguments {
      */
     public double value(int channel, double... place) {
         Check.that(
-                channel >= 0 && channel < channels,
-                () -> "channel " + channel + ": expected 0 to " + (channels - 1) + "; use a channel of this encoding");
+                channel >= 0 && channel < settings.channels,
+                () -> "channel " + channel + ": expected 0 to " + (settings.channels - 1)
+                        + "; use a channel of this encoding");
         Check.that(
-                place.length == axes,
-                () -> place.length + " coordinates for a grid of " + axes + " axes: expected " + axes
+                place.length == settings.axes,
+                () -> place.length + " coordinates for a grid of " + settings.axes + " axes: expected " + settings.axes
                         + "; pass one coordinate for each axis");
-        int axis = axisOf(channel);
-        return axis == axes ? 0 : encoding.value(place[axis], channel % encoding.getEmbeddingSize());
+        if (partOf[channel] < 0) {
+            return 0;
+        }
+        Part part = settings.parts.get(partOf[channel]);
+        return part.encoding.value(place[part.axis], part.first + dimensionOf[channel]);
     }
 
     /**
@@ -212,66 +301,242 @@ public final class GridEncoding implements HasArguments {
      *     first axis, or the buffer is too small
      */
     public void write(int[] sizes, boolean channelsFirst, int first, int count, FloatFormat format, ByteBuffer out) {
-        double values = IntStream.of(sizes).asDoubleStream().reduce(channels, (product, size) -> product * size);
-        Check.that(
-                sizes.length == axes && IntStream.of(sizes).allMatch(size -> size > 0) && values <= Integer.MAX_VALUE,
-                () -> "grid sizes " + Arrays.toString(sizes) + ": expected " + axes + " positive sizes with at most "
-                        + Integer.MAX_VALUE + " values in all; pass one size for each axis");
-        int end = channelsFirst ? channels : sizes[0];
+        int cells = requireGrid(1, sizes);
+        int end = channelsFirst ? settings.channels : sizes[0];
         Check.that(
                 first >= 0 && count >= 0 && first <= end - count,
                 () -> count + " rows from row " + first + ": expected a range within 0 to " + end
                         + "; use a range of the first axis");
-        // cells are counted with the last axis fastest; a step along axis i passes strides[i] of them
-        int[] strides = new int[axes + 1];
-        strides[axes] = 1;
-        for (int axis = axes - 1; axis >= 0; axis--) {
-            strides[axis] = strides[axis + 1] * sizes[axis];
-        }
-        int rowLength = channelsFirst ? strides[0] : strides[1] * channels;
+        int rowLength = channelsFirst ? cells : cells / sizes[0] * settings.channels;
         PositionTable.checkRoom(count, rowLength, format, out);
-        int width = encoding.getEmbeddingSize();
-        double[] onAxis = axisValues(IntStream.of(sizes).max().orElseThrow());
+        double[][][] values = settings.parts.stream()
+                .map(part -> IntStream.range(0, sizes[part.axis])
+                        .mapToObj(i -> part.values(coordinate(i, sizes[part.axis])))
+                        .toArray(double[][]::new))
+                .toArray(double[][][]::new);
+        int[] strides = strides(sizes);
         IntStream.range(0, count).parallel().forEach(row -> {
             for (int i = 0; i < rowLength; i++) {
-                int channel = channelsFirst ? first + row : i % channels;
-                int cell = channelsFirst ? i : (first + row) * strides[1] + i / channels;
-                int axis = axisOf(channel);
-                double value =
-                        axis == axes ? 0 : onAxis[cell / strides[axis + 1] % sizes[axis] * width + channel % width];
+                int at = (first + row) * rowLength + i;
+                int channel = channelsFirst ? at / cells : at % settings.channels;
+                int cell = channelsFirst ? at % cells : at / settings.channels;
+                int part = partOf[channel];
+                double value = 0;
+                if (part >= 0) {
+                    int axis = settings.parts.get(part).axis;
+                    value = values[part][cell / strides[axis] % sizes[axis]][dimensionOf[channel]];
+                }
                 format.put(out, row * rowLength + i, value);
             }
         });
     }
 
-    /** The encodings of the coordinates 0 to size - 1 on any axis. */
-    private double[] axisValues(int size) {
-        int width = encoding.getEmbeddingSize();
-        double[] values = new double[Math.multiplyExact(size, width)];
-        for (int position = 0; position < size; position++) {
-            for (int dimension = 0; dimension < width; dimension++) {
-                values[position * width + dimension] = encoding.value(position, dimension);
+    /**
+     * Writes the encodings of a batch of padded grids. As in DETR, the index of a cell is the number of visible cells
+     * up to it on its line along the axis, less 1, and the size of the line is the number of its visible cells.
+     *
+     * @param sizes the grid's size on each axis
+     * @param isVisible false for padding, row-major (B, sizes…)
+     * @param format the format that values are rounded to
+     * @param out the destination, row-major (B, sizes…, C) from the start of the buffer; its position does not change
+     * @throws IllegalArgumentException if there is not one positive size for each axis, the cells are not those of
+     *     whole grids, a value is not finite, or the buffer is too small
+     */
+    public void write(int[] sizes, boolean[] isVisible, FloatFormat format, ByteBuffer out) {
+        int cells = requireGrid(1, sizes);
+        Check.that(
+                isVisible.length % cells == 0,
+                () -> isVisible.length + " cells of grids " + Arrays.toString(sizes) + ": expected a multiple of "
+                        + cells + "; give the cells of whole grids");
+        requireGrid(isVisible.length / cells, sizes);
+        PositionTable.checkRoom(isVisible.length, settings.channels, format, out);
+        double[][] coordinates = new double[settings.axes][];
+        int[] strides = strides(sizes);
+        Arrays.setAll(coordinates, axis -> coordinates(sizes[axis], strides[axis], isVisible));
+        for (int part = 0, channel = 0; part < settings.parts.size(); part++) {
+            Part written = settings.parts.get(part);
+            // most lines have the same coordinates
+            Map<Double, double[]> values = new HashMap<>();
+            for (int cell = 0; cell < isVisible.length; cell++) {
+                double[] row = values.computeIfAbsent(coordinates[written.axis][cell], written::values);
+                for (int i = 0; i < row.length; i++) {
+                    format.put(out, cell * settings.channels + channel + i, row[i]);
+                }
+            }
+            channel += written.count;
+        }
+        for (int i = 0; i < isVisible.length * settings.channels; i++) {
+            if (partOf[i % settings.channels] < 0) {
+                format.put(out, i, 0);
             }
         }
-        return values;
+    }
+
+    /** The coordinates of all cells on one axis. */
+    private double[] coordinates(int size, int stride, boolean... isVisible) {
+        double[] coordinates = new double[isVisible.length];
+        for (int cell = 0; cell < isVisible.length; cell++) {
+            if (cell / stride % size == 0) {
+                int visible = 0;
+                for (int i = 0; i < size; i++) {
+                    visible += isVisible[cell + i * stride] ? 1 : 0;
+                }
+                int index = -1;
+                for (int i = 0; i < size; i++) {
+                    index += isVisible[cell + i * stride] ? 1 : 0;
+                    coordinates[cell + i * stride] = coordinate(index, visible);
+                }
+            }
+        }
+        return coordinates;
+    }
+
+    /** Cells are counted with the last axis fastest; a step along an axis passes so many of them. */
+    private static int[] strides(int... sizes) {
+        int[] strides = new int[sizes.length];
+        for (int axis = sizes.length - 1, stride = 1; axis >= 0; stride *= sizes[axis--]) {
+            strides[axis] = stride;
+        }
+        return strides;
+    }
+
+    /** The number of cells of a grid. */
+    private int requireGrid(int batch, int... sizes) {
+        double values = IntStream.of(sizes)
+                .asDoubleStream()
+                .reduce((double) batch * settings.channels, (product, size) -> product * size);
+        Check.that(
+                sizes.length == settings.axes
+                        && IntStream.of(sizes).allMatch(size -> size > 0)
+                        && values <= Integer.MAX_VALUE,
+                () -> "grid sizes " + Arrays.toString(sizes) + ": expected " + settings.axes
+                        + " positive sizes with at most " + Integer.MAX_VALUE
+                        + " values in all; pass one size for each axis");
+        return IntStream.of(sizes).reduce(1, (product, size) -> product * size);
     }
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof GridEncoding that
-                && axes == that.axes
-                && channels == that.channels
-                && encoding.equals(that.encoding)
-                && lastAxisFirst == that.lastAxisFirst;
+        return other instanceof GridEncoding that && settings.equals(that.settings);
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(axes, channels, encoding);
+        return settings.hashCode();
     }
 
     @Override
     public String toString() {
-        return "GridEncoding." + Records.describe((Record) convention);
+        return Records.describe(settings);
+    }
+
+    /** Builds a {@link GridEncoding}. */
+    public static final class Builder {
+
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
+        private final List<Part> parts = new ArrayList<>();
+
+        private Builder() {}
+
+        /**
+         * Sets the number of the grid's axes.
+         *
+         * @param axes 2 or 3
+         * @return this builder
+         */
+        public Builder setAxes(int axes) {
+            return options.set("axes", axes);
+        }
+
+        /**
+         * Adds the channels of an axis after those that were added before.
+         *
+         * @param axis the axis, counted from 0: D, H, W or H, W
+         * @param encoding the function from the coordinate on this axis to these channels
+         * @return this builder
+         */
+        public Builder add(int axis, SinusoidalEncoding encoding) {
+            return add(axis, encoding, 0, encoding.getEmbeddingSize());
+        }
+
+        /**
+         * Adds some dimensions of an encoding, for example only its sines.
+         *
+         * @param axis the axis, counted from 0
+         * @param encoding the function from the coordinate on this axis to its dimensions
+         * @param first the first dimension
+         * @param count the number of dimensions
+         * @return this builder
+         * @throws IllegalArgumentException if the encoding does not have these dimensions
+         */
+        public Builder add(int axis, SinusoidalEncoding encoding, int first, int count) {
+            parts.add(new Part(axis, encoding, first, count));
+            return options.set("parts", List.copyOf(parts));
+        }
+
+        /**
+         * Sets C (default: the number of channels of all parts). Further channels are zero.
+         *
+         * @param channels at least the number of channels of all parts
+         * @return this builder
+         */
+        public Builder optChannels(int channels) {
+            return options.set("channels", channels);
+        }
+
+        /**
+         * Sets what is added to an index (default: 0).
+         *
+         * @param offset finite
+         * @return this builder
+         */
+        public Builder optOffset(double offset) {
+            return options.set("offset", offset);
+        }
+
+        /**
+         * Sets the factor of coordinates (default: 1). For axes of different scales, scale the {@link Frequencies} of
+         * their encodings.
+         *
+         * @param scale finite
+         * @return this builder
+         */
+        public Builder optScale(double scale) {
+            return options.set("scale", scale);
+        }
+
+        /**
+         * Divides each coordinate by the size of its axis. DETR uses it with the scale 2π and ε = 10<sup>-6</sup>,
+         * PixArt with its base size divided by its interpolation scale, and ε = 0. By default coordinates do not depend
+         * on the size.
+         *
+         * @param epsilon ε, which is added to the size; 0 or more
+         * @return this builder
+         */
+        public Builder optNormalized(double epsilon) {
+            return options.set("epsilon", epsilon);
+        }
+
+        /**
+         * Sets the coordinates to those in the middle of a larger table, as Stable Diffusion 3 does. An axis of size n
+         * begins at index ⌊(size - n) / 2⌋, and is normalized by the size of the table.
+         *
+         * @param size the size of each axis of the table, at least 1
+         * @return this builder
+         */
+        public Builder optCenterCrop(int size) {
+            return options.set("centerCrop", size);
+        }
+
+        /**
+         * Builds the encoding.
+         *
+         * @return the encoding
+         * @throws IllegalArgumentException if a setting is missing or out of range, or there are fewer channels than
+         *     those of all parts
+         */
+        public GridEncoding build() {
+            return new GridEncoding(options.build());
+        }
     }
 }

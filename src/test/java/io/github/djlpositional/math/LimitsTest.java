@@ -218,6 +218,43 @@ class LimitsTest {
                 call("2 rows from row 1: expected a range within 0 to 2", () -> writeGrid(1, 2, 2, 1)),
                 call("0 rows from row 3: expected a range within 0 to 2", () -> writeGrid(3, 0, 2, 1)),
                 call("buffer of 64 bytes for 3 rows of 8 values … 96", () -> writeGrid(0, 3, 3, 2)),
+                call("grid sizes [0]: expected 2", () -> grid.write(new int[1], new boolean[1], FLOAT32, buffer(64))),
+                call("3 cells of grids [2, 1]", () -> writeMasked(3)),
+                call("buffer of 64 bytes for 6 rows of 4 values", () -> writeMasked(6)),
+                call("4 axes: expected 2 or 3", () -> gridBuilder().setAxes(4).build()),
+                call(
+                        "axis 2: expected 0 to 1",
+                        () -> gridBuilder().add(2, paper).build()),
+                call(
+                        "axis -1: expected 0 to 1",
+                        () -> gridBuilder().add(-1, paper).build()),
+                call("parts is missing", () -> GridEncoding.builder().setAxes(2).build()),
+                call("first 9: expected 0 to 8", () -> gridBuilder().add(0, paper, 9, 0)),
+                call("count 5: expected 0 to 4", () -> gridBuilder().add(0, paper, 4, 5)),
+                call(
+                        "channel count 7: expected 8 to",
+                        () -> gridBuilder().optChannels(7).build()),
+                call(
+                        "offset NaN and scale 1.0",
+                        () -> gridBuilder().optOffset(Double.NaN).build()),
+                call(
+                        "offset 0.0 and scale Infinity",
+                        () -> gridBuilder().optScale(1 / 0.0).build()),
+                call("epsilon -1.0", () -> gridBuilder().optNormalized(-1).build()),
+                call(
+                        "epsilon NaN",
+                        () -> gridBuilder().optNormalized(Double.NaN).build()),
+                call("centerCrop 0", () -> gridBuilder().optCenterCrop(0).build()),
+                call(
+                        "an axis of size 4.0 cropped from 3",
+                        () -> gridBuilder().optCenterCrop(3).build().coordinate(0, 4)),
+                call("channel count 6: expected a multiple of 4", () -> GridEncoding.detr(6, 1)),
+                call("size 0: expected 1 or more", () -> GridResampling.BICUBIC.weights(0, 3)),
+                call("new size 0: expected 1 or more", () -> GridResampling.BICUBIC.weights(3, 0)),
+                call("a table of 7 values … [2, 3] … [2, 3]", () -> resample(7, 2, 3)),
+                call("a table of 6 values … [2] … [2, 3]", () -> resample(6, 2)),
+                call("a table of 6 values … [2, 0]", () -> resample(6, 2, 0)),
+                call("a resampled table of 3000000000 values", () -> resample(600_000, 2, 3)),
                 call(
                         "length 2147484 with 1000 values … 2147483",
                         () -> vaswani(1000).table(0, 2_147_484)),
@@ -296,6 +333,20 @@ class LimitsTest {
 
     private static void writeXpos(double scaleBase, double position, FloatFormat format) {
         table(1).withXpos(scaleBase).write(new double[] {position}, format, buffer(64));
+    }
+
+    private static GridEncoding.Builder gridBuilder() {
+        return GridEncoding.builder().setAxes(2).add(0, vaswani(8));
+    }
+
+    private static void writeMasked(int cells) {
+        GridEncoding.multidim(2, 4).write(new int[] {2, 1}, new boolean[cells], FLOAT32, buffer(64));
+    }
+
+    /** To (2, 3), or to (1, 30000) from a large table. */
+    private static void resample(int values, int... from) {
+        int[] to = values < 100 ? new int[] {2, 3} : new int[] {1, 30_000};
+        GridResampling.BICUBIC.resample(new double[values], from, to);
     }
 
     private static void writeGrid(int first, int count, int... sizes) {

@@ -120,6 +120,92 @@ class ReferenceValuesTest {
         }
     }
 
+    private static GridEncoding grid(String name, int channels) {
+        GridEncoding.Builder builder = GridEncoding.builder().setAxes(name.endsWith("3d") ? 3 : 2);
+        SinusoidalEncoding half = SinusoidalEncoding.xTransformers(channels / 2);
+        int quarter = channels / 4;
+        return switch (name) {
+            case "detr" -> GridEncoding.detr(channels, 1);
+            case "deformable" -> GridEncoding.detr(channels, 0.5);
+            case "pixart" ->
+                builder.add(1, half)
+                        .add(0, half)
+                        .optScale(4 / 2.0)
+                        .optNormalized(0)
+                        .build();
+            case "sd3" ->
+                builder.add(1, half)
+                        .add(0, half)
+                        .optScale(4)
+                        .optNormalized(0)
+                        .optCenterCrop(9)
+                        .build();
+            case "timm" ->
+                builder.add(0, half, 0, quarter)
+                        .add(1, half, 0, quarter)
+                        .add(0, half, quarter, quarter)
+                        .add(1, half, quarter, quarter)
+                        .build();
+            case "diffusers3d" ->
+                builder.add(0, SinusoidalEncoding.xTransformers(quarter))
+                        .add(2, SinusoidalEncoding.xTransformers(3 * channels / 8))
+                        .add(1, SinusoidalEncoding.xTransformers(3 * channels / 8))
+                        .build();
+            case "monai3d" ->
+                builder.add(1, SinusoidalEncoding.xTransformers(channels / 3))
+                        .add(0, SinusoidalEncoding.xTransformers(channels / 3))
+                        .add(2, SinusoidalEncoding.xTransformers(channels / 3))
+                        .build();
+            default -> throw new IllegalArgumentException(name);
+        };
+    }
+
+    @Test
+    void gridsOfEveryKindOfCoordinateAreThoseOfPublishedCode() {
+        for (String[] row : Goldens.rows("grid_coordinates.csv")) {
+            GridEncoding encoding = grid(row[0], integer(row[1]));
+            int[] sizes = sizes(row[2]);
+            double[] expected = reals(row[4]);
+            ByteBuffer out = ByteBuffer.allocate(expected.length * Double.BYTES);
+            if (row[3].isEmpty()) {
+                encoding.write(sizes, false, 0, sizes[0], FloatFormat.FLOAT64, out);
+            } else {
+                double[] mask = reals(row[3]);
+                boolean[] isVisible = new boolean[mask.length];
+                for (int i = 0; i < mask.length; i++) {
+                    isVisible[i] = mask[i] == 1;
+                }
+                encoding.write(sizes, isVisible, FloatFormat.FLOAT64, out);
+            }
+            double[] actual = new double[expected.length];
+            out.asDoubleBuffer().get(actual);
+            // frequencies are at most 1; a coordinate is rounded four times, by 2^-53 of at most 2π; that of an empty
+            // line
+            // of Deformable DETR is -π · 10^6
+            double tolerance = "deformable".equals(row[0]) && row[3].contains("0 0 0 0") ? 0x1p-29 : 0x1p-48;
+            assertThat(actual).as(row[0] + " " + row[3]).containsExactly(expected, within(tolerance));
+        }
+    }
+
+    private static int[] sizes(String text) {
+        return Arrays.stream(reals(text)).mapToInt(size -> (int) size).toArray();
+    }
+
+    @Test
+    void resampledGridsAreThoseOfTorch() {
+        for (String[] row : Goldens.rows("grid_resampling.csv")) {
+            int[] from = sizes(row[1]);
+            double[] table = new double[2 * Arrays.stream(from).reduce(1, (a, b) -> a * b)];
+            Arrays.setAll(table, i -> (i * 37 % 101 - 50) / 64.0);
+            // places up to 14 are rounded to 2^-50, and a kernel's slope is at most 2: a weight of either program is
+            // wrong by less than 2^-48; at most 7 weights on each of 3 axes, a sum of their sizes up to 1.375 on each,
+            // and values below 1 make less than 7 · 3 · 1.375² · 2 · 2^-48 < 2^-41
+            assertThat(GridResampling.valueOf(row[0]).resample(table, from, sizes(row[2])))
+                    .as(String.join(",", row))
+                    .containsExactly(reals(row[3]), within(0x1p-41));
+        }
+    }
+
     @Test
     void frequenciesAreRightToAlmostTwoDoubles() {
         for (String[] row : Goldens.rows("frequencies.csv")) {

@@ -65,6 +65,8 @@ class ValuesTest {
                     () -> GridEncoding.simpleVit(8),
                     () -> GridEncoding.tensor2tensor(2, 8, 1, 10_000),
                     () -> GridEncoding.multidim(2, 7),
+                    () -> GridEncoding.detr(8, 1),
+                    () -> GridEncoding.detr(8, 0.5),
                     () -> GridEncoding.multidim(2, 8)));
 
     private static RotaryScaling longRope(double last) {
@@ -99,7 +101,10 @@ class ValuesTest {
         assertThat(RotaryScaling.dynamicNtk(2, 2048).frequencies(64, 10_000, 4096))
                 .hasToString("rotary(rotarySize=64, base=10000.0, length=4096,"
                         + " scaling=dynamicNtk(factor=2.0, originalLength=2048))");
-        assertThat(GridEncoding.visionTransformer(8)).hasToString("GridEncoding.visionTransformer(channels=8)");
+        assertThat(GridEncoding.visionTransformer(8))
+                .hasToString("GridEncoding(axes=2, parts=[Part[axis=1, encoding=" + SinusoidalEncoding.xTransformers(4)
+                        + ", first=0, count=4], Part[axis=0, encoding=" + SinusoidalEncoding.xTransformers(4)
+                        + ", first=0, count=4]], channels=8, offset=0.0, scale=1.0)");
         assertThat(SinusoidalEncoding.vaswani(7))
                 .hasToString(
                         "SinusoidalEncoding(embeddingSize=7, frequencies=geometric(count=4, base=10000.0, period=3.5),"
@@ -111,6 +116,7 @@ class ValuesTest {
         Map<Function<Map<?, ?>, Object>, Map<String, Object>> makers = Map.of(
                 Frequencies::fromArguments, Frequencies.of(1, 2).getArguments(),
                 SinusoidalEncoding::fromArguments, SinusoidalEncoding.vaswani(4).getArguments(),
+                FourierFeatures::fromArguments, FourierFeatures.time2Vec(4, 0).getArguments(),
                 GridEncoding::fromArguments, GridEncoding.multidim(2, 4).getArguments(),
                 RotaryScaling::fromArguments, RotaryScaling.linear(2).getArguments(),
                 RotaryAxes::fromArguments, RotaryAxes.of(0, 1).getArguments(),

@@ -1,0 +1,221 @@
+package io.github.djlpositional;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Activation;
+import ai.djl.nn.core.Linear;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.ConfiguredBlock;
+import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.math.FourierFeatures;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * The vector of a time in a diffusion model, W₂ · silu(W₁ · f(t) + b₁) + b₂, with silu(x) = x · sigmoid(x) and the
+ * sinusoids or other features f(t). Ho et al., <em>Denoising Diffusion Probabilistic Models</em> (2020), appendix B;
+ * {@code Timesteps} and {@code TimestepEmbedding} of diffusers.
+ *
+ * <pre>{@code
+ * Block time = TimestepEmbeddingBlock.builder()
+ *         .setEmbeddingSize(1280)
+ *         .setFeatures(FourierFeatures.sinusoids(SinusoidalEncoding.diffusion(320, 0, 1, true)))
+ *         .build();                       // (B) -> (B, 1280)
+ * }</pre>
+ *
+ * <p>The input t is of any shape (…) and any integer or real type. The output is (…, D) in the data type of the
+ * parameters, on the device and the manager of t; the caller's to close. Features are computed in FLOAT64 and rounded
+ * once, so that they are as accurate at time 1000 as at time 1. Gradients reach the parameters, and a time of a real
+ * type.
+ *
+ * <p>A forward throws {@link IllegalArgumentException} for another number of inputs, and
+ * {@link ai.djl.nn.UninitializedParameterException} in inference if the block was neither initialized nor loaded.
+ */
+public final class TimestepEmbeddingBlock extends ConfiguredBlock {
+
+    record Settings(FourierFeatures features, int embeddingSize, Integer outputSize, Boolean logarithm) {
+        Settings {
+            Check.positive("embeddingSize", embeddingSize);
+            outputSize = Objects.requireNonNullElse(outputSize, embeddingSize);
+            Check.positive("outputSize", outputSize);
+            logarithm = Objects.requireNonNullElse(logarithm, false);
+            int coordinates = Check.given("features", features).getCoordinates();
+            Check.that(
+                    coordinates == 1,
+                    "features of " + coordinates + " coordinates: expected 1, the time; use other features");
+        }
+    }
+
+    private final Settings settings;
+    private final ConstantTable fixed;
+    private final Linear hiddenProjection;
+    private final Linear outputProjection;
+
+    private TimestepEmbeddingBlock(Settings settings) {
+        super(settings);
+        this.settings = settings;
+        int width = settings.features.getEmbeddingSize();
+        fixed = addTable(
+                ConstantTable.ofPositions(new Shape(width), 2, 2, FourierFeaturesBlock.rows(settings.features)));
+        hiddenProjection = addProjection("hiddenProjection", width, settings.embeddingSize);
+        outputProjection = addProjection("outputProjection", settings.embeddingSize, settings.outputSize);
+    }
+
+    private Linear addProjection(String name, int from, int to) {
+        Linear projection = Linear.builder().setUnits(to).build();
+        projection.prepare(new Shape[] {new Shape(-1, from)});
+        return addPart(name, projection);
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * Creates a block from the plain values that {@link #getArguments} returns.
+     *
+     * @param arguments {@code features}, a map for {@link FourierFeatures#fromArguments}; {@code embeddingSize}; and
+     *     optionally {@code outputSize} and {@code logarithm}
+     * @return the block
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static TimestepEmbeddingBlock fromArguments(Map<?, ?> arguments) {
+        return new TimestepEmbeddingBlock(Records.read(Settings.class, arguments));
+    }
+
+    /** {@return the first projection, W₁ and b₁, of diffusers' {@code linear_1}; it belongs to this block} */
+    public Linear getHiddenProjection() {
+        return hiddenProjection;
+    }
+
+    /** {@return the second projection, W₂ and b₂, of diffusers' {@code linear_2}; it belongs to this block} */
+    public Linear getOutputProjection() {
+        return outputProjection;
+    }
+
+    @Override
+    protected NDList forwardInternal(
+            ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        requireShapes(inputs.getShapes());
+        NDArray times = inputs.head();
+        NDManager manager = times.getManager();
+        DataType type = value(this, hiddenProjection.getParameters().get("weight"), parameterStore, times, training)
+                .getDataType();
+        Shape shape = getOutputShapes(inputs.getShapes())[0];
+        if (shape.size() == 0) {
+            return new NDList(manager.create(shape, type, times.getDevice()));
+        }
+        try (Temporaries temporaries = new Temporaries()) {
+            NDArray exact = temporaries.addUnless(times, times.toType(DataType.FLOAT64, false));
+            NDArray given = settings.logarithm ? temporaries.add(exact.log()) : exact;
+            NDArray flat = temporaries.add(given.reshape(-1, 1));
+            NDArray table = fixed.table(0, times, DataType.FLOAT64);
+            NDArray features = FourierFeaturesBlock.features(
+                    temporaries,
+                    flat,
+                    temporaries.add(table.get(manager, NDIndex.sliceAxis(0, 0, 1))),
+                    temporaries.add(table.get(manager, NDIndex.sliceAxis(0, 1, 2))),
+                    settings.features.getLinearCount());
+            NDArray rounded = temporaries.addUnless(features, features.toType(type, false));
+            NDArray hidden = projected(temporaries, hiddenProjection, parameterStore, rounded, training);
+            NDArray gate = temporaries.add(Activation.sigmoid(hidden));
+            NDArray active = temporaries.add(hidden.mul(gate));
+            NDArray output = projected(temporaries, outputProjection, parameterStore, active, training);
+            return new NDList(output.reshape(shape));
+        }
+    }
+
+    private static NDArray projected(
+            Temporaries temporaries, Linear projection, ParameterStore store, NDArray x, boolean training) {
+        return temporaries.add(
+                projection.forward(store, new NDList(x), training).singletonOrThrow());
+    }
+
+    @Override
+    public Shape[] getOutputShapes(Shape[] inputShapes) {
+        requireShapes(inputShapes);
+        return new Shape[] {inputShapes[0].add(settings.outputSize)};
+    }
+
+    @Override
+    protected void requireShapes(Shape... inputShapes) {
+        requireInputCount(inputShapes.length, 1, "[t], the times");
+    }
+
+    @Override
+    protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+        hiddenProjection.initialize(manager, dataType, new Shape(-1, settings.features.getEmbeddingSize()));
+        outputProjection.initialize(manager, dataType, new Shape(-1, settings.embeddingSize));
+    }
+
+    /** Builds a {@link TimestepEmbeddingBlock}. */
+    public static final class Builder {
+
+        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
+
+        private Builder() {}
+
+        /**
+         * Sets D, the size of the output and of the hidden layer.
+         *
+         * @param embeddingSize at least 1
+         * @return this builder
+         */
+        public Builder setEmbeddingSize(int embeddingSize) {
+            return options.set("embeddingSize", embeddingSize);
+        }
+
+        /**
+         * Sets the function from time to vector: for sinusoids {@link FourierFeatures#sinusoids(SinusoidalEncoding)}.
+         *
+         * @param features features of one coordinate
+         * @return this builder
+         * @throws NullPointerException if it is null
+         */
+        public Builder setFeatures(FourierFeatures features) {
+            return options.set("features", features);
+        }
+
+        /**
+         * Sets another size of the output (default: D).
+         *
+         * @param outputSize at least 1
+         * @return this builder
+         */
+        public Builder optOutputSize(int outputSize) {
+            return options.set("outputSize", outputSize);
+        }
+
+        /**
+         * Sets whether the natural logarithm of the time is encoded (default: false). Times must then be positive.
+         *
+         * @param logarithm true for the logarithm
+         * @return this builder
+         */
+        public Builder optLogarithm(boolean logarithm) {
+            return options.set("logarithm", logarithm);
+        }
+
+        /**
+         * Builds the block.
+         *
+         * @return the block
+         * @throws IllegalArgumentException if a setting is missing or out of range, or the features have more than one
+         *     coordinate
+         */
+        public TimestepEmbeddingBlock build() {
+            return new TimestepEmbeddingBlock(options.build());
+        }
+    }
+}

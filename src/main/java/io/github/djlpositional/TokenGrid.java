@@ -1,0 +1,79 @@
+package io.github.djlpositional;
+
+import ai.djl.ndarray.types.Shape;
+import ai.djl.util.PairList;
+import io.github.djlpositional.arguments.Check;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * A sequence of tokens that begins with some that belong to no place, such as a class token, and continues with one for
+ * each cell of a grid, row by row.
+ *
+ * @param prefixTokens the number of tokens before the grid
+ * @param sizes the sizes of the grid on its axes
+ */
+record TokenGrid(Integer prefixTokens, List<Integer> sizes) {
+
+    /** The key of the forward parameter with the sizes of another grid, a Shape. */
+    static final String SIZES = "gridSizes";
+
+    TokenGrid {
+        prefixTokens = prefixTokens == null ? 0 : prefixTokens;
+        Check.between("prefixTokens", prefixTokens, 0, Integer.MAX_VALUE);
+        sizes = List.copyOf(Check.given("sizes", sizes));
+        requireSizes(prefixTokens, sizes.stream().mapToInt(size -> size).toArray());
+    }
+
+    TokenGrid(int prefixTokens, int... sizes) {
+        this(prefixTokens, Arrays.stream(sizes).boxed().toList());
+    }
+
+    private static void requireSizes(int prefixTokens, int... sizes) {
+        double tokens = IntStream.of(sizes).asDoubleStream().reduce(1, (product, size) -> product * size);
+        Check.that(
+                sizes.length >= 1
+                        && sizes.length <= 3
+                        && IntStream.of(sizes).allMatch(size -> size > 0)
+                        && tokens + prefixTokens <= Integer.MAX_VALUE,
+                () -> "grid sizes " + Arrays.toString(sizes) + ": expected one to three positive sizes of at most "
+                        + Integer.MAX_VALUE + " tokens; give one size for each axis");
+    }
+
+    /** The sizes of the grid that a block was built with. */
+    int[] builtSizes() {
+        return sizes.stream().mapToInt(size -> size).toArray();
+    }
+
+    /** The sizes of the grid of a forward. */
+    int[] sizes(PairList<String, Object> params) {
+        Object given = params == null ? null : params.get(SIZES);
+        if (given == null) {
+            return builtSizes();
+        }
+        Check.that(
+                given instanceof Shape shape && shape.dimension() == sizes.size(),
+                () -> SIZES + " " + given + ": expected a Shape of " + sizes.size()
+                        + " sizes, as many as the block was built with; give one size for each axis");
+        int[] forward = Arrays.stream(((Shape) given).getShape())
+                .mapToInt(size -> (int) Math.min(size, Integer.MAX_VALUE))
+                .toArray();
+        requireSizes(prefixTokens, forward);
+        return forward;
+    }
+
+    /** The number of all tokens for a grid. */
+    int tokens(int... grid) {
+        return prefixTokens + IntStream.of(grid).reduce(1, (product, size) -> product * size);
+    }
+
+    /** Fails for a sequence that is not a grid's. */
+    void requireTokens(boolean fits, long length, int... grid) {
+        Check.that(
+                fits,
+                () -> "sequence length " + length + " for the grid " + Arrays.toString(grid) + " after " + prefixTokens
+                        + " tokens: expected " + tokens(grid) + "; give the sizes of the input's grid as the forward"
+                        + " parameter " + SIZES + ", or the position of each token");
+    }
+}

@@ -1,0 +1,284 @@
+package io.github.djlpositional;
+
+import static io.github.djlpositional.SmallBlocks.TYPES;
+import static io.github.djlpositional.SmallBlocks.refused;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.UninitializedParameterException;
+import io.github.djlpositional.math.FourierFeatures;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import java.math.BigDecimal;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** {@link FourierFeaturesBlock} and {@link TimestepEmbeddingBlock}. */
+class FourierFeaturesBlockTest {
+
+    private static final double[][] MATRIX = sixtyFourths(3, 2);
+
+    /** The numbers i · 37 mod 101 - 50 in units of 1/64, as in {@code reference_values.py}. */
+    private static double[][] sixtyFourths(int rows, int columns) {
+        double[][] numbers = new double[rows][columns];
+        for (int i = 0; i < rows * columns; i++) {
+            numbers[i / columns][i % columns] = (i * 37 % 101 - 50) / 64.0;
+        }
+        return numbers;
+    }
+
+    private static FourierFeaturesBlock.Builder builder(FourierFeatures features) {
+        return FourierFeaturesBlock.builder().setFeatures(features);
+    }
+
+    private static Block block(String convention) {
+        return switch (convention) {
+            case "random" -> builder(FourierFeatures.of(true, MATRIX)).build();
+            case "nerf" ->
+                builder(FourierFeatures.powersOfTwo(2, 4, true, false)).build();
+            case "nerf code" ->
+                builder(FourierFeatures.powersOfTwo(2, 4, false, true)).build();
+            case "logarithm" -> {
+                double[][] matrix = sixtyFourths(4, 1);
+                Arrays.stream(matrix).forEach(row -> row[0] *= 16);
+                yield builder(FourierFeatures.of(false, matrix))
+                        .optLogarithm(true)
+                        .build();
+            }
+            case "time2vec" ->
+                builder(FourierFeatures.time2Vec(5, 0)).optLearned(true).build();
+            case "timestep" ->
+                TimestepEmbeddingBlock.builder()
+                        .setFeatures(FourierFeatures.sinusoids(SinusoidalEncoding.diffusion(8, 0, 1, true)))
+                        .setEmbeddingSize(6)
+                        .optOutputSize(4)
+                        .build();
+            default -> throw new IllegalArgumentException(convention);
+        };
+    }
+
+    /** A block with the parameters of the reference values. */
+    private static Block initialized(NDManager manager, String convention, DataType type, int coordinates) {
+        Block block = block(convention);
+        block.initialize(manager, type, new Shape(-1, coordinates));
+        if ("time2vec".equals(convention)) {
+            double[][] rows = sixtyFourths(2, 5);
+            set(block.getParameters().get("frequencies"), rows[0]);
+            set(block.getParameters().get("phases"), rows[1]);
+        }
+        if (block instanceof TimestepEmbeddingBlock time) {
+            setProjection(time.getHiddenProjection(), 6, 8);
+            setProjection(time.getOutputProjection(), 4, 6);
+        }
+        return block;
+    }
+
+    private static void setProjection(Block projection, int rows, int columns) {
+        double[][] weights = sixtyFourths(rows, columns);
+        set(
+                projection.getParameters().get("weight"),
+                Arrays.stream(weights).flatMapToDouble(Arrays::stream).toArray());
+        set(
+                projection.getParameters().get("bias"),
+                Arrays.stream(weights).mapToDouble(row -> row[0]).toArray());
+    }
+
+    private static void set(Parameter parameter, double... values) {
+        NDArray array = parameter.getArray();
+        try (NDArray given = array.getManager().create(values, array.getShape());
+                NDArray converted = given.toType(array.getDataType(), true)) {
+            converted.copyTo(array);
+        }
+    }
+
+    private static double[] reals(String text) {
+        return Arrays.stream(text.split(" ", -1))
+                .mapToDouble(Double::parseDouble)
+                .toArray();
+    }
+
+    /**
+     * How far a value may be from the true one in a type with rounding errors of {@code unit}. Angles are below 16 · 2π
+     * · 4.4 · 0.8 &lt; 360 (of the logarithms), and products of two coordinates, a sum and the phase have four
+     * roundings. The network has weights below 0.8 and sums of up to 8 terms below 6.4 · 0.8 + 0.8 &lt; 6 in each of
+     * two layers, which multiply the first error by at most 1.1 · 4.8.
+     */
+    private static double tolerance(String convention, double unit) {
+        return ("timestep".equals(convention) ? 9 * 6 * 6 + 9 * 29 : 4 * 360) * unit;
+    }
+
+    @EngineTest
+    void featuresAndTimesAreThoseOfThePublishedFormulas(NDManager manager) {
+        for (String[] row : Goldens.rows("fourier_features.csv")) {
+            double[] x = reals(row[1]);
+            double[] expected = reals(row[2]);
+            for (DataType type : new DataType[] {DataType.FLOAT64, DataType.FLOAT32}) {
+                Block block = initialized(manager, row[0], type, x.length);
+                boolean isTime = block instanceof TimestepEmbeddingBlock;
+                NDArray given = manager.create(x, isTime ? new Shape(1) : new Shape(1, 1, x.length));
+                NDArray y = Forward.infer(manager, block, given.toType(type, false));
+                assertThat(y.getDataType()).isEqualTo(type);
+                assertThat(y.getShape())
+                        .isEqualTo(isTime ? new Shape(1, expected.length) : new Shape(1, 1, expected.length));
+                double unit = type == DataType.FLOAT64 ? 0x1p-53 : 0x1p-24;
+                assertThat(y.toType(DataType.FLOAT64, false).toDoubleArray())
+                        .as(String.join(",", row[0], row[1], type.toString()))
+                        .containsExactly(expected, within(tolerance(row[0], unit)));
+            }
+        }
+    }
+
+    @EngineTest
+    void float16IsComputedInFloat32AndRoundedOnce(Engine engine, NDManager manager) {
+        if (!"PyTorch".equals(engine.getEngineName())) {
+            return; // MXNet has no matrix products in FLOAT16
+        }
+        for (FourierFeatures features :
+                List.of(FourierFeatures.of(true, MATRIX), FourierFeatures.powersOfTwo(2, 10, true, true))) {
+            Block block = builder(features).build();
+            NDArray x = manager.create(new float[] {0.5f, -0.25f, 3, 1.75f}, new Shape(2, 2));
+            NDArray half = Forward.infer(manager, block, x.toType(DataType.FLOAT16, false));
+            assertThat(half).isEqualTo(Forward.infer(manager, block, x).toType(DataType.FLOAT16, false));
+        }
+    }
+
+    @EngineTest
+    void gradientsReachCoordinatesAndParameters(NDManager manager) {
+        double step = 1e-5;
+        for (String convention : List.of("random", "nerf code", "logarithm", "time2vec", "timestep")) {
+            boolean isPlane = convention.startsWith("r") || convention.startsWith("n");
+            int coordinates = isPlane ? 2 : 1;
+            Block block = initialized(manager, convention, DataType.FLOAT64, coordinates);
+            Shape shape = "timestep".equals(convention) ? new Shape(1) : new Shape(1, coordinates);
+            NDArray x = manager.create(isPlane ? new double[] {0.75, 0.5} : new double[] {0.75}, shape);
+            NDArray weights = manager.arange(block.getOutputShapes(new Shape[] {shape})[0].size())
+                    .toType(DataType.FLOAT64, false)
+                    .reshape(block.getOutputShapes(new Shape[] {shape})[0]);
+            x.setRequiresGradient(true);
+            block.getParameters().values().forEach(each -> each.getArray().setRequiresGradient(true));
+            SmallBlocks.train(manager, block, weights, x);
+            double[] gradient = x.getGradient().toDoubleArray();
+            x.setRequiresGradient(false);
+            for (int i = 0; i < coordinates; i++) {
+                double[] sums = new double[2];
+                for (int side = 0; side < 2; side++) {
+                    double[] moved = x.toDoubleArray();
+                    moved[i] += side == 0 ? -step : step;
+                    sums[side] = Forward.infer(manager, block, manager.create(moved, shape))
+                            .mul(weights)
+                            .sum()
+                            .getDouble();
+                }
+                double difference = (sums[1] - sums[0]) / (2 * step);
+                // the third derivative: 18 weights of 8.5 on average, times frequencies up to 16 · 2π · 0.8 / 0.75 <
+                // 108
+                double tolerance = 18 * 8.5 * Math.pow(108, 3) * step * step / 6;
+                assertThat(gradient[i]).as(convention).isCloseTo(difference, within(tolerance));
+                assertThat(Math.abs(gradient[i])).as(convention).isGreaterThan(tolerance);
+            }
+            for (Parameter parameter : block.getParameters().values()) {
+                assertThat(parameter.getArray().getGradient().abs().sum().getDouble())
+                        .isPositive();
+            }
+        }
+    }
+
+    @EngineTest
+    void integerTimesAreEncodedLikeRealOnes(NDManager manager) {
+        Block block = initialized(manager, "timestep", DataType.FLOAT32, 1);
+        NDArray real = Forward.infer(manager, block, manager.create(new float[] {0, 7, 999}));
+        NDArray integer = Forward.infer(manager, block, manager.create(new long[] {0, 7, 999}));
+        assertThat(integer).isEqualTo(real);
+        NDArray wide = Forward.infer(manager, block, manager.create(new int[][] {{0}, {7}, {999}}));
+        assertThat(wide.getShape()).isEqualTo(new Shape(3, 1, 4));
+        assertThat(wide.toFloatArray()).isEqualTo(real.toFloatArray());
+    }
+
+    @Test
+    void gaussianMatricesFollowFromTheirSeedOnEveryMachine() {
+        for (String[] row : Goldens.rows("gaussians.csv")) {
+            // 3 frequencies of 2 coordinates: the number with index 2 · frequency + coordinate
+            int index = Integer.parseInt(row[1]);
+            double number = FourierFeatures.gaussian(2, 3, 0.5, Long.parseLong(row[0]), true)
+                    .get(index % 2, index / 2);
+            // half of it times 2π
+            assertThat(number).isCloseTo(Math.PI * new BigDecimal(row[2]).doubleValue(), within(0x1p-49));
+        }
+    }
+
+    @EngineTest
+    void learnedFeaturesBeginWithTheGivenNumbers(NDManager manager) {
+        FourierFeatures features = FourierFeatures.of(true, MATRIX);
+        Block fixed = builder(features).build();
+        Block learned = builder(features).optLearned(true).build();
+        for (DataType type : TYPES.subList(0, 2)) {
+            learned.clear();
+            learned.initialize(manager, type, new Shape(-1, 2));
+            NDArray x = manager.create(new double[] {0.5, -3}, new Shape(1, 2)).toType(type, false);
+            assertThat(Forward.infer(manager, learned, x)).isEqualTo(Forward.infer(manager, fixed, x));
+        }
+        assertThat(learned.getParameters().keys()).containsExactly("frequencies", "phases");
+        assertThat(fixed.getParameters()).isEmpty();
+    }
+
+    @EngineTest
+    void anEmptyInputGivesAnEmptyOutput(NDManager manager) {
+        Block block = block("random");
+        NDArray empty = manager.create(new Shape(3, 0, 2));
+        assertThat(Forward.infer(manager, block, empty).getShape()).isEqualTo(new Shape(3, 0, 6));
+        Block time = initialized(manager, "timestep", DataType.FLOAT32, 1);
+        assertThat(Forward.infer(manager, time, manager.create(new Shape(0))).getShape())
+                .isEqualTo(new Shape(0, 4));
+    }
+
+    @EngineTest
+    void refusesInputsThatAreNotItsCoordinates(NDManager manager) {
+        Block block = block("random");
+        NDArray x = manager.ones(new Shape(4, 3));
+        refused(manager, block, x, "(4, 3)", "expected (…, 2)");
+        refused(manager, block, List.of(manager.create(1f)), "expected (…, 2)");
+        refused(manager, block, List.of(x, x), "2 inputs");
+        refused(manager, block, manager.ones(new Shape(1, 2), DataType.INT32), "int32");
+        refused(() -> block.initialize(manager, DataType.FLOAT32, new Shape(4, 3)), "(4, 3)");
+        Block learned = initialized(manager, "time2vec", DataType.FLOAT32, 1);
+        NDArray wide = manager.ones(new Shape(2, 1), DataType.FLOAT64);
+        refused(manager, learned, wide, "float64", "float32", "learned frequencies");
+        Block time = initialized(manager, "timestep", DataType.FLOAT32, 1);
+        refused(manager, time, List.of(x, x), "2 inputs");
+        for (String convention : List.of("time2vec", "timestep")) {
+            assertThatExceptionOfType(UninitializedParameterException.class)
+                    .isThrownBy(() -> Forward.infer(manager, block(convention), manager.ones(new Shape(2, 1))));
+        }
+    }
+
+    @Test
+    void refusesSettingsOutOfRange() {
+        refused(FourierFeaturesBlock.builder()::build, "features is missing");
+        refused(TimestepEmbeddingBlock.builder().setEmbeddingSize(4)::build, "features is missing");
+        TimestepEmbeddingBlock.Builder time =
+                TimestepEmbeddingBlock.builder().setFeatures(FourierFeatures.time2Vec(4, 0));
+        refused(time::build, "setEmbeddingSize");
+        refused(time.setEmbeddingSize(0)::build, "embeddingSize 0");
+        refused(time.setEmbeddingSize(4).optOutputSize(0)::build, "outputSize 0");
+        refused(time.optOutputSize(4).setFeatures(FourierFeatures.of(true, MATRIX))::build, "2 coordinates");
+        refused(() -> FourierFeatures.gaussian(0, 4, 1, 0, true), "coordinates 0");
+        refused(() -> FourierFeatures.gaussian(2, 0, 1, 0, true), "frequencies 0");
+        refused(() -> FourierFeatures.gaussian(1 << 10, 1 << 11, 1, 0, true), "frequencies 2048", "1024");
+        refused(() -> FourierFeatures.gaussian(2, 4, 0, 0, true), "scale 0.0");
+        refused(() -> FourierFeatures.of(true), "coordinates 0");
+        refused(() -> FourierFeatures.of(true, new double[] {1, 2}, new double[] {1}), "different lengths");
+        refused(() -> FourierFeatures.of(true, new double[] {1, Double.NaN}), "2 numbers", "finite");
+        refused(() -> FourierFeatures.powersOfTwo(65, 4, true, true), "coordinates 65");
+        refused(() -> FourierFeatures.powersOfTwo(3, 65, true, true), "frequencies 65");
+        refused(() -> FourierFeatures.time2Vec(1, 0), "embeddingSize 1");
+        refused(() -> FourierFeatures.sinusoids(null), "encoding is missing");
+    }
+}
