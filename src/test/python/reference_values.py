@@ -6,8 +6,7 @@ Run with Python 3 and mpmath (Debian: python3-mpmath), from the repository root:
 
 It writes frequencies.csv, zero_crossings.csv, conventions.csv, grids.csv, grid_coordinates.csv, rotary_scalings.csv, rotary_rows.csv,
 xpos_rows.csv, query_scales.csv, kerple_biases.csv, kerple_powers.csv, sandwich_biases.csv, gaussians.csv and fourier_features.csv in
-src/test/resources/goldens. The other files beside them come from the published formulas too, with
-50-digit arithmetic.
+src/test/resources/goldens. The other files beside them come from the published formulas too, with 50-digit arithmetic.
 """
 
 from mpmath import mp, mpf, nstr, pi, sin, cos, exp, log, floor

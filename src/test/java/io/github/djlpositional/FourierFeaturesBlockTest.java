@@ -159,7 +159,7 @@ class FourierFeaturesBlockTest {
             Block block = initialized(manager, convention, DataType.FLOAT64, coordinates);
             Shape shape = "timestep".equals(convention) ? new Shape(1) : new Shape(1, coordinates);
             NDArray x = manager.create(isPlane ? new double[] {0.75, 0.5} : new double[] {0.75}, shape);
-            NDArray weights = manager.arange(block.getOutputShapes(new Shape[] {shape})[0].size())
+            NDArray weights = manager.arange((float) block.getOutputShapes(new Shape[] {shape})[0].size())
                     .toType(DataType.FLOAT64, false)
                     .reshape(block.getOutputShapes(new Shape[] {shape})[0]);
             x.setRequiresGradient(true);

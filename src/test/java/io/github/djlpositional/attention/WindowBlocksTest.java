@@ -22,7 +22,7 @@ class WindowBlocksTest {
     /** The row of the table that the bias of each query and key comes from. */
     private static float[] rows(NDManager manager, WindowBiasBlock block, int tokens) {
         NDArray biases = block.getBiases().getArray();
-        NDArray numbers = manager.arange(biases.getShape().get(0)).toType(DataType.FLOAT32, false);
+        NDArray numbers = manager.arange((float) biases.getShape().get(0)).toType(DataType.FLOAT32, false);
         numbers.reshape(biases.getShape()).copyTo(biases);
         return Forward.infer(manager, block, manager.zeros(new Shape(1, tokens, 4)))
                 .toFloatArray();
