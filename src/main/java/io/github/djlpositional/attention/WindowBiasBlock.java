@@ -163,7 +163,7 @@ public final class WindowBiasBlock extends WindowTermBlock {
     }
 
     @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries) {
+    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray table =
                     network == null ? value(temporaries, biases, call, queries) : computed(temporaries, call, queries);

@@ -93,7 +93,7 @@ public final class WindowVectorsBlock extends WindowTermBlock {
     }
 
     @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries) {
+    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray ofRows = term(temporaries, call, queries, 0, rows);
             NDArray sum = temporaries.add(ofRows.add(term(temporaries, call, queries, 1, columns)));
