@@ -217,6 +217,12 @@ class LimitsTest {
                 call("2 rows from row 1: expected a range within 0 to 2", () -> writeGrid(1, 2, 2, 1)),
                 call("0 rows from row 3: expected a range within 0 to 2", () -> writeGrid(3, 0, 2, 1)),
                 call("buffer of 64 bytes for 3 rows of 8 values … 96", () -> writeGrid(0, 3, 3, 2)),
+                call("size 0: expected 1 or more", () -> GridResampling.BICUBIC.weights(0, 3)),
+                call("new size 0: expected 1 or more", () -> GridResampling.BICUBIC.weights(3, 0)),
+                call("a table of 7 values … [2, 3] … [2, 3]", () -> resample(7, 2, 3)),
+                call("a table of 6 values … [2] … [2, 3]", () -> resample(6, 2)),
+                call("a table of 6 values … [2, 0]", () -> resample(6, 2, 0)),
+                call("a resampled table of 3000000000 values", () -> resample(600_000, 2, 3)),
                 call(
                         "length 2147484 with 1000 values … 2147483",
                         () -> vaswani(1000).table(0, 2_147_484)),
@@ -295,6 +301,12 @@ class LimitsTest {
 
     private static void writeXpos(double scaleBase, double position, FloatFormat format) {
         table(1).withXpos(scaleBase).write(new double[] {position}, format, buffer(64));
+    }
+
+    /** To (2, 3), or to (1, 30000) from a large table. */
+    private static void resample(int values, int... from) {
+        int[] to = values < 100 ? new int[] {2, 3} : new int[] {1, 30_000};
+        GridResampling.BICUBIC.resample(new double[values], from, to);
     }
 
     private static void writeGrid(int first, int count, int... sizes) {

@@ -120,6 +120,25 @@ class ReferenceValuesTest {
         }
     }
 
+    private static int[] sizes(String text) {
+        return Arrays.stream(reals(text)).mapToInt(size -> (int) size).toArray();
+    }
+
+    @Test
+    void resampledGridsAreThoseOfTorch() {
+        for (String[] row : Goldens.rows("grid_resampling.csv")) {
+            int[] from = sizes(row[1]);
+            double[] table = new double[2 * Arrays.stream(from).reduce(1, (a, b) -> a * b)];
+            Arrays.setAll(table, i -> (i * 37 % 101 - 50) / 64.0);
+            // places up to 14 are rounded to 2^-50, and a kernel's slope is at most 2: a weight of either program is
+            // wrong by less than 2^-48; at most 7 weights on each of 3 axes, a sum of their sizes up to 1.375 on each,
+            // and values below 1 make less than 7 · 3 · 1.375² · 2 · 2^-48 < 2^-41
+            assertThat(GridResampling.valueOf(row[0]).resample(table, from, sizes(row[2])))
+                    .as(String.join(",", row))
+                    .containsExactly(reals(row[3]), within(0x1p-41));
+        }
+    }
+
     @Test
     void frequenciesAreRightToAlmostTwoDoubles() {
         for (String[] row : Goldens.rows("frequencies.csv")) {

@@ -1,0 +1,136 @@
+package io.github.djlpositional.math;
+
+import io.github.djlpositional.arguments.Check;
+import java.util.Arrays;
+import java.util.stream.IntStream;
+
+/**
+ * How a table of one vector for each cell of a grid becomes the table of another grid. Each method is one of PyTorch's
+ * {@code interpolate}. It resamples one axis after the other, so it also applies to grids of one axis or of three.
+ *
+ * <p>Weights are computed and applied in double.
+ */
+public enum GridResampling {
+    /**
+     * Keys's cubic convolution with a = -1/2; a smaller grid averages over all cells of the larger one (mode bicubic,
+     * {@code antialias}). timm resamples the position tables of vision transformers with it.
+     */
+    BICUBIC_ANTIALIASED(2, -0.5),
+
+    /**
+     * Keys's cubic convolution with a = -3/4 (mode bicubic). The tables of Swin, BEiT and DINO are resampled with it.
+     */
+    BICUBIC(2, -0.75),
+
+    /** Linear interpolation between the centers of the cells (modes linear, bilinear and trilinear). */
+    BILINEAR(1, 0),
+
+    /**
+     * Linear interpolation that keeps the first and the last cell of each axis (modes linear, bilinear and trilinear
+     * with {@code align_corners}). Qwen3-VL and the vision tower of Llama 4 resample with it.
+     */
+    BILINEAR_ALIGNED(1, 0);
+
+    /** The kernel is zero at this distance and beyond. */
+    private final int support;
+
+    private final double a;
+
+    GridResampling(int support, double a) {
+        this.support = support;
+        this.a = a;
+    }
+
+    /**
+     * Returns the matrix that resamples one axis: new = matrix · old.
+     *
+     * @param from the size of the axis, at least 1
+     * @param to its new size, at least 1
+     * @return a new matrix (to, from), each of its rows with the sum 1
+     * @throws IllegalArgumentException if a size is not positive
+     */
+    public double[][] weights(int from, int to) {
+        Check.positive("size", from);
+        Check.positive("new size", to);
+        double scale = this == BILINEAR_ALIGNED ? (from - 1) / Math.max(1.0, to - 1) : (double) from / to;
+        double width = this == BICUBIC_ANTIALIASED ? Math.max(scale, 1) : 1;
+        double[][] weights = new double[to][from];
+        for (int i = 0; i < to; i++) {
+            // the place of the new cell between the old ones
+            double at = this == BILINEAR_ALIGNED ? i * scale : (i + 0.5) * scale - 0.5;
+            int last = (int) Math.floor(at + support * width);
+            for (int j = (int) Math.ceil(at - support * width); j <= last; j++) {
+                int cell = Math.max(0, Math.min(j, from - 1));
+                // beyond the border there is nothing to average; interpolation repeats the border
+                if (j == cell || this != BICUBIC_ANTIALIASED) {
+                    weights[i][cell] += kernel(Math.abs(j - at) / width);
+                }
+            }
+            double sum = Arrays.stream(weights[i]).sum();
+            for (int j = 0; j < from; j++) {
+                weights[i][j] /= sum;
+            }
+        }
+        return weights;
+    }
+
+    /** Keys, Cubic Convolution Interpolation for Digital Image Processing (1981), equation 4; or a triangle. */
+    private double kernel(double x) {
+        if (x >= support) {
+            return 0;
+        }
+        if (support == 1) {
+            return 1 - x;
+        }
+        return x < 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : a * (((x - 5) * x + 8) * x - 4);
+    }
+
+    /**
+     * Resamples a table.
+     *
+     * @param table one vector for each cell, row-major (from…, C)
+     * @param from the sizes of its grid
+     * @param to the sizes of the new grid
+     * @return a new table, row-major (to…, C)
+     * @throws IllegalArgumentException if a size is not positive, the grids have another number of axes, the table is
+     *     not one of the first grid, or the new one would have more than 2<sup>31</sup> - 1 values
+     */
+    public double[] resample(double[] table, int[] from, int[] to) {
+        long cells = IntStream.of(from).asLongStream().reduce(1, (product, size) -> product * size);
+        Check.that(
+                from.length == to.length && cells > 0 && table.length % cells == 0,
+                () -> "a table of " + table.length + " values to resample from the grid " + Arrays.toString(from)
+                        + " to " + Arrays.toString(to) + ": expected as many values for each cell, and as many axes;"
+                        + " correct the grids");
+        double[] resampled = table;
+        int inner = table.length;
+        for (int axis = 0; axis < from.length; axis++) {
+            inner /= from[axis];
+            resampled = along(resampled, inner, weights(from[axis], to[axis]));
+        }
+        return resampled;
+    }
+
+    /** Resamples the middle axis of (…, from, inner). */
+    private static double[] along(double[] table, int inner, double[]... weights) {
+        int to = weights.length;
+        int from = weights[0].length;
+        long size = (long) table.length / from * to;
+        Check.that(
+                size <= Integer.MAX_VALUE,
+                () -> "a resampled table of " + size + " values: expected at most " + Integer.MAX_VALUE
+                        + "; use a smaller grid");
+        double[] resampled = new double[(int) size];
+        int rows = inner == 0 ? 0 : resampled.length / inner;
+        IntStream.range(0, rows).parallel().forEach(row -> {
+            for (int j = 0; j < from; j++) {
+                double weight = weights[row % to][j];
+                int source = (row / to * from + j) * inner;
+                for (int i = 0; weight != 0 && i < inner; i++) {
+                    resampled[row * inner + i] += weight * table[source + i];
+                }
+            }
+        });
+        return resampled;
+    }
+}
