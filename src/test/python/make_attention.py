@@ -92,6 +92,9 @@ class Plain:
         """Added after the scale."""
         return 0
 
+    def scaled_content_term(self, q, k, head, i, j):
+        return 0
+
     def value(self, i, j):
         return 0
 
@@ -216,6 +219,31 @@ class WindowVectors(Plain):
         return q @ row + q @ self.weights["columns"][i % width - j % width + width - 1]
 
 
+class Disentangled(Plain):
+    """He et al. (2021), equation 4, with the buckets of V2: gathered as in its code, content to position by the row i and
+    position to content by the row j."""
+
+    def bucket(self, relative):
+        a = self.arguments
+        middle = a["buckets"] // 2
+        if abs(relative) <= middle:
+            return relative
+        grown = math.log(abs(relative) / middle) / math.log((a["maxDistance"] - 1) / middle) * (middle - 1)
+        return int(math.copysign(math.ceil(grown) + middle, relative))
+
+    def projected(self, name, head, row, size):
+        w = self.weights
+        projected = w[name + "Weight"] @ w["vectors"][row] + w[name + "Bias"]
+        return projected[head * size:(head + 1) * size]
+
+    def scaled_content_term(self, q, k, head, i, j):
+        span = self.arguments["buckets"]
+        to_position = min(max(self.bucket(i - j) + span, 0), 2 * span - 1)
+        to_content = min(max(-self.bucket(j - i) + span, 0), 2 * span - 1)
+        return (q @ self.projected("key", head, to_position, len(q))
+                + k @ self.projected("query", head, to_content, len(k)))
+
+
 class Shaw(Plain):
     """Shaw et al. (2018), equations 3 and 4."""
 
@@ -248,7 +276,8 @@ class TransformerXl(Plain):
 ENCODINGS = {
     None: Plain, "RotaryEmbeddingBlock": Rotary, "AlibiBiasBlock": Alibi, "RelativePositionBiasBlock": T5,
     "KerpleBiasBlock": Kerple, "SandwichBiasBlock": Sandwich, "FireBiasBlock": Fire,
-    "DistanceNetworkBiasBlock": DistanceNetwork, "WindowBiasBlock": Window, "WindowVectorsBlock": WindowVectors,
+    "DisentangledPositionBlock": Disentangled, "DistanceNetworkBiasBlock": DistanceNetwork,
+    "WindowBiasBlock": Window, "WindowVectorsBlock": WindowVectors,
     "ShawRelativePositionBlock": Shaw, "TransformerXlPositionBlock": TransformerXl,
 }
 
@@ -283,6 +312,10 @@ def encoding_shapes(a, size, heads, head_size):
     if kind == "WindowVectorsBlock":
         height, width = a["window"]
         return {"rows": (2 * height - 1, head_size), "columns": (2 * width - 1, head_size)}
+    if kind == "DisentangledPositionBlock":
+        wide = heads * head_size
+        return {"vectors": (2 * a["buckets"], wide), "keyWeight": (wide, wide), "keyBias": (wide,),
+                "queryWeight": (wide, wide), "queryBias": (wide,)}
     if kind == "ShawRelativePositionBlock":
         names = ["keys", "values"] if a.get("values", True) else ["keys"]
         return {name: (2 * a["maxDistance"] + 1, head_size) for name in names}
@@ -324,7 +357,9 @@ def attention(a, w, x, positions, mask):
     heads = a["headCount"]
     key_heads = a.get("keyValueHeadCount", heads)
     head_size = a.get("headSize", a["embeddingSize"] // heads)
-    scale = a.get("scale", 1 / math.sqrt(head_size))
+    # three products instead of one in disentangled attention
+    products = 3 if a.get("relativeEncoding", {}).get("type") == "DisentangledPositionBlock" else 1
+    scale = a.get("scale", 1 / math.sqrt(products * head_size))
     encoding = ENCODINGS[a.get("relativeEncoding", {}).get("type")](
         a.get("relativeEncoding", {}), {key.split(".")[1]: value for key, value in w.items() if key[:8] == "relative"})
     batch, length, _ = x.shape
@@ -354,6 +389,7 @@ def attention(a, w, x, positions, mask):
                     product = encoding.query(q[b, i, h], h, p[i]) @ encoding.key(k[b, j, shared], p[j])
                     score = product * scale * query_factor(a.get("queryScale"), p[i])
                     score += scale * encoding.scaled_term(q[b, i, h], h, p[i], p[j]) + encoding.term(h, p[i], p[j])
+                    score += scale * encoding.scaled_content_term(q[b, i, h], k[b, j, shared], h, p[i], p[j])
                     score += encoding.content_term(q[b, i, h], k[b, j, shared], h, p[i], p[j])
                     cap = a.get("scoreCap")
                     logits.append(score if cap is None else cap * math.tanh(score / cap))
@@ -496,13 +532,15 @@ def research():
             "type": "WindowBiasBlock", **heads, **window, "hiddenSize": 5, "trainedWindow": [4, 5]},
         "vit_det": {"type": "WindowVectorsBlock", "headSize": 4, **window},
     })
+    of_positions({"disentangled": {
+        "type": "DisentangledPositionBlock", "embeddingSize": 16, **heads, "buckets": 8, "maxDistance": 20}})
 
 
 def of_positions(encodings):
     for name, arguments in encodings.items():
         some = {"relativeEncoding": arguments} if arguments else {}
         # such an encoding expects N · H for D
-        if name == "transformer_xl":
+        if name in ("transformer_xl", "disentangled"):
             some = {**some, "embeddingSize": 16}
         case(f"{name}_irregular", grouped(causal=False, **some), positions=IRREGULAR)
         case(f"{name}_ragged", grouped(window=5, **some), positions=RAGGED)

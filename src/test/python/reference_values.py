@@ -5,11 +5,12 @@ Run with Python 3 and mpmath (Debian: python3-mpmath), from the repository root:
     python3 src/test/python/reference_values.py
 
 It writes frequencies.csv, zero_crossings.csv, conventions.csv, grids.csv, grid_coordinates.csv, rotary_scalings.csv, rotary_rows.csv,
-xpos_rows.csv, query_scales.csv, kerple_biases.csv, kerple_powers.csv, sandwich_biases.csv, gaussians.csv and fourier_features.csv in
-src/test/resources/goldens. The other files beside them come from the published formulas too, with 50-digit arithmetic.
+xpos_rows.csv, query_scales.csv, kerple_biases.csv, kerple_powers.csv, sandwich_biases.csv, disentangled_buckets.csv, gaussians.csv and
+fourier_features.csv in src/test/resources/goldens. The other files beside them come from the published formulas too, with 50-digit
+arithmetic.
 """
 
-from mpmath import mp, mpf, nstr, pi, sin, cos, exp, log, floor
+from mpmath import mp, mpf, nstr, pi, sin, cos, exp, log, floor, ceil
 
 mp.dps = 60
 FOLDER = "src/test/resources/goldens/"
@@ -438,3 +439,23 @@ with open(FOLDER + "fourier_features.csv", "w") as out:
         cases.append(("timestep", [x], timestep([mpf(x)], 8, 6, 4)))
     for name, x, values in cases:
         out.write(f"{name},{' '.join(x)},{' '.join(nstr(value, 20) for value in values)}\n")
+
+
+def disentangled_bucket(relative, buckets, max_distance):
+    """DeBERTa V2, make_log_bucket_position."""
+    middle = buckets // 2
+    if abs(relative) <= middle:
+        return relative
+    if abs(relative) == max_distance - 1:
+        grown = middle - 1  # the logarithms are the same
+    else:
+        grown = int(ceil(log(mpf(abs(relative)) / middle) / log(mpf(max_distance - 1) / middle) * (middle - 1)))
+    return (grown + middle) * (1 if relative > 0 else -1)
+
+
+with open(FOLDER + "disentangled_buckets.csv", "w") as out:
+    out.write("buckets,max_distance,difference,row\n")
+    for buckets, max_distance in [(256, 512), (32, 128)]:
+        for difference in range(-max_distance - 5, max_distance + 6):
+            row = min(max(disentangled_bucket(difference, buckets, max_distance) + buckets, 0), 2 * buckets - 1)
+            out.write(f"{buckets},{max_distance},{difference},{row}\n")

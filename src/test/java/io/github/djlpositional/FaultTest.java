@@ -111,7 +111,7 @@ class FaultTest {
         }
 
         @Override
-        public NDArray scoreTerm(AttentionCall call, NDArray queries) {
+        public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
             reach(Stage.FORWARD);
             return queries.getManager()
                     .ones(new Shape(1, 1, call.queries().length(), call.keys().length()));

@@ -9,6 +9,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import io.github.djlpositional.attention.AlibiBiasBlock;
+import io.github.djlpositional.attention.DisentangledPositionBlock;
 import io.github.djlpositional.attention.DistanceNetworkBiasBlock;
 import io.github.djlpositional.attention.FireBiasBlock;
 import io.github.djlpositional.attention.KerpleBiasBlock;
@@ -216,6 +217,14 @@ public enum TestBlocks {
                     .setHeadSize(4)
                     .optMaxDistance(2)
                     .optValues(false)
+                    .build()),
+    DISENTANGLED(
+            new Shape(1, 2, 3, 4),
+            () -> DisentangledPositionBlock.builder()
+                    .setEmbeddingSize(8)
+                    .setHeadCount(2)
+                    .optBuckets(4)
+                    .optMaxDistance(9)
                     .build()),
     TRANSFORMER_XL(
             new Shape(1, 2, 3, 4),

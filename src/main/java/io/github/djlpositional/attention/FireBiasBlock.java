@@ -96,7 +96,7 @@ public final class FireBiasBlock extends ScoreTermBlock {
     }
 
     @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries) {
+    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
         try (Temporaries temporaries = new Temporaries()) {
             DataType type = PlainAttention.scoreType(queries);
             NDArray i = temporaries.add(

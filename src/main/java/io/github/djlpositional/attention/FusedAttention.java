@@ -93,7 +93,7 @@ final class FusedAttention extends AttentionMethod {
         AttentionMask.Part mask = operands.mask().part(own, call, from, some);
         NDArray bias = mask.bias();
         if (relative instanceof ScoreTermBlock) {
-            NDArray term = own.add(relative.scoreTerm(call, ofQueries(own, operands.queries(), call, from)));
+            NDArray term = own.add(relative.scoreTerm(call, ofQueries(own, operands.queries(), call, from), keys));
             bias = bias == null ? term : own.add(bias.add(term));
         }
         if (bias != null) {

@@ -21,6 +21,7 @@ import io.github.djlpositional.internal.ModelFile.Compared;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.QueryScale;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -238,12 +239,20 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static MultiHeadAttentionBlock fromArguments(Map<?, ?> arguments) {
-        Settings settings = Records.read(Settings.class, arguments, "relativeEncoding", "queryNorm", "keyNorm");
+        RelativeEncoding relative = child(arguments, "relativeEncoding", RelativeEncoding::fromArguments);
+        Map<Object, Object> all = new HashMap<>(defaults(relative));
+        all.putAll(arguments);
         return new MultiHeadAttentionBlock(
-                settings,
-                child(arguments, "relativeEncoding", RelativeEncoding::fromArguments),
+                Records.read(Settings.class, all, "relativeEncoding", "queryNorm", "keyNorm"),
+                relative,
                 child(arguments, "queryNorm", MultiHeadAttentionBlock::norm),
                 child(arguments, "keyNorm", MultiHeadAttentionBlock::norm));
+    }
+
+    /** The defaults of an attention with a relative encoding that differ from those of its settings. */
+    private static Map<String, Object> defaults(RelativeEncoding relative) {
+        Double scale = relative == null ? null : relative.defaultScale();
+        return scale == null ? Map.of() : Map.of("scale", scale);
     }
 
     private static <B> B child(Map<?, ?> arguments, String name, Function<Map<?, ?>, B> factory) {
@@ -598,7 +607,8 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         }
 
         /**
-         * Sets the factor of the products of queries and keys (default: 1 / √H). T5 uses 1.
+         * Sets the factor of the products of queries and keys (default: 1 / √H, or
+         * {@link RelativeEncoding#defaultScale}). T5 uses 1.
          *
          * @param scale positive and finite
          * @return this builder
@@ -658,7 +668,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          *     size, or the relative encoding is for other heads
          */
         public MultiHeadAttentionBlock build() {
-            return new MultiHeadAttentionBlock(options.build(), relative, queryNorm, keyNorm);
+            return new MultiHeadAttentionBlock(options.build(defaults(relative)), relative, queryNorm, keyNorm);
         }
     }
 }

@@ -81,7 +81,8 @@ final class PlainAttention extends AttentionMethod {
         NDArray some = ofQueries(own, scaled, call, from);
         NDArray scores = byHead(own, own.add(byGroup(own, some).matMul(ofKeys(own, keys, 3, call))));
         NDArray unscaled = ofQueries(own, queries, call, from);
-        NDArray term = relative == null ? null : relative.scoreTerm(call, unscaled);
+        NDArray term =
+                relative == null ? null : relative.scoreTerm(call, unscaled, ofKeys(own, operands.keys(), 2, call));
         if (term != null) {
             scores = own.add(scores.add(own.addUnless(unscaled, term)));
         }

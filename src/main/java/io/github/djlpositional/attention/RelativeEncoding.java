@@ -14,7 +14,7 @@ import java.util.function.Function;
  * <p>With the queries q, the keys k, the values v, and the terms s and r of this interface, the attention is
  *
  * <pre>
- * p = softmax(scale · encodeQueries(q) · encodeKeys(k)ᵀ + s(q) + masks)
+ * p = softmax(scale · encodeQueries(q) · encodeKeys(k)ᵀ + s(q, k) + masks)
  * result = p · v + r(p)
  * </pre>
  *
@@ -36,6 +36,11 @@ public interface RelativeEncoding extends Block {
      * @throws IllegalArgumentException if it does not
      */
     void requireFits(int headCount, int headSize);
+
+    /** {@return the scale of an attention that is built without one; null, the default, for 1 / √H} */
+    default Double defaultScale() {
+        return null;
+    }
 
     /**
      * Encodes the queries before they are multiplied by the keys.
@@ -94,9 +99,10 @@ public interface RelativeEncoding extends Block {
      *
      * @param call some or all queries of the forward
      * @param queries their queries, (B, N, T, H), before {@link #encodeQueries}; FLOAT32 if the attention is FLOAT16
+     * @param keys their keys, (B, K, F, H), after {@link #encodeKeys}; of the data type of the attention
      * @return an array that broadcasts to (B, N, T, F), finite for the keys that a query sees, or null for nothing
      */
-    default NDArray scoreTerm(AttentionCall call, NDArray queries) {
+    default NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
         return null;
     }
 
@@ -122,6 +128,7 @@ public interface RelativeEncoding extends Block {
     static RelativeEncoding fromArguments(Map<?, ?> arguments) {
         Map<String, Function<Map<?, ?>, ? extends RelativeEncoding>> types = Map.ofEntries(
                 Map.entry("AlibiBiasBlock", AlibiBiasBlock::fromArguments),
+                Map.entry("DisentangledPositionBlock", DisentangledPositionBlock::fromArguments),
                 Map.entry("DistanceNetworkBiasBlock", DistanceNetworkBiasBlock::fromArguments),
                 Map.entry("FireBiasBlock", FireBiasBlock::fromArguments),
                 Map.entry("KerpleBiasBlock", KerpleBiasBlock::fromArguments),

@@ -32,7 +32,7 @@ abstract class RelativeTermBlock extends ScoreTermBlock {
     abstract NDArray termOfPositions(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray indices);
 
     @Override
-    public final NDArray scoreTerm(AttentionCall call, NDArray queries) {
+    public final NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
         if (!call.hasPositions()) {
             return termOfIndices(call, queries);
         }
@@ -66,7 +66,12 @@ abstract class RelativeTermBlock extends ScoreTermBlock {
      * @param rows computes the rows of consecutive relative positions
      */
     final ConstantTable addTable(Shape row, HostData.Rows rows) {
-        return addTable(ConstantTable.ofDistances(row, INITIAL_LENGTH, Positions.UNLIMITED, rows));
+        return addTable(tableOf(row, rows));
+    }
+
+    /** A table for {@link #addTable}. */
+    static ConstantTable tableOf(Shape row, HostData.Rows rows) {
+        return ConstantTable.ofDistances(row, INITIAL_LENGTH, Positions.UNLIMITED, rows);
     }
 
     /**

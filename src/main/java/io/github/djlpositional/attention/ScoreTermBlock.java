@@ -144,7 +144,7 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
                     false,
                     1,
                     null);
-            return new NDList(scoreTerm(call, queries));
+            return new NDList(scoreTerm(call, queries, inputs.get(inputs.size() - 1)));
         }
     }
 

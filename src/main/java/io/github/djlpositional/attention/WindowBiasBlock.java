@@ -13,6 +13,7 @@ import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.math.GridResampling;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -36,6 +37,8 @@ import java.util.Objects;
  * <p>The bias of a query in row y and column x for a key in row y' and column x' is row (y - y' + h - 1) · (2w - 1) + x
  * - x' + w - 1 of the parameter {@code biases}, ((2h - 1) · (2w - 1), N). With a class token, the parameter has three
  * more rows: for the class token as the query, as the key, and as both. These are the tables of the published models.
+ *
+ * <p>{@link #resample} makes biases for a window from those of another one.
  *
  * <p>With {@code optHiddenSize}, a network of one hidden layer with ReLU computes the rows instead, as in Liu et al.,
  * <em>Swin Transformer V2</em> (2022), section 3.3: 16 · sigmoid(f(u(y - y', h), u(x - x', w))) with u(d, n) = sign(d)
@@ -74,8 +77,12 @@ public final class WindowBiasBlock extends WindowTermBlock {
             return window.get(1);
         }
 
+        int[] differences() {
+            return new int[] {2 * height() - 1, 2 * width() - 1};
+        }
+
         int rows() {
-            return (2 * height() - 1) * (2 * width() - 1);
+            return differences()[0] * differences()[1];
         }
 
         /** The coordinate of a query whose difference from a key's coordinate tells the row of the table. */
@@ -162,8 +169,27 @@ public final class WindowBiasBlock extends WindowTermBlock {
         return biases;
     }
 
+    /**
+     * Sets the biases to those of a block for another window, for example a loaded one. They are resampled by
+     * {@link GridResampling#BICUBIC}, as those of Swin; the rows of a class token are copied.
+     *
+     * @param trained a block with as many heads, and with a class token if this block has one; unchanged
+     * @throws IllegalArgumentException if it does not fit, a block has a network, or a block has no values
+     */
+    public void resample(WindowBiasBlock trained) {
+        Check.that(
+                biases != null
+                        && trained.biases != null
+                        && settings.headCount == trained.settings.headCount
+                        && settings.classToken.equals(trained.settings.classToken),
+                () -> trained + " with " + this
+                        + ": expected tables of biases for the same heads and tokens; build one for another window only");
+        resample(
+                GridResampling.BICUBIC, trained.biases, trained.settings.differences(), biases, settings.differences());
+    }
+
     @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries) {
+    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray table =
                     network == null ? value(temporaries, biases, call, queries) : computed(temporaries, call, queries);

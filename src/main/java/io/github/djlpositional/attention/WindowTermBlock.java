@@ -4,10 +4,14 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.math.GridResampling;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.IntUnaryOperator;
 
@@ -52,6 +56,37 @@ abstract class WindowTermBlock extends ScoreTermBlock {
                 (2L * window.get(0) - 1) * (2L * window.get(1) - 1) <= MAX_DIFFERENCES,
                 () -> name + " " + window + ": expected (2 · height - 1) · (2 · width - 1) up to " + MAX_DIFFERENCES
                         + "; use a smaller window");
+    }
+
+    /**
+     * Sets a parameter, one row for each difference of coordinates, to that of a block for another window. Further rows
+     * are copied as they are.
+     */
+    static void resample(GridResampling method, Parameter from, int[] fromSizes, Parameter to, int... toSizes) {
+        for (Parameter parameter : List.of(from, to)) {
+            Check.that(
+                    parameter.isInitialized(),
+                    () -> "the parameter " + parameter.getName()
+                            + " has no value: expected initialized or loaded blocks; initialize or load both");
+        }
+        double[] table = HostData.doubles(from.getArray());
+        NDArray target = to.getArray();
+        int width = Math.toIntExact(target.getShape().get(1));
+        int end = Arrays.stream(fromSizes).reduce(width, (product, size) -> product * size);
+        double[] grid = method.resample(Arrays.copyOf(table, end), fromSizes, toSizes);
+        try (NDArray values = HostData.computed(
+                target.getManager(),
+                target.getDevice(),
+                target.getShape(),
+                target.getDataType(),
+                (first, count, format, out) -> {
+                    for (int i = 0; i < count * width; i++) {
+                        int at = first * width + i;
+                        format.put(out, i, at < grid.length ? grid[at] : table[end + at - grid.length]);
+                    }
+                })) {
+            values.copyTo(target);
+        }
     }
 
     /** The query's coordinate less the key's, (1 or B, T, F), FLOAT32; closed by temporaries. */

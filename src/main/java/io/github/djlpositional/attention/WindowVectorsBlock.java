@@ -9,6 +9,7 @@ import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.math.GridResampling;
 import java.util.List;
 import java.util.Map;
 
@@ -44,6 +45,7 @@ public final class WindowVectorsBlock extends WindowTermBlock {
         }
     }
 
+    private final Settings settings;
     private final Parameter rows;
     private final Parameter columns;
 
@@ -55,6 +57,7 @@ public final class WindowVectorsBlock extends WindowTermBlock {
                 settings.window.get(0) * settings.window.get(1),
                 position -> position / settings.window.get(1),
                 position -> position % settings.window.get(1));
+        this.settings = settings;
         rows = addParameter("rows", new Shape(2L * settings.window.get(0) - 1, settings.headSize), Initializer.ZEROS);
         columns = addParameter(
                 "columns", new Shape(2L * settings.window.get(1) - 1, settings.headSize), Initializer.ZEROS);
@@ -92,8 +95,27 @@ public final class WindowVectorsBlock extends WindowTermBlock {
         return columns;
     }
 
+    /**
+     * Sets the vectors to those of a block for another window, for example a loaded one. They are resampled by
+     * {@link GridResampling#BILINEAR}, as those of SAM.
+     *
+     * @param trained a block for heads of the same size; unchanged
+     * @throws IllegalArgumentException if it does not fit, or a block has no values
+     */
+    public void resample(WindowVectorsBlock trained) {
+        Check.that(
+                settings.headSize == trained.settings.headSize,
+                () -> trained + " with " + this + ": expected the same head size; build one for another window only");
+        List<Parameter> from = List.of(trained.rows, trained.columns);
+        List<Parameter> to = List.of(rows, columns);
+        for (int axis = 0; axis < 2; axis++) {
+            int[] before = {2 * trained.settings.window.get(axis) - 1};
+            resample(GridResampling.BILINEAR, from.get(axis), before, to.get(axis), 2 * settings.window.get(axis) - 1);
+        }
+    }
+
     @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries) {
+    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray ofRows = term(temporaries, call, queries, 0, rows);
             NDArray sum = temporaries.add(ofRows.add(term(temporaries, call, queries, 1, columns)));

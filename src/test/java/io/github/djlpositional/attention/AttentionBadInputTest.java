@@ -85,6 +85,13 @@ class AttentionBadInputTest {
                     {relativeEncoding: {type: DistanceNetworkBiasBlock, headCount: 2, hiddenSize: 0}}       | hiddenSize 0
                     {relativeEncoding: {type: DistanceNetworkBiasBlock, headCount: 2, hiddenSize: 4, hiddenLayers: 17}} \
                         | hiddenLayers 17
+                    {relativeEncoding: {type: DisentangledPositionBlock, embeddingSize: 16, headCount: 2}} \
+                        | embeddingSize=16;setEmbeddingSize(8);setHeadCount(2)
+                    {relativeEncoding: {type: DisentangledPositionBlock, embeddingSize: 8, headCount: 3}}   | headCount 3
+                    {relativeEncoding: {type: DisentangledPositionBlock, embeddingSize: 8, headCount: 2, buckets: 1}} \
+                        | buckets 1
+                    {relativeEncoding: {type: DisentangledPositionBlock, embeddingSize: 8, headCount: 2, buckets: 8, \
+                        maxDistance: 5}} | maxDistance 5
                     {relativeEncoding: {type: WindowBiasBlock, headCount: 4, window: [3, 3]}} \
                         | headCount=4;setHeadCount(2)
                     {relativeEncoding: {type: WindowBiasBlock, headCount: 2}} | window null;two
@@ -223,6 +230,19 @@ class AttentionBadInputTest {
                 3             | (3)
                 1x3x4:FLOAT64 | (1, 3, 4);float64;float32
                 """);
+        DisentangledPositionBlock disentangled = DisentangledPositionBlock.builder()
+                .setEmbeddingSize(8)
+                .setHeadCount(2)
+                .build();
+        disentangled.initialize(manager, DataType.FLOAT32, new Shape(1, 2, -1, 4));
+        refusedInputs(manager, disentangled, """
+                1x3x8           | queries of shape (1, 3, 8);(B, 2, T, 4)
+                1x2x3x4 1x3x4   | keys of shape (1, 3, 4);(B, N, T, 4)
+                """);
+        refused(
+                () -> Forward.inferFrom(manager, 2, disentangled, array(manager, "1x2x3x4")),
+                "keys of shape (1, 2, 3, 4)",
+                "5 keys");
         refused(() -> Forward.inferFrom(manager, -1, kerple, array(manager, "1x3x4")), "-1");
     }
 

@@ -258,6 +258,18 @@ class BiasBlocksTest {
         }
     }
 
+    @Test
+    void bucketsOfDisentangledAttentionAreThoseOfDeberta() {
+        // reference: goldens/disentangled_buckets.csv, with 60-digit arithmetic
+        for (String[] row : Goldens.rows("disentangled_buckets.csv")) {
+            DisentangledPositionBlock.Settings settings =
+                    new DisentangledPositionBlock.Settings(4, 1, Integer.valueOf(row[0]), Integer.valueOf(row[1]));
+            assertThat(settings.row(Integer.parseInt(row[2])))
+                    .as(String.join(",", row))
+                    .isEqualTo(Integer.parseInt(row[3]));
+        }
+    }
+
     @EngineTest
     void kerpleBeginsWithThePublishedNumbers(NDManager manager) {
         int heads = 1000;

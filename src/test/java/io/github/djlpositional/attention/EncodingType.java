@@ -59,6 +59,12 @@ public enum EncodingType {
             .build()),
     SHAW(heads -> shaw(2)),
     SHAW_FAR(heads -> shaw(40)),
+    DISENTANGLED(heads -> DisentangledPositionBlock.builder()
+            .setEmbeddingSize(heads * EncodingType.HEAD_SIZE)
+            .setHeadCount(heads)
+            .optBuckets(6)
+            .optMaxDistance(12)
+            .build()),
     TRANSFORMER_XL(heads -> TransformerXlPositionBlock.builder()
             .setEmbeddingSize(heads * EncodingType.HEAD_SIZE)
             .setHeadCount(heads)

@@ -85,6 +85,7 @@ class FusedAttentionTest {
                         EncodingType.WINDOW,
                         EncodingType.WINDOW_NETWORK,
                         EncodingType.WINDOW_VECTORS,
+                        EncodingType.DISENTANGLED,
                         EncodingType.TRANSFORMER_XL)
                 .flatMap(type -> Stream.of(Mask.values())
                         .flatMap(mask -> Stream.of(true, false).map(causal -> Arguments.of(type, mask, causal))));

@@ -22,7 +22,9 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
@@ -42,6 +44,25 @@ class MultiHeadAttentionBlockTest {
         assertThat(tested)
                 .as("a class that is missing here needs a constant in EncodingType: see CONTRIBUTING.md")
                 .isEqualTo(ArchitectureTest.concrete(RelativeEncoding.class));
+    }
+
+    @Test
+    void hasTheScaleOfItsEncodingUnlessAnotherIsSet() {
+        DisentangledPositionBlock encoding = DisentangledPositionBlock.builder()
+                .setEmbeddingSize(8)
+                .setHeadCount(2)
+                .build();
+        MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(8)
+                .setHeadCount(2)
+                .optRelativeEncoding(encoding);
+        Map<String, Object> arguments = builder.build().getArguments();
+        assertThat(arguments).containsEntry("scale", 1 / Math.sqrt(12));
+        Map<String, Object> withoutScale = new HashMap<>(arguments);
+        withoutScale.remove("scale");
+        assertThat(MultiHeadAttentionBlock.fromArguments(withoutScale).getArguments())
+                .isEqualTo(arguments);
+        assertThat(builder.optScale(0.25).build().getArguments()).containsEntry("scale", 0.25);
     }
 
     @EngineTest

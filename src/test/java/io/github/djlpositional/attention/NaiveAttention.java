@@ -190,6 +190,13 @@ final class NaiveAttention {
                         + dot(q, parameter("rows")[i / 3 - j / 3 + 1365])
                         + dot(q, parameter("columns")[i % 3 - j % 3 + 2]);
             case SHAW, SHAW_FAR -> scale * dot(q, plus(k, parameter("keys")[clipped(j - i)]));
+            // scale 1 / sqrt(3 · 4)
+            case DISENTANGLED -> {
+                double[] position = parameter("vectors")[disentangledRow(i - j)];
+                double toPosition = dot(q, projected("key", head, position));
+                double toContent = dot(k, projected("query", head, position));
+                yield (dot(q, k) + toPosition + toContent) / Math.sqrt(12);
+            }
             case TRANSFORMER_XL -> {
                 double[] content = parameter("contentBias")[head];
                 double[] position = parameter("positionBias")[head];
@@ -225,6 +232,23 @@ final class NaiveAttention {
     private int clipped(int relative) {
         int most = type == EncodingType.SHAW ? 2 : 40;
         return Math.max(-most, Math.min(most, relative)) + most;
+    }
+
+    /**
+     * DeBERTa V2's bucket with 6 buckets on each side and a maximum distance of 12: up to 3, each distance has its own.
+     */
+    private static int disentangledRow(int difference) {
+        int distance = Math.abs(difference);
+        int bucket = distance <= 3 ? distance : 3 + (int) Math.ceil(Math.log(distance / 3.0) / Math.log(11 / 3.0) * 2);
+        return 6 + Math.max(-6, Math.min(5, difference < 0 ? -bucket : bucket));
+    }
+
+    private double[] projected(String name, int head, double... vector) {
+        double[][] weight = parameter(name + "Weight");
+        double[] bias = parameter(name + "Bias")[0];
+        return IntStream.range(head * H, (head + 1) * H)
+                .mapToDouble(row -> dot(weight[row], vector) + bias[row])
+                .toArray();
     }
 
     private double[] projectedSinusoid(int head, int distance) {

@@ -1,5 +1,6 @@
 package io.github.djlpositional.attention;
 
+import static io.github.djlpositional.attention.TestNumbers.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -71,5 +72,88 @@ class WindowBlocksTest {
                 assertThat(biases.getFloat(0, 0, 0, (int) pair[0])).isEqualTo(8);
             }
         }
+    }
+
+    private static WindowVectorsBlock vectors(NDManager manager, int height, int width) {
+        WindowVectorsBlock block = WindowVectorsBlock.builder()
+                .setHeadSize(2)
+                .setWindow(height, width)
+                .build();
+        block.initialize(manager, DataType.FLOAT32, new Shape(1, 1, -1, 2));
+        return block;
+    }
+
+    @EngineTest
+    void biasesAreResampledAsThoseOfSwin(NDManager manager) {
+        WindowBiasBlock trained =
+                initialized(manager, WindowBiasBlock.builder().setWindow(2, 3).optClassToken(true));
+        float[] before = new float[18];
+        for (int i = 0; i < before.length; i++) {
+            before[i] = 7 * i % 16 / 8f;
+        }
+        manager.create(before, new Shape(18, 1)).copyTo(trained.getBiases().getArray());
+        WindowBiasBlock block =
+                initialized(manager, WindowBiasBlock.builder().setWindow(3, 2).optClassToken(true));
+        block.resample(trained);
+        // torch 1.13: interpolate((3, 5), size=(5, 3), mode="bicubic", align_corners=False), then the class token's
+        // rows
+        float[] expected = {
+            0.180185185f,
+            1.906f,
+            1.11537037f,
+            0.388462963f,
+            1.0925f,
+            1.422314815f,
+            0.712962963f,
+            0.125f,
+            1.648148148f,
+            0.977462963f,
+            0.2375f,
+            1.073981481f,
+            1.123962963f,
+            0.536f,
+            0.557222222f,
+            before[15],
+            before[16],
+            before[17]
+        };
+        // numbers up to 2, rounded once
+        assertThat(block.getBiases().getArray().toFloatArray()).containsExactly(expected, within(2.5e-7f));
+        assertThat(trained.getBiases().getArray().toFloatArray()).containsExactly(before);
+    }
+
+    @EngineTest
+    void vectorsAreResampledAsThoseOfSam(NDManager manager) {
+        WindowVectorsBlock trained = vectors(manager, 2, 1);
+        manager.create(new float[] {0, 2, 3, -1, 1, 0}, new Shape(3, 2))
+                .copyTo(trained.getRows().getArray());
+        manager.create(new float[] {4, 5}, new Shape(1, 2))
+                .copyTo(trained.getColumns().getArray());
+        WindowVectorsBlock block = vectors(manager, 3, 2);
+        block.resample(trained);
+        // torch 1.13: interpolate of both columns from 3 to 5, mode="linear"
+        assertThat(block.getRows().getArray().toFloatArray())
+                .containsExactly(new float[] {0, 2, 1.2f, 0.8f, 3, -1, 1.8f, -0.4f, 1, 0}, within(2.5e-7f));
+        assertThat(block.getColumns().getArray().toFloatArray()).containsExactly(4, 5, 4, 5, 4, 5);
+    }
+
+    @EngineTest
+    void refusesToResampleBlocksThatDoNotFit(NDManager manager) {
+        WindowBiasBlock block = initialized(manager, WindowBiasBlock.builder().setWindow(2, 3));
+        WindowBiasBlock.Builder other =
+                WindowBiasBlock.builder().setWindow(2, 2).setHeadCount(2);
+        refused(() -> block.resample(other.build()), "headCount=2", "headCount=1");
+        WindowBiasBlock.Builder classToken =
+                WindowBiasBlock.builder().setHeadCount(1).setWindow(2, 2);
+        refused(() -> block.resample(classToken.optClassToken(true).build()), "classToken=true", "classToken=false");
+        WindowBiasBlock.Builder network =
+                WindowBiasBlock.builder().setHeadCount(1).setWindow(2, 2);
+        refused(() -> block.resample(network.optHiddenSize(4).build()), "hiddenSize=4", "tables");
+        WindowBiasBlock.Builder empty =
+                WindowBiasBlock.builder().setHeadCount(1).setWindow(2, 2);
+        refused(() -> block.resample(empty.build()), "biases", "initialize or load");
+        WindowVectorsBlock wide =
+                WindowVectorsBlock.builder().setHeadSize(4).setWindow(2, 2).build();
+        refused(() -> vectors(manager, 3, 2).resample(wide), "headSize=4", "headSize=2");
     }
 }
