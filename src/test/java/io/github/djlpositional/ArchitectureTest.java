@@ -133,6 +133,7 @@ public class ArchitectureTest {
                         "Span",
                         "Steps",
                         "Table",
+                        "WindowTermBlock",
                         "Builder");
     }
 
