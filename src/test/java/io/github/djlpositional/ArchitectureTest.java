@@ -135,6 +135,7 @@ public class ArchitectureTest {
                         "Span",
                         "Steps",
                         "Table",
+                        "WindowTermBlock",
                         "Builder");
     }
 

@@ -4,6 +4,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
@@ -157,10 +158,12 @@ public final class ShawRelativePositionBlock extends RelativeTermBlock {
     private NDArray ofPositions(
             Temporaries temporaries, Parameter vectors, AttentionCall call, NDArray input, NDArray indices) {
         int zero = allOf(call).queries().length() - 1;
-        NDArray relative = temporaries.add(indices.sub(zero));
-        NDArray clipped = temporaries.add(relative.clip(-settings.maxDistance, settings.maxDistance));
-        NDArray rows = temporaries.add(clipped.add(settings.maxDistance));
-        return temporaries.add(Indices.lookUp(rows, value(temporaries, vectors, call, input), input.getManager()));
+        NDArray rows = temporaries.add(indices.add(settings.maxDistance - zero));
+        // clip of DJL's PyTorch engine leaves its limits open
+        NDArray least = temporaries.add(input.getManager().zeros(new Shape(1), DataType.INT32, input.getDevice()));
+        NDArray greatest = temporaries.add(least.add(2 * settings.maxDistance));
+        NDArray clipped = temporaries.add(temporaries.add(rows.maximum(least)).minimum(greatest));
+        return temporaries.add(Indices.lookUp(clipped, value(temporaries, vectors, call, input), input.getManager()));
     }
 
     @Override

@@ -320,12 +320,16 @@ class EncodingTypeTest {
                 NDArray x = seed.duplicate();
                 x.attach(own);
                 NDArray mask = own.ones(new Shape(2, 6));
+                PairList<String, Object> params = new PairList<>();
+                params.add(PositionalEncodingBlock.POSITIONS, own.create(new int[] {0, 2, 3, 0, 1, 4}));
                 int before = own.getManagedArrays().size();
                 NDArray y = Forward.infer(own, block, x, mask);
                 assertThat(y.getManager()).isSameAs(own);
                 assertThat(own.getManagedArrays()).hasSize(before + 1);
                 step(own, block, cache, x);
                 assertThat(own.getManagedArrays()).hasSize(before + 2);
+                Forward.infer(own, block, params, x);
+                assertThat(own.getManagedArrays()).hasSize(before + 3);
             }
         }
     }
