@@ -111,8 +111,9 @@ public class ArchitectureTest {
     }
 
     /**
-     * A range check, real positions, the padding of images, initial encodings, a model file; on a CPU, whether a mask is one and a step
-     * repeats the cache; and the lengths of padded sequences and given positions, for frequencies that depend on them.
+     * A range check, real positions, the padding of images, initial encodings, a model file; on a CPU, whether a mask
+     * is one and a step repeats the cache; and the lengths of padded sequences and given positions, for frequencies
+     * that depend on them.
      */
     @Test
     void fewClassesAskForValues() {
