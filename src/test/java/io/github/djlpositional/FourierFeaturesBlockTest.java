@@ -159,9 +159,10 @@ class FourierFeaturesBlockTest {
             Block block = initialized(manager, convention, DataType.FLOAT64, coordinates);
             Shape shape = "timestep".equals(convention) ? new Shape(1) : new Shape(1, coordinates);
             NDArray x = manager.create(isPlane ? new double[] {0.75, 0.5} : new double[] {0.75}, shape);
-            NDArray weights = manager.arange((float) block.getOutputShapes(new Shape[] {shape})[0].size())
+            Shape output = block.getOutputShapes(new Shape[] {shape})[0];
+            NDArray weights = manager.arange(Math.toIntExact(output.size()))
                     .toType(DataType.FLOAT64, false)
-                    .reshape(block.getOutputShapes(new Shape[] {shape})[0]);
+                    .reshape(output);
             x.setRequiresGradient(true);
             block.getParameters().values().forEach(each -> each.getArray().setRequiresGradient(true));
             SmallBlocks.train(manager, block, weights, x);
