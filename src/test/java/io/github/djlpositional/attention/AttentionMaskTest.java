@@ -19,11 +19,14 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
+import io.github.djlpositional.PositionalEncodingBlock;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -120,6 +123,19 @@ class AttentionMaskTest {
         return of.getGradient().toFloatArray();
     }
 
+    /** Adds the positions of tokens, for encodings that need them: the second sequence has padding before it. */
+    private PairList<String, Object> positions(
+            NDManager manager, PairList<String, Object> params, int padding, int from, int to) {
+        if (!type.isOfDistances()) {
+            int[][] positions = {
+                IntStream.range(from, to).toArray(),
+                IntStream.range(from, to).map(i -> Math.max(0, i - padding)).toArray()
+            };
+            params.add(PositionalEncodingBlock.POSITIONS, manager.create(positions));
+        }
+        return params;
+    }
+
     @EngineTest
     void aPaddedSequenceHasTheResultOfTheSequenceAlone(NDManager manager) {
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 7, SIZE);
@@ -127,7 +143,8 @@ class AttentionMaskTest {
         NDArray right = manager.create(new int[][] {{1, 1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 0, 0}});
         for (boolean causal : new boolean[] {true, false}) {
             MultiHeadAttentionBlock block = attention(manager, causal, DataType.FLOAT32);
-            NDArray last = Forward.infer(manager, block, x, left).get("1:, 2:");
+            PairList<String, Object> params = positions(manager, new PairList<>(), 2, 0, 7);
+            NDArray last = Forward.infer(manager, block, params, x, left).get("1:, 2:");
             requireClose(last, doubles(Forward.infer(manager, block, x.get("1:, 2:"))), 1e-5);
             NDArray first = Forward.infer(manager, block, x, right).get("1:, :5");
             requireClose(first, doubles(Forward.infer(manager, block, x.get("1:, :5"))), 1e-5);
@@ -141,10 +158,12 @@ class AttentionMaskTest {
         NDArray mask = manager.create(new int[][] {{1, 1, 1, 1, 1, 1, 1, 1}, {0, 0, 0, 1, 1, 1, 1, 1}});
         ParameterStore store = new ParameterStore(manager, false);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            block.forward(store, new NDList(x.get(":, :5"), mask.get(":, :5")), false, cache.nextStep());
+            NDList start = new NDList(x.get(":, :5"), mask.get(":, :5"));
+            block.forward(store, start, false, positions(manager, cache.nextStep(), 3, 0, 5));
             for (int end = 6; end <= 8; end++) {
                 NDList step = new NDList(x.get(":, {}:{}", end - 1, end), mask.get(":, :{}", end));
-                NDArray y = block.forward(store, step, false, cache.nextStep()).head();
+                PairList<String, Object> params = positions(manager, cache.nextStep(), 3, end - 1, end);
+                NDArray y = block.forward(store, step, false, params).head();
                 for (int row = 0; row < 2; row++) {
                     NDArray alone = Forward.infer(manager, block, x.get("{}:{}, {}:{}", row, row + 1, 3 * row, end));
                     requireClose(y.get("{}:{}", row, row + 1), doubles(alone.get(":, -1:")), 1e-5);

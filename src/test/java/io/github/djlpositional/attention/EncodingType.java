@@ -4,6 +4,7 @@ import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import java.util.EnumSet;
 import java.util.function.IntFunction;
 
 /**
@@ -91,6 +92,11 @@ public enum EncodingType {
                 .setHeadSize(HEAD_SIZE)
                 .optMaxDistance(maxDistance)
                 .build();
+    }
+
+    /** Whether the encoding depends on the difference of two positions only, not on the positions themselves. */
+    boolean isOfDistances() {
+        return !EnumSet.of(FIRE, WINDOW, WINDOW_NETWORK, WINDOW_VECTORS).contains(this);
     }
 
     /** Creates an encoding; null for none. */

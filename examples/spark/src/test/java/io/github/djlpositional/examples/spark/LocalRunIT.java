@@ -19,6 +19,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.apache.spark.launcher.JavaModuleOptions;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -67,6 +68,7 @@ class LocalRunIT {
     }
 
     @Test
+    @Tag("slow")
     void inputsCanBePatternsAndHaveCommasInTheirNames() throws Exception {
         List<String> lines = Files.readAllLines(corpus.text());
         int half = Math.floorDiv(lines.size(), 2);
@@ -81,6 +83,7 @@ class LocalRunIT {
     }
 
     @Test
+    @Tag("slow")
     void userErrorsEndWithOneLine() throws Exception {
         Path existing = Files.createDirectory(folder.resolve("existing"));
         assertThat(requireError("output", "--output", existing.toString()))
@@ -100,6 +103,7 @@ class LocalRunIT {
     }
 
     @Test
+    @Tag("slow")
     void failedJobRemovesItsOutput() throws Exception {
         Path invalid = SmallEncoder.changed(
                 corpus.model(), folder.resolve("invalid.zip"), "encoder-0000.params", content -> new byte[3]);
@@ -110,6 +114,7 @@ class LocalRunIT {
     }
 
     @Test
+    @Tag("slow")
     void outputOfAnotherRunIsNotChanged() throws Exception {
         Path outputs = Files.createDirectory(folder.resolve("race"));
         Path output = outputs.resolve("judged");
