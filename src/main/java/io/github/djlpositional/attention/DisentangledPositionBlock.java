@@ -22,7 +22,7 @@ import java.util.Objects;
  * logarithmic buckets of DeBERTa V2 and V3. A score is
  *
  * <pre>
- * (q<sub>i</sub> · k<sub>j</sub> + q<sub>i</sub> · W<sub>k</sub> P<sub>δ(i - j)</sub> + k<sub>j</sub> · W<sub>q</sub> P<sub>δ(i - j)</sub>) / √(3H)
+ * (qᵢ · kⱼ + qᵢ · Wₖ P[δ(i - j)] + kⱼ · W_q P[δ(i - j)]) / √(3H)
  * </pre>
  *
  * <p>The second term is called content to position, the third one position to content. With k buckets on each side,

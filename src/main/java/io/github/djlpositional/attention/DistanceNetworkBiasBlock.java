@@ -17,7 +17,7 @@ import java.util.Objects;
  * the form of x-transformers ({@code DynamicPositionBias}, without its normalization).
  *
  * <pre>
- * W<sub>n</sub> · silu(… silu(W<sub>1</sub> · (i - j) + b<sub>1</sub>) …) + b<sub>n</sub>      for the query's position i and the key's position j
+ * Wₙ · silu(… silu(W₁ · (i - j) + b₁) …) + bₙ      for the query's position i and the key's position j
  * </pre>
  *
  * <p>With {@code optLogarithmic(true)}, the network gets sign(i - j) · ln(|i - j| + 1) instead of i - j.

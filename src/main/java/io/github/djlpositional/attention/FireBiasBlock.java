@@ -20,7 +20,7 @@ import java.util.Objects;
  * Transformers</em> (2024), section 4. For the query's position i and the key's position j, the bias is
  *
  * <pre>
- * f(ψ(i - j) / (ψ(max(L · m, i)) + 10<sup>-6</sup>))      with ψ(x) = ln(|c · x| + 1)
+ * f(ψ(i - j) / (ψ(max(L · m, i)) + 10⁻⁶))      with ψ(x) = ln(|c · x| + 1)
  * </pre>
  *
  * <p>f has a hidden layer with ReLU. The parameters c, at first 0.1, and m, at first 1, are one number each; the

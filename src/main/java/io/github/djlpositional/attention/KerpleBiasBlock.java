@@ -21,7 +21,7 @@ import java.util.Objects;
  *
  * <pre>
  * -b · ln(1 + a · |i - j|)      {@link Form#LOGARITHMIC}
- * -a · |i - j|<sup>p</sup>                {@link Form#POWER}
+ * -a · |i - j|ᵖ                {@link Form#POWER}
  * </pre>
  *
  * <p>The numbers a and b of the head must be positive, and p positive and less than 2. The parameters are ln a, ln b

@@ -18,7 +18,7 @@ import java.util.Objects;
  * i and the key's position j, the bias of head h = 1 … N is
  *
  * <pre>
- * N / (8h) · Σ<sub>k</sub> cos((i - j) · θ<sub>k</sub>)      with the frequencies θ of the sinusoids
+ * N / (8h) · Σₖ cos((i - j) · θₖ)      with the frequencies θ of the sinusoids
  * </pre>
  *
  * <pre>{@code

@@ -20,7 +20,7 @@ import java.util.Map;
  * in row y and column x and a key in row y' and column x', the term is
  *
  * <pre>
- * q · a<sub>y - y' + h - 1</sub> + q · b<sub>x - x' + w - 1</sub>
+ * q · a[y - y' + h - 1] + q · b[x - x' + w - 1]
  * </pre>
  *
  * <p>It is added to the scaled score and is not scaled. All heads share the vectors, which are 0 at first.
