@@ -67,14 +67,8 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
         int width = settings.features.getEmbeddingSize();
         fixed = addTable(
                 ConstantTable.ofPositions(new Shape(width), 2, 2, FourierFeaturesBlock.rows(settings.features)));
-        hiddenProjection = addProjection("hiddenProjection", width, settings.embeddingSize);
-        outputProjection = addProjection("outputProjection", settings.embeddingSize, settings.outputSize);
-    }
-
-    private Linear addProjection(String name, int from, int to) {
-        Linear projection = Linear.builder().setUnits(to).build();
-        projection.prepare(new Shape[] {new Shape(-1, from)});
-        return addPart(name, projection);
+        hiddenProjection = addProjection("hiddenProjection", width, settings.embeddingSize, true);
+        outputProjection = addProjection("outputProjection", settings.embeddingSize, settings.outputSize, true);
     }
 
     /** {@return a new builder} */

@@ -218,12 +218,6 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         }
     }
 
-    private Linear addProjection(String name, int from, int to, boolean hasBias) {
-        Linear projection = Linear.builder().setUnits(to).optBias(hasBias).build();
-        projection.prepare(new Shape[] {new Shape(-1, from)});
-        return addPart(name, projection);
-    }
-
     /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();

@@ -146,18 +146,12 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
             addConfiguredChild("crossAttention", crossAttention);
             crossAttentionNorm = addNorm("crossAttentionNorm");
         }
-        hiddenProjection = addProjection("hiddenProjection", embeddingSize, settings.hiddenSize);
+        hiddenProjection = addProjection("hiddenProjection", embeddingSize, settings.hiddenSize, settings.bias);
         gateProjection = settings.nonlinearity == Nonlinearity.SWIGLU
-                ? addProjection("gateProjection", embeddingSize, settings.hiddenSize)
+                ? addProjection("gateProjection", embeddingSize, settings.hiddenSize, settings.bias)
                 : null;
-        outputProjection = addProjection("outputProjection", settings.hiddenSize, embeddingSize);
+        outputProjection = addProjection("outputProjection", settings.hiddenSize, embeddingSize, settings.bias);
         feedForwardNorm = addNorm("feedForwardNorm");
-    }
-
-    private Linear addProjection(String name, int from, int to) {
-        Linear projection = Linear.builder().setUnits(to).optBias(settings.bias).build();
-        projection.prepare(new Shape[] {new Shape(-1, from)});
-        return addPart(name, projection);
     }
 
     private Block addNorm(String name) {

@@ -12,6 +12,7 @@ import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.UninitializedParameterException;
+import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
@@ -75,6 +76,13 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     protected final <B extends Block> B addPart(String name, B part) {
         parts.add(part);
         return addChildBlock(name, part);
+    }
+
+    /** Adds a fully connected layer of known sizes as a part. */
+    protected final Linear addProjection(String name, int from, int to, boolean hasBias) {
+        Linear projection = Linear.builder().setUnits(to).optBias(hasBias).build();
+        projection.prepare(new Shape[] {new Shape(-1, from)});
+        return addPart(name, projection);
     }
 
     /**
