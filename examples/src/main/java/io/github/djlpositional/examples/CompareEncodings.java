@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -121,14 +122,15 @@ final class CompareEncodings extends EngineCommand {
                         trainingOptions.dataset(vocabulary, training, seed, true),
                         measuring));
                 out.println(runs.get(runs.size() - 1));
-                Comparison.saveRuns(folder.resolve("runs.csv"), runs);
+                Comparison.saveRuns(folder, runs);
             }
         }
-        List<Comparison.Row> rows = Comparison.rows(runs);
-        Comparison.print(out, rows);
-        Comparison.saveRows(folder.resolve("comparison.csv"), rows);
-        Comparison.draw(folder.resolve("comparison.png"), rows);
-        out.printf("%nSaved to %s%n", folder);
+        Comparison.publish(
+                out,
+                folder,
+                "Trained on at most " + LengthClass.TRAINED_WORDS + " words, tested on others",
+                "words",
+                runs);
     }
 
     private EncoderSpec sizes(Encoding encoding, Vocabulary vocabulary) {
@@ -146,12 +148,14 @@ final class CompareEncodings extends EngineCommand {
             long start = System.nanoTime();
             training.train(sizes, sentences, model);
             Duration time = Duration.ofNanos(System.nanoTime() - start);
-            Map<LengthClass, Evaluation> evaluations = new EnumMap<>(LengthClass.class);
-            measuring.forEach((length, dataset) -> evaluations.put(length, Evaluation.of(model, dataset)));
-            long parameters = model.getBlock().getParameters().stream()
-                    .mapToLong(entry -> entry.getValue().getArray().size())
-                    .sum();
-            return new Comparison.Run(sizes.encoding(), training.seed(), evaluations, parameters, time);
+            Map<String, Evaluation> evaluations = new LinkedHashMap<>();
+            measuring.forEach((length, dataset) -> evaluations.put(length.toString(), Evaluation.of(model, dataset)));
+            return new Comparison.Run(
+                    sizes.encoding().toString(),
+                    training.seed(),
+                    evaluations,
+                    Comparison.parametersOf(model.getBlock()),
+                    time);
         }
     }
 }

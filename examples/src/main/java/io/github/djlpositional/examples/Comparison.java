@@ -1,5 +1,6 @@
 package io.github.djlpositional.examples;
 
+import ai.djl.nn.Block;
 import java.io.IOException;
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
@@ -12,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
@@ -20,7 +22,7 @@ import org.apache.commons.csv.CSVPrinter;
 import org.knowm.xchart.CategoryChart;
 
 /** The result of a comparison: its runs as {@code runs.csv}, and a summary as text, CSV and a picture. */
-final class Comparison {
+public final class Comparison {
 
     private static final CSVFormat CSV =
             CSVFormat.DEFAULT.builder().setRecordSeparator("\n").get();
@@ -30,21 +32,23 @@ final class Comparison {
     /**
      * One encoder that was trained and measured.
      *
+     * @param kind the kind of positional encoding
+     * @param seed the seed of the training
+     * @param evaluations what was measured, by the sizes of the examples, the same sizes for all runs
      * @param parameters the number of trained numbers
      * @param training the duration of the training
      */
-    record Run(
-            Encoding encoding, int seed, Map<LengthClass, Evaluation> evaluations, long parameters, Duration training) {
+    public record Run(String kind, int seed, Map<String, Evaluation> evaluations, long parameters, Duration training) {
 
-        /** Returns the mean time of the forwards for 1000 sentences, in milliseconds. */
+        /** Returns the mean time of the forwards for 1000 examples, in milliseconds. */
         double inferenceMillis() {
             double nanos = 0;
-            long sentences = 0;
+            long examples = 0;
             for (Evaluation each : evaluations.values()) {
                 nanos += each.time().toNanos();
-                sentences += each.sentences();
+                examples += each.examples();
             }
-            return nanos / 1e3 / sentences;
+            return nanos / 1e3 / examples;
         }
 
         double trainingSeconds() {
@@ -57,16 +61,16 @@ final class Comparison {
                     .map(each -> number(4, each.accuracy()))
                     .collect(Collectors.joining(" "));
             return String.format(
-                    Locale.ROOT, "%-14s seed %d: %s, %s s", encoding, seed, accuracies, number(0, trainingSeconds()));
+                    Locale.ROOT, "%-20s seed %d: %s, %s s", kind, seed, accuracies, number(0, trainingSeconds()));
         }
     }
 
     /** The runs with one kind of positional encoding. */
-    record Row(Encoding encoding, List<Run> runs) {
+    record Row(String kind, List<Run> runs) {
 
-        DoubleSummaryStatistics accuracy(LengthClass length) {
+        DoubleSummaryStatistics accuracy(String size) {
             return runs.stream()
-                    .mapToDouble(run -> run.evaluations.get(length).accuracy())
+                    .mapToDouble(run -> run.evaluations.get(size).accuracy())
                     .summaryStatistics();
         }
 
@@ -76,30 +80,46 @@ final class Comparison {
         }
     }
 
+    /**
+     * Returns the number of trained numbers.
+     *
+     * @param block an initialized block
+     * @return the sum of the sizes of its parameters
+     */
+    public static long parametersOf(Block block) {
+        return block.getParameters().stream()
+                .mapToLong(entry -> entry.getValue().getArray().size())
+                .sum();
+    }
+
     static double halfRange(DoubleSummaryStatistics numbers) {
         return (numbers.getMax() - numbers.getMin()) / 2;
     }
 
-    /** Groups runs by their encodings, in the order of the first run of each encoding. */
+    /** Groups runs by their kinds, in the order of the first run of each kind. */
     static List<Row> rows(List<Run> runs) {
-        Map<Encoding, List<Run>> groups =
-                runs.stream().collect(Collectors.groupingBy(Run::encoding, LinkedHashMap::new, Collectors.toList()));
+        Map<String, List<Run>> groups =
+                runs.stream().collect(Collectors.groupingBy(Run::kind, LinkedHashMap::new, Collectors.toList()));
         return groups.entrySet().stream()
                 .map(group -> new Row(group.getKey(), group.getValue()))
                 .toList();
     }
 
+    private static Set<String> sizes(List<Row> rows) {
+        return rows.get(0).runs.get(0).evaluations.keySet();
+    }
+
     /** Prints the summary as a table. */
-    static void print(PrintWriter out, List<Row> rows) {
-        out.printf("%nheld-out accuracy, mean ± half of the range over the seeds%n%-14s", "positions");
-        for (LengthClass length : LengthClass.values()) {
-            out.printf(" %15s", length + " words");
+    private static void print(PrintWriter out, List<Row> rows, String unit) {
+        out.printf("%nheld-out accuracy, mean ± half of the range over the seeds%n%-20s", "positions");
+        for (String size : sizes(rows)) {
+            out.printf(" %15s", size + " " + unit);
         }
         out.printf(" %10s %11s %18s%n", "parameters", "training", "inference of 1000");
         for (Row row : rows) {
-            out.printf("%-14s", row.encoding);
-            for (LengthClass length : LengthClass.values()) {
-                DoubleSummaryStatistics accuracy = row.accuracy(length);
+            out.printf("%-20s", row.kind);
+            for (String size : sizes(rows)) {
+                DoubleSummaryStatistics accuracy = row.accuracy(size);
                 out.printf(Locale.ROOT, "   %.3f ± %.3f", accuracy.getAverage(), halfRange(accuracy));
             }
             out.printf(
@@ -111,25 +131,43 @@ final class Comparison {
         }
     }
 
-    /** Saves the runs so far. */
-    static void saveRuns(Path file, List<Run> runs) throws IOException {
-        write(file, runs, (run, line) -> {
-            line.put("positions", run.encoding);
+    /**
+     * Saves the runs so far.
+     *
+     * @param folder the folder, for {@code runs.csv}
+     * @param runs at least one
+     * @throws IOException if the file cannot be written
+     */
+    public static void saveRuns(Path folder, List<Run> runs) throws IOException {
+        write(folder.resolve("runs.csv"), runs, (run, line) -> {
+            line.put("positions", run.kind);
             line.put("seed", run.seed);
-            run.evaluations.forEach((length, each) -> line.put("accuracy " + length, number(4, each.accuracy())));
+            run.evaluations.forEach((size, each) -> line.put("accuracy " + size, number(4, each.accuracy())));
             putCosts(line, run.parameters, run.trainingSeconds(), run.inferenceMillis());
         });
     }
 
-    /** Saves the summary. */
-    static void saveRows(Path file, List<Row> rows) throws IOException {
-        write(file, rows, (row, line) -> {
-            line.put("positions", row.encoding);
-            for (LengthClass length : LengthClass.values()) {
-                DoubleSummaryStatistics accuracy = row.accuracy(length);
-                line.put("mean " + length, number(4, accuracy.getAverage()));
-                line.put("least " + length, number(4, accuracy.getMin()));
-                line.put("greatest " + length, number(4, accuracy.getMax()));
+    /**
+     * Prints the summary as a table, and saves it as {@code comparison.csv} and {@code comparison.png}.
+     *
+     * @param out prints
+     * @param folder the folder for the files
+     * @param title the title of the picture
+     * @param unit what the sizes of the examples count
+     * @param runs at least one
+     * @throws IOException if a file cannot be written
+     */
+    public static void publish(PrintWriter out, Path folder, String title, String unit, List<Run> runs)
+            throws IOException {
+        List<Row> rows = rows(runs);
+        print(out, rows, unit);
+        write(folder.resolve("comparison.csv"), rows, (row, line) -> {
+            line.put("positions", row.kind);
+            for (String size : sizes(rows)) {
+                DoubleSummaryStatistics accuracy = row.accuracy(size);
+                line.put("mean " + size, number(4, accuracy.getAverage()));
+                line.put("least " + size, number(4, accuracy.getMin()));
+                line.put("greatest " + size, number(4, accuracy.getMax()));
             }
             putCosts(
                     line,
@@ -137,6 +175,8 @@ final class Comparison {
                     row.median(Run::trainingSeconds),
                     row.median(Run::inferenceMillis));
         });
+        draw(folder.resolve("comparison.png"), title, unit, rows);
+        out.printf("%nSaved to %s%n", folder);
     }
 
     private static void putCosts(Map<String, Object> line, long parameters, double seconds, double millis) {
@@ -168,18 +208,15 @@ final class Comparison {
     }
 
     /** Draws the summary. */
-    static void draw(Path file, List<Row> rows) throws IOException {
-        CategoryChart chart = Drawing.columns(
-                "Trained on at most " + LengthClass.TRAINED_WORDS + " words, tested on others",
-                "positions",
-                "held-out accuracy, mean ± half of the range");
+    private static void draw(Path file, String title, String unit, List<Row> rows) throws IOException {
+        CategoryChart chart = Drawing.columns(title, "positions", "held-out accuracy, mean ± half of the range");
         chart.getStyler().setYAxisMin(0.4).setYAxisMax(1.0).setPlotGridVerticalLinesVisible(false);
-        List<String> kinds = rows.stream().map(row -> row.encoding.toString()).toList();
-        for (LengthClass length : LengthClass.values()) {
+        List<String> kinds = rows.stream().map(Row::kind).toList();
+        for (String size : sizes(rows)) {
             List<DoubleSummaryStatistics> accuracies =
-                    rows.stream().map(row -> row.accuracy(length)).toList();
+                    rows.stream().map(row -> row.accuracy(size)).toList();
             chart.addSeries(
-                    length + " words",
+                    size + " " + unit,
                     kinds,
                     accuracies.stream().map(DoubleSummaryStatistics::getAverage).toList(),
                     accuracies.stream().map(Comparison::halfRange).toList());

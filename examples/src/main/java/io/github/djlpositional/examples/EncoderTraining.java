@@ -5,11 +5,11 @@ import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.metric.Metrics;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.EasyTrain;
 import ai.djl.training.Trainer;
 import ai.djl.training.evaluator.Accuracy;
-import ai.djl.training.evaluator.Evaluator;
 import ai.djl.training.listener.TrainingListener;
 import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
@@ -19,7 +19,7 @@ import ai.djl.translate.TranslateException;
 import java.io.IOException;
 
 /**
- * Trains an encoder to distinguish sentences in order from shuffled ones.
+ * Trains an encoder to distinguish things in order from shuffled ones.
  *
  * @param engine the engine
  * @param device the device
@@ -54,22 +54,37 @@ public record EncoderTraining(Engine engine, Device device, int seed, int epochs
                 .optOptimizer(Optimizer.adam().optLearningRateTracker(rate).build());
     }
 
-    /** Trains a new encoder, which becomes the block of the model, and returns the measurements of each step. */
-    TrainingLog train(EncoderSpec spec, WordOrderDataset training, Model trained) throws IOException {
+    /**
+     * Trains a new block, which becomes the block of the model.
+     *
+     * @param block a classifier, not initialized
+     * @param input a shape of its input
+     * @param training the examples
+     * @param trained the model
+     * @return the loss and the accuracy of each step
+     * @throws IOException if the dataset cannot be read
+     */
+    public Metrics train(Block block, Shape input, OrderDataset<?> training, Model trained) throws IOException {
         engine.setRandomSeed(seed);
-        trained.setBlock(new TransformerEncoder(spec, false));
-        Evaluator accuracy = new Accuracy();
+        trained.setBlock(block);
         DefaultTrainingConfig config = adam(device, epochs * training.batches(), learningRate)
-                .addEvaluator(accuracy)
+                .addEvaluator(new Accuracy())
                 .addTrainingListeners(TrainingListener.Defaults.basic())
                 .addTrainingListeners(new TrainingProgress(epochs, training.batches()));
         try (Trainer trainer = trained.newTrainer(config)) {
-            trainer.setMetrics(new Metrics());
-            trainer.initialize(new Shape(1, spec.maxWords()));
+            Metrics metrics = new Metrics();
+            trainer.setMetrics(metrics);
+            trainer.initialize(input);
             EasyTrain.fit(trainer, epochs, training, null);
-            return TrainingLog.of(spec.encoding(), trainer, accuracy);
+            return metrics;
         } catch (TranslateException e) {
             throw new IllegalStateException("the dataset has no translator that could fail", e);
         }
+    }
+
+    /** Trains a new encoder, which becomes the block of the model, and returns the measurements of each step. */
+    TrainingLog train(EncoderSpec spec, WordOrderDataset training, Model trained) throws IOException {
+        Metrics metrics = train(new TransformerEncoder(spec, false), new Shape(1, spec.maxWords()), training, trained);
+        return TrainingLog.of(spec.encoding(), metrics);
     }
 }

@@ -5,10 +5,14 @@ import ai.djl.nn.Blocks;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.AlibiBiasBlock;
+import io.github.djlpositional.attention.DisentangledPositionBlock;
+import io.github.djlpositional.attention.DistanceNetworkBiasBlock;
+import io.github.djlpositional.attention.FireBiasBlock;
 import io.github.djlpositional.attention.KerpleBiasBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.RelativePositionBiasBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.attention.SandwichBiasBlock;
 import io.github.djlpositional.attention.ShawRelativePositionBlock;
 import io.github.djlpositional.attention.TransformerXlPositionBlock;
 import java.util.Locale;
@@ -46,11 +50,26 @@ public enum Encoding {
     /** Scores that decrease with the logarithm of the distance, at learned rates. */
     KERPLE,
 
+    /** Scores that decrease with a learned power of the distance, at learned rates. */
+    KERPLE_POWER,
+
+    /** Scores that decrease with the distance as the product of two sinusoids does. */
+    SANDWICH,
+
+    /** Biases that a small network computes from the distance. */
+    DISTANCE_NETWORK,
+
+    /** Biases that a small network computes from the distance as a share of the query's position. */
+    FIRE,
+
     /** Learned vectors for distances up to 16, added to keys and values. */
     SHAW,
 
     /** Projected sinusoids of the distance. */
-    TRANSFORMER_XL;
+    TRANSFORMER_XL,
+
+    /** Learned vectors of distances, projected for queries and for keys, as in DeBERTa. */
+    DISENTANGLED;
 
     /** Creates the block that adds positions to the input; an identity for the other kinds. */
     Block absolute(EncoderSpec spec) {
@@ -86,6 +105,25 @@ public enum Encoding {
                                 .build();
                     case KERPLE ->
                         KerpleBiasBlock.builder().setHeadCount(spec.heads()).build();
+                    case KERPLE_POWER ->
+                        KerpleBiasBlock.builder()
+                                .setHeadCount(spec.heads())
+                                .optForm(KerpleBiasBlock.Form.POWER)
+                                .build();
+                    case SANDWICH ->
+                        SandwichBiasBlock.builder().setHeadCount(spec.heads()).build();
+                    case DISTANCE_NETWORK ->
+                        DistanceNetworkBiasBlock.builder()
+                                .setHeadCount(spec.heads())
+                                .setHiddenSize(32)
+                                .optLogarithmic(true)
+                                .build();
+                    case FIRE ->
+                        // as in the paper, a quarter of the length that is trained
+                        FireBiasBlock.builder()
+                                .setHeadCount(spec.heads())
+                                .optThreshold(LengthClass.TRAINED_WORDS / 4.0)
+                                .build();
                     case SHAW ->
                         ShawRelativePositionBlock.builder()
                                 .setHeadSize(spec.headSize())
@@ -94,6 +132,14 @@ public enum Encoding {
                         TransformerXlPositionBlock.builder()
                                 .setEmbeddingSize(spec.embeddingSize())
                                 .setHeadCount(spec.heads())
+                                .build();
+                    case DISENTANGLED ->
+                        // the defaults are for 512 tokens
+                        DisentangledPositionBlock.builder()
+                                .setEmbeddingSize(spec.embeddingSize())
+                                .setHeadCount(spec.heads())
+                                .optBuckets(LengthClass.TRAINED_WORDS)
+                                .optMaxDistance(4 * LengthClass.TRAINED_WORDS)
                                 .build();
                     default -> null;
                 });

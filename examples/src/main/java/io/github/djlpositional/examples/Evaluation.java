@@ -9,18 +9,24 @@ import ai.djl.training.dataset.Batch;
 import java.time.Duration;
 
 /**
- * The accuracy and the speed of a trained encoder on sentences that it has not seen.
+ * The accuracy and the speed of a trained encoder on examples that it has not seen.
  *
- * @param right the number of sentences judged correctly
- * @param sentences the number of sentences
+ * @param right the number of examples judged correctly
+ * @param examples the number of examples
  * @param time the total time of the forwards
  */
-record Evaluation(long right, long sentences, Duration time) {
+public record Evaluation(long right, long examples, Duration time) {
 
-    /** Evaluates a model on a dataset. */
-    static Evaluation of(Model model, WordOrderDataset dataset) {
+    /**
+     * Evaluates a classifier.
+     *
+     * @param model a model whose block gives one score for each class
+     * @param dataset the examples
+     * @return the accuracy and the time
+     */
+    public static Evaluation of(Model model, OrderDataset<?> dataset) {
         long right = 0;
-        long sentences = 0;
+        long examples = 0;
         long nanos = 0;
         try (NDManager manager = model.getNDManager().newSubManager()) {
             ParameterStore store = new ParameterStore(manager, false);
@@ -37,15 +43,19 @@ record Evaluation(long right, long sentences, Duration time) {
                     for (int i = 0; i < labels.length; i++) {
                         right += judgements[i] == labels[i] ? 1 : 0;
                     }
-                    sentences += labels.length;
+                    examples += labels.length;
                 }
             }
         }
-        return new Evaluation(right, sentences, Duration.ofNanos(nanos));
+        return new Evaluation(right, examples, Duration.ofNanos(nanos));
     }
 
-    /** Returns the fraction of the sentences that were judged correctly. */
-    double accuracy() {
-        return (double) right / sentences;
+    /**
+     * Returns the fraction of the examples that were judged correctly.
+     *
+     * @return from 0 to 1
+     */
+    public double accuracy() {
+        return (double) right / examples;
     }
 }

@@ -8,6 +8,7 @@ import ai.djl.modality.Classifications;
 import ai.djl.repository.zoo.ZooModel;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.examples.llama.GenerateText;
+import io.github.djlpositional.examples.pictures.ComparePictures;
 import io.github.djlpositional.examples.sentences.MeasureEncoder;
 import io.github.djlpositional.examples.sentences.SearchDefinitions;
 import io.github.djlpositional.examples.sentences.StretchPositions;
@@ -38,6 +39,7 @@ import picocli.CommandLine.Option;
         subcommands = {
             JudgeSentences.class,
             CompareEncodings.class,
+            ComparePictures.class,
             ServeUnderLoad.class,
             GenerateText.class,
             SearchDefinitions.class,

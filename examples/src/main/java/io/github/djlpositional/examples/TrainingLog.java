@@ -1,9 +1,11 @@
 package io.github.djlpositional.examples;
 
 import ai.djl.metric.Metric;
-import ai.djl.training.Trainer;
+import ai.djl.metric.Metrics;
+import ai.djl.training.evaluator.Accuracy;
 import ai.djl.training.evaluator.Evaluator;
 import ai.djl.training.listener.EvaluatorTrainingListener;
+import ai.djl.training.loss.Loss;
 import java.io.IOException;
 import java.io.StringReader;
 import java.util.ArrayList;
@@ -42,10 +44,10 @@ public record TrainingLog(List<Line> lines) {
         lines = List.copyOf(lines);
     }
 
-    /** Reads the loss and the accuracy that a trainer has measured at each step. */
-    static TrainingLog of(Encoding encoding, Trainer trainer, Evaluator accuracy) {
-        List<Metric> losses = metricsOf(trainer, trainer.getLoss());
-        List<Metric> accuracies = metricsOf(trainer, accuracy);
+    /** Reads the loss and the accuracy that {@link EncoderTraining} has measured at each step. */
+    static TrainingLog of(Encoding encoding, Metrics metrics) {
+        List<Metric> losses = metricsOf(metrics, Loss.softmaxCrossEntropyLoss());
+        List<Metric> accuracies = metricsOf(metrics, new Accuracy());
         return new TrainingLog(IntStream.range(0, losses.size())
                 .mapToObj(i -> new Line(
                         encoding,
@@ -55,9 +57,8 @@ public record TrainingLog(List<Line> lines) {
                 .toList());
     }
 
-    private static List<Metric> metricsOf(Trainer trainer, Evaluator evaluator) {
-        return trainer.getMetrics()
-                .getMetric(EvaluatorTrainingListener.metricName(evaluator, EvaluatorTrainingListener.TRAIN_ALL));
+    private static List<Metric> metricsOf(Metrics metrics, Evaluator evaluator) {
+        return metrics.getMetric(EvaluatorTrainingListener.metricName(evaluator, EvaluatorTrainingListener.TRAIN_ALL));
     }
 
     String toCsv() {

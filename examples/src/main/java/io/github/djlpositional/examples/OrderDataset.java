@@ -1,0 +1,125 @@
+package io.github.djlpositional.examples;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.dataset.Batch;
+import ai.djl.training.dataset.Dataset;
+import ai.djl.translate.Batchifier;
+import ai.djl.util.Progress;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+
+/**
+ * Things whose parts are in order or shuffled. Each gives two examples, with the labels {@link #IN_ORDER} and
+ * {@link #SHUFFLED}.
+ *
+ * <p>A batch contains both examples of a thing, so that the parts themselves do not reveal the label. A training
+ * dataset has new shuffles and a new order of batches in every epoch; an evaluation dataset always has the same
+ * examples.
+ *
+ * @param <E> the type of the things
+ */
+public abstract class OrderDataset<E> implements Dataset {
+
+    /** The label of a thing whose parts are shuffled. */
+    public static final int SHUFFLED = 0;
+
+    /** The label of a thing whose parts are in order. */
+    public static final int IN_ORDER = 1;
+
+    private final List<E> inOrder;
+    private final int batchSize;
+    private final long seed;
+    private final boolean newEveryEpoch;
+    private int epoch;
+
+    /**
+     * Creates a dataset.
+     *
+     * @param inOrder the things, in order
+     * @param batchSize the number of examples in a batch
+     * @param seed determines the shuffles
+     * @param newEveryEpoch whether every epoch has different shuffles
+     */
+    protected OrderDataset(List<E> inOrder, int batchSize, long seed, boolean newEveryEpoch) {
+        this.inOrder = inOrder;
+        this.batchSize = batchSize;
+        this.seed = seed;
+        this.newEveryEpoch = newEveryEpoch;
+    }
+
+    /**
+     * Returns a thing with its parts in a different order.
+     *
+     * @param thing a thing in order, which stays as it is
+     * @param random determines the order
+     * @return a new thing
+     */
+    protected abstract E shuffled(E thing, Random random);
+
+    /**
+     * Creates the input of an encoder.
+     *
+     * @param manager the manager of the array
+     * @param things the things of a batch
+     * @return an array (B, …)
+     */
+    protected abstract NDArray input(NDManager manager, List<E> things);
+
+    /**
+     * Arranges the things of an epoch, which come in random order. Neighbours are in one batch.
+     *
+     * @param things a list to sort
+     */
+    protected void arrange(List<E> things) {}
+
+    /** Returns the number of batches in an epoch. */
+    final int batches() {
+        return (2 * inOrder.size() + batchSize - 1) / batchSize;
+    }
+
+    @Override
+    public final Iterable<Batch> getData(NDManager manager) {
+        Random random = new Random(seed + (newEveryEpoch ? 7919L * epoch++ : 0));
+        List<E> things = new ArrayList<>(inOrder);
+        Collections.shuffle(things, random);
+        arrange(things);
+        // in order at even indices, shuffled at odd ones
+        List<E> examples = new ArrayList<>(2 * things.size());
+        for (E thing : things) {
+            examples.add(thing);
+            examples.add(shuffled(thing, random));
+        }
+        List<Integer> starts = new ArrayList<>(
+                IntStream.range(0, batches()).map(i -> i * batchSize).boxed().toList());
+        Collections.shuffle(starts, random);
+        return () -> IntStream.range(0, starts.size())
+                .mapToObj(i -> batch(manager.newSubManager(), examples, starts.get(i), i, starts.size()))
+                .iterator();
+    }
+
+    private Batch batch(NDManager manager, List<E> examples, int start, int progress, int total) {
+        List<E> chosen = examples.subList(start, Math.min(examples.size(), start + batchSize));
+        int[] labels = IntStream.range(start, start + chosen.size())
+                .map(i -> i % 2 == 0 ? IN_ORDER : SHUFFLED)
+                .toArray();
+        return new Batch(
+                manager,
+                new NDList(input(manager, chosen)),
+                new NDList(manager.create(labels, new Shape(labels.length, 1))),
+                labels.length,
+                Batchifier.STACK,
+                Batchifier.STACK,
+                progress,
+                total);
+    }
+
+    /** {@inheritDoc} Does nothing. */
+    @Override
+    public final void prepare(Progress progress) {}
+}
