@@ -277,7 +277,7 @@ ENCODINGS = {
     None: Plain, "RotaryEmbeddingBlock": Rotary, "AlibiBiasBlock": Alibi, "RelativePositionBiasBlock": T5,
     "KerpleBiasBlock": Kerple, "SandwichBiasBlock": Sandwich, "FireBiasBlock": Fire,
     "DisentangledPositionBlock": Disentangled, "DistanceNetworkBiasBlock": DistanceNetwork,
-    "WindowBiasBlock": Window, "WindowVectorsBlock": WindowVectors,
+    "WindowBiasBlock": Window, "WindowNetworkBiasBlock": Window, "WindowVectorsBlock": WindowVectors,
     "ShawRelativePositionBlock": Shaw, "TransformerXlPositionBlock": TransformerXl,
 }
 
@@ -302,11 +302,11 @@ def encoding_shapes(a, size, heads, head_size):
         return {"c": (1,), "multiplier": (1,), **layer_shapes(1, a["hiddenSize"], heads)}
     if kind == "DistanceNetworkBiasBlock":
         return layer_shapes(1, *[a["hiddenSize"]] * a["hiddenLayers"], heads)
+    if kind == "WindowNetworkBiasBlock":
+        shapes = layer_shapes(2, a["hiddenSize"], heads)
+        shapes.pop("bias2")
+        return shapes
     if kind == "WindowBiasBlock":
-        if "hiddenSize" in a:
-            shapes = layer_shapes(2, a["hiddenSize"], heads)
-            shapes.pop("bias2")
-            return shapes
         height, width = a["window"]
         return {"biases": ((2 * height - 1) * (2 * width - 1) + 3 * a["classToken"], heads)}
     if kind == "WindowVectorsBlock":
@@ -529,7 +529,7 @@ def research():
         "swin": {"type": "WindowBiasBlock", **heads, **window, "classToken": False},
         "beit": {"type": "WindowBiasBlock", **heads, **window, "classToken": True},
         "swin_v2": {
-            "type": "WindowBiasBlock", **heads, **window, "hiddenSize": 5, "trainedWindow": [4, 5]},
+            "type": "WindowNetworkBiasBlock", **heads, **window, "hiddenSize": 5, "trainedWindow": [4, 5]},
         "vit_det": {"type": "WindowVectorsBlock", "headSize": 4, **window},
     })
     of_positions({"disentangled": {

@@ -9,7 +9,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
@@ -54,35 +54,24 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
     /** The rows of A, and φ; null if they are learned. */
     private final ConstantTable fixed;
 
-    private final Parameter frequencies;
-    private final Parameter phases;
+    /** Null if they are fixed. */
+    private final Parameter learned;
 
     private FourierFeaturesBlock(Settings settings) {
         super(settings);
         this.settings = settings;
-        FourierFeatures features = settings.features;
-        Shape row = new Shape(features.getEmbeddingSize());
-        int coordinates = features.getCoordinates();
-        if (settings.learned) {
-            frequencies = addLearned("frequencies", new Shape(coordinates).addAll(row), rows(features));
-            phases = addLearned("phases", new Shape(1).addAll(row), from(coordinates, rows(features)));
-            fixed = null;
-        } else {
-            frequencies = null;
-            phases = null;
-            fixed = addTable(ConstantTable.ofPositions(row, coordinates + 1, coordinates + 1, rows(features)));
-        }
+        Shape shape = new Shape(settings.features.getCoordinates() + 1L, settings.features.getEmbeddingSize());
+        HostData.Rows rows = rows(settings.features);
+        fixed = settings.learned ? null : addTable(table(settings.features));
+        learned = settings.learned
+                ? addParameter(
+                        "features",
+                        shape,
+                        (manager, size, type) -> HostData.computed(manager, manager.getDevice(), size, type, rows))
+                : null;
     }
 
-    private Parameter addLearned(String name, Shape shape, HostData.Rows rows) {
-        return addParameter(
-                name,
-                shape,
-                (manager, created, type) -> HostData.computed(manager, manager.getDevice(), created, type, rows));
-    }
-
-    /** The rows of A, and φ. */
-    static HostData.Rows rows(FourierFeatures features) {
+    private static HostData.Rows rows(FourierFeatures features) {
         int width = features.getEmbeddingSize();
         return (first, count, format, out) -> {
             for (int i = 0; i < count * width; i++) {
@@ -91,8 +80,10 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
         };
     }
 
-    private static HostData.Rows from(int start, HostData.Rows rows) {
-        return (first, count, format, out) -> rows.write(start + first, count, format, out);
+    /** The rows of A, and φ, (C + 1, D). */
+    static ConstantTable table(FourierFeatures features) {
+        int rows = features.getCoordinates() + 1;
+        return ConstantTable.ofPositions(new Shape(features.getEmbeddingSize()), rows, rows, rows(features));
     }
 
     /** {@return a new builder} */
@@ -101,19 +92,13 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static FourierFeaturesBlock fromArguments(Map<?, ?> arguments) {
         return new FourierFeaturesBlock(Records.read(Settings.class, arguments));
-    }
-
-    /** {@return the function from coordinates to features, with learned features their initial values} */
-    public FourierFeatures getFeatures() {
-        return settings.features;
     }
 
     @Override
@@ -124,44 +109,40 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
         DataTypes.requireEmbedding(x, "input");
         DataType type = x.getDataType();
         DataType wide = type == DataType.FLOAT16 ? DataType.FLOAT32 : type;
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray a;
-            NDArray phi;
-            if (settings.learned) {
-                a = value(this, frequencies, parameterStore, x, training);
-                phi = value(this, phases, parameterStore, x, training);
-                DataTypes.requireSame(x, a, "learned frequencies");
-                a = temporaries.addUnless(a, a.toType(wide, false));
-                phi = temporaries.addUnless(phi, phi.toType(wide, false));
-            } else {
-                NDArray all = fixed.table(0, x, wide);
-                int coordinates = settings.features.getCoordinates();
-                a = temporaries.add(all.get(x.getManager(), NDIndex.sliceAxis(0, 0, coordinates)));
-                phi = temporaries.add(all.get(x.getManager(), NDIndex.sliceAxis(0, coordinates, coordinates + 1L)));
-            }
-            Shape shape = getOutputShapes(new Shape[] {x.getShape()})[0];
-            if (shape.size() == 0) {
-                return new NDList(x.getManager().create(shape, type, x.getDevice()));
-            }
-            NDArray real = temporaries.addUnless(x, x.toType(wide, false));
-            NDArray given = settings.logarithm ? temporaries.add(real.log()) : real;
-            NDArray flat = temporaries.add(given.reshape(-1, settings.features.getCoordinates()));
-            NDArray y = features(temporaries, flat, a, phi, settings.features.getLinearCount());
-            NDArray shaped = temporaries.add(y.reshape(shape));
-            return new NDList(temporaries.keep(temporaries.addUnless(shaped, shaped.toType(type, false))));
+        NDArray rows = fixed == null ? value(this, learned, parameterStore, x, training) : fixed.table(0, x, wide);
+        if (fixed == null) {
+            DataTypes.requireSame(x, rows, "learned features");
         }
+        Shape shape = getOutputShapes(new Shape[] {x.getShape()})[0];
+        if (shape.size() == 0) {
+            return new NDList(x.getManager().create(shape, type, x.getDevice()));
+        }
+        return new NDList(Temporaries.result(() -> {
+            NDArray real = x.toType(wide, false);
+            NDArray given = settings.logarithm ? real.log() : real;
+            return features(settings.features, given, rows.toType(wide, false))
+                    .reshape(shape)
+                    .toType(type, false);
+        }));
     }
 
-    /** sin(x · A + φ), (n, D), with the angles themselves in the first columns; x is (n, C). */
-    static NDArray features(Temporaries temporaries, NDArray x, NDArray a, NDArray phi, int linear) {
-        NDArray angles = temporaries.add(temporaries.add(x.matMul(a)).add(phi));
+    /**
+     * sin(x · A + φ), (n, D), with the angles themselves in the first columns.
+     *
+     * @param x any shape of n · C numbers
+     * @param rows the rows of A, and φ
+     */
+    static NDArray features(FourierFeatures features, NDArray x, NDArray rows) {
+        int coordinates = features.getCoordinates();
+        NDArray a = rows.get(x.getManager(), NDIndex.sliceAxis(0, 0, coordinates));
+        NDArray phases = rows.get(x.getManager(), NDIndex.sliceAxis(0, coordinates, coordinates + 1L));
+        NDArray angles = x.reshape(-1, coordinates).matMul(a).add(phases);
+        int linear = features.getLinearCount();
         if (linear == 0) {
-            return temporaries.add(angles.sin());
+            return angles.sin();
         }
-        NDArray first = temporaries.add(angles.get(NDIndex.sliceAxis(1, 0, linear)));
-        NDArray others = temporaries.add(
-                angles.get(NDIndex.sliceAxis(1, linear, angles.getShape().get(1))));
-        return temporaries.add(first.concat(temporaries.add(others.sin()), 1));
+        NDArray others = angles.get(NDIndex.sliceAxis(1, linear, features.getEmbeddingSize()));
+        return angles.get(NDIndex.sliceAxis(1, 0, linear)).concat(others.sin(), 1);
     }
 
     /**
@@ -189,11 +170,11 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
     }
 
     /** Builds a {@link FourierFeaturesBlock}. */
-    public static final class Builder {
+    public static final class Builder extends OptionsBuilder<FourierFeaturesBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-
-        private Builder() {}
+        private Builder() {
+            super(FourierFeaturesBlock::fromArguments);
+        }
 
         /**
          * Sets the function from coordinates to features.
@@ -203,18 +184,18 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
          * @throws NullPointerException if it is null
          */
         public Builder setFeatures(FourierFeatures features) {
-            return options.set("features", features);
+            return set("features", features);
         }
 
         /**
-         * Sets whether A and φ are parameters, {@code frequencies} (C, D) and {@code phases} (1, D), which begin with
-         * the numbers of the features (default: false). Time2Vec needs it.
+         * Sets whether A and φ are a parameter, {@code features}, (C + 1, D), whose last row is φ (default: false). It
+         * begins with the numbers of the features. Time2Vec needs it.
          *
          * @param learned true to train them
          * @return this builder
          */
         public Builder optLearned(boolean learned) {
-            return options.set("learned", learned);
+            return set("learned", learned);
         }
 
         /**
@@ -225,17 +206,7 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optLogarithm(boolean logarithm) {
-            return options.set("logarithm", logarithm);
-        }
-
-        /**
-         * Builds the block.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if the features are missing
-         */
-        public FourierFeaturesBlock build() {
-            return new FourierFeaturesBlock(options.build());
+            return set("logarithm", logarithm);
         }
     }
 }

@@ -9,7 +9,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
@@ -117,10 +117,9 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static GridPositionalEncodingBlock fromArguments(Map<?, ?> arguments) {
@@ -313,11 +312,11 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     }
 
     /** Builds a {@link GridPositionalEncodingBlock}. */
-    public static final class Builder {
+    public static final class Builder extends OptionsBuilder<GridPositionalEncodingBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-
-        private Builder() {}
+        private Builder() {
+            super(GridPositionalEncodingBlock::fromArguments);
+        }
 
         /**
          * Sets the function from place to vector, and with it the number of axes and channels.
@@ -327,7 +326,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
          * @throws NullPointerException if it is null
          */
         public Builder setEncoding(GridEncoding encoding) {
-            return options.set("encoding", encoding);
+            return set("encoding", encoding);
         }
 
         /**
@@ -337,7 +336,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optChannelsFirst(boolean channelsFirst) {
-            return options.set("channelsFirst", channelsFirst);
+            return set("channelsFirst", channelsFirst);
         }
 
         /**
@@ -347,7 +346,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optAddToInput(boolean addToInput) {
-            return options.set("addToInput", addToInput);
+            return set("addToInput", addToInput);
         }
 
         /**
@@ -359,7 +358,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optGrid(int prefixTokens, int... sizes) {
-            return options.set("grid", new TokenGrid(prefixTokens, sizes));
+            return set("grid", new TokenGrid(prefixTokens, sizes));
         }
 
         /**
@@ -369,17 +368,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optDropoutRate(float dropoutRate) {
-            return options.set("dropoutRate", dropoutRate);
-        }
-
-        /**
-         * Builds the block.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if there is no encoding, or the dropout rate is out of range
-         */
-        public GridPositionalEncodingBlock build() {
-            return new GridPositionalEncodingBlock(options.build());
+            return set("dropoutRate", dropoutRate);
         }
     }
 }

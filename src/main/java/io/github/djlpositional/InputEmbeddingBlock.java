@@ -12,7 +12,7 @@ import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
@@ -148,21 +148,30 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values. The value of
      *     {@code positionalEncoding} is a map with the block's simple class name as its {@code type}, and the block's
-     *     arguments; the type {@code NoPositions} is that of {@link Builder#optNoPositions}.
-     * @return the block
+     *     arguments; the type {@code NoPositions} is that of {@link Builder#optNoPositions}. It may also be the block
+     *     itself.
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static InputEmbeddingBlock fromArguments(Map<?, ?> arguments) {
+        return of(arguments, null);
+    }
+
+    private static InputEmbeddingBlock of(Map<?, ?> arguments, Block tokenEmbedding) {
         Class<?> type = InputEmbeddingBlock.class;
-        Settings settings = Records.read(Settings.class, arguments, "maxSequenceLength", "positionalEncoding");
+        String positions = "positionalEncoding";
+        Settings settings = Records.read(Settings.class, arguments, "maxSequenceLength", positions);
+        Check.that(
+                tokenEmbedding == null || !settings.sparseGradients,
+                "both a token embedding and sparse gradients were given: expected one of them; choose the gradients in the"
+                        + " given block");
         Integer length = Records.value(type, arguments, "maxSequenceLength", Integer.class);
-        Map<?, ?> given = Records.value(type, arguments, "positionalEncoding", Map.class);
-        Block positions = given == null ? null : Records.ofType("positionalEncoding", given, ENCODINGS);
-        return new InputEmbeddingBlock(settings, positions(settings, length, positions), null);
+        Block given = Records.child(
+                type, arguments, positions, Block.class, values -> Records.ofType(positions, values, ENCODINGS));
+        return new InputEmbeddingBlock(settings, positions(settings, length, given), tokenEmbedding);
     }
 
     private static Block positions(Settings settings, Integer maxSequenceLength, Block given) {
@@ -396,14 +405,13 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     }
 
     /** Builds an {@link InputEmbeddingBlock}. */
-    public static final class Builder {
+    public static final class Builder extends OptionsBuilder<InputEmbeddingBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-        private Integer maxSequenceLength;
-        private Block positionalEncoding;
         private Block tokenEmbedding;
 
-        private Builder() {}
+        private Builder() {
+            super(InputEmbeddingBlock::fromArguments);
+        }
 
         /**
          * Sets V, the number of token ids.
@@ -412,7 +420,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder setVocabularySize(int vocabularySize) {
-            return options.set("vocabularySize", vocabularySize);
+            return set("vocabularySize", vocabularySize);
         }
 
         /**
@@ -422,7 +430,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
-            return options.set("embeddingSize", embeddingSize);
+            return set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -433,8 +441,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optMaxSequenceLength(int maxSequenceLength) {
-            this.maxSequenceLength = maxSequenceLength;
-            return this;
+            return set("maxSequenceLength", maxSequenceLength);
         }
 
         /**
@@ -446,8 +453,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @throws NullPointerException if it is null
          */
         public Builder optPositionalEncoding(Block positionalEncoding) {
-            this.positionalEncoding = Objects.requireNonNull(positionalEncoding, "positionalEncoding");
-            return this;
+            return set("positionalEncoding", positionalEncoding);
         }
 
         /**
@@ -481,7 +487,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optScaleEmbedding(boolean scaleEmbedding) {
-            return options.set("scaleEmbedding", scaleEmbedding);
+            return set("scaleEmbedding", scaleEmbedding);
         }
 
         /**
@@ -491,7 +497,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optPaddingIndex(int paddingIndex) {
-            return options.set("paddingIndex", paddingIndex);
+            return set("paddingIndex", paddingIndex);
         }
 
         /**
@@ -508,7 +514,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optPositionsFromPadding(int firstPosition) {
-            return options.set("positionsFromPadding", firstPosition);
+            return set("positionsFromPadding", firstPosition);
         }
 
         /**
@@ -520,7 +526,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optSparseGradients(boolean sparseGradients) {
-            return options.set("sparseGradients", sparseGradients);
+            return set("sparseGradients", sparseGradients);
         }
 
         /**
@@ -531,7 +537,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optRangeChecks(boolean rangeChecks) {
-            return options.set("rangeChecks", rangeChecks);
+            return set("rangeChecks", rangeChecks);
         }
 
         /**
@@ -541,23 +547,12 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optDropoutRate(float dropoutRate) {
-            return options.set("dropoutRate", dropoutRate);
+            return set("dropoutRate", dropoutRate);
         }
 
-        /**
-         * Builds the block.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if a setting is out of range, or two settings contradict each other
-         */
+        @Override
         public InputEmbeddingBlock build() {
-            Settings settings = options.build();
-            Check.that(
-                    tokenEmbedding == null || !settings.sparseGradients,
-                    "both a token embedding and sparse gradients were given: expected one of them; choose the gradients in the"
-                            + " given block");
-            Block positions = positions(settings, maxSequenceLength, positionalEncoding);
-            return new InputEmbeddingBlock(settings, positions, tokenEmbedding);
+            return of(options(), tokenEmbedding);
         }
     }
 }

@@ -21,6 +21,7 @@ import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.IntStream;
@@ -147,11 +148,10 @@ public final class LearnedPositionalEncodingBlock
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values; initial
      *     encodings that were given as an array are not plain values, and are not among them
-     * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static LearnedPositionalEncodingBlock fromArguments(Map<?, ?> arguments) {
@@ -278,15 +278,14 @@ public final class LearnedPositionalEncodingBlock
     }
 
     /** Builds a {@link LearnedPositionalEncodingBlock}. */
-    public static final class Builder extends BaseBuilder<Settings, Builder> {
+    public static final class Builder extends BaseBuilder<LearnedPositionalEncodingBlock, Builder> {
 
         private double[] initialEncodings;
         private int initialWidth;
         private int[] initialGrid = {};
-        private boolean hasGrid;
 
         private Builder() {
-            super(Settings.class);
+            super(LearnedPositionalEncodingBlock::fromArguments);
         }
 
         /**
@@ -298,8 +297,7 @@ public final class LearnedPositionalEncodingBlock
          * @return this builder
          */
         public Builder optGrid(int prefixTokens, int... sizes) {
-            hasGrid = true;
-            return options.set("grid", new TokenGrid(prefixTokens, sizes));
+            return set("grid", new TokenGrid(prefixTokens, sizes));
         }
 
         /**
@@ -310,7 +308,7 @@ public final class LearnedPositionalEncodingBlock
          * @return this builder
          */
         public Builder optPrefixEncoded(boolean prefixEncoded) {
-            return options.set("prefixEncoded", prefixEncoded);
+            return set("prefixEncoded", prefixEncoded);
         }
 
         /**
@@ -320,7 +318,7 @@ public final class LearnedPositionalEncodingBlock
          * @return this builder
          */
         public Builder optResampling(GridResampling resampling) {
-            return options.set("resampling", resampling);
+            return set("resampling", resampling);
         }
 
         /**
@@ -351,19 +349,22 @@ public final class LearnedPositionalEncodingBlock
         }
 
         /**
-         * Builds the block.
+         * {@inheritDoc}
          *
-         * @return the block
-         * @throws IllegalArgumentException if a setting is out of range, or the initial encodings have another size or
+         * @throws IllegalArgumentException if an option is out of range, or the initial encodings have another size or
          *     another number than their grid, or are given twice
          */
+        @Override
         public LearnedPositionalEncodingBlock build() {
             double[] given = initialEncodings;
-            Settings settings = options.build(
-                    given == null || hasGrid ? Map.of() : Map.of("maxSequenceLength", given.length / initialWidth));
             if (given == null) {
-                return new LearnedPositionalEncodingBlock(settings, null);
+                return super.build();
             }
+            Map<String, Object> all = new HashMap<>(options());
+            if (!hasGrid()) {
+                all.putIfAbsent("maxSequenceLength", given.length / initialWidth);
+            }
+            Settings settings = Records.read(Settings.class, all);
             Check.that(
                     settings.encoding == null && initialWidth == settings.embeddingSize,
                     () -> "initial encodings of size " + initialWidth + " were given with embeddingSize "
@@ -372,11 +373,15 @@ public final class LearnedPositionalEncodingBlock
             return new LearnedPositionalEncodingBlock(settings, resampled(settings, given));
         }
 
+        private boolean hasGrid() {
+            return options().containsKey("grid");
+        }
+
         private double[] resampled(Settings settings, double... given) {
             int vectors = given.length / initialWidth;
-            int[] from = hasGrid && initialGrid.length == 0 ? settings.grid.builtSizes() : initialGrid;
-            int prefix = hasGrid && settings.prefixEncoded ? settings.grid.prefixTokens() : 0;
-            if (!hasGrid) {
+            int[] from = hasGrid() && initialGrid.length == 0 ? settings.grid.builtSizes() : initialGrid;
+            int prefix = hasGrid() && settings.prefixEncoded ? settings.grid.prefixTokens() : 0;
+            if (!hasGrid()) {
                 Check.that(
                         from.length == 0,
                         () -> "initial encodings of the grid " + Arrays.toString(from)

@@ -146,10 +146,9 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static PositionalEncodingBlock fromArguments(Map<?, ?> arguments) {
@@ -251,10 +250,10 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
     }
 
     /** Builds a {@link PositionalEncodingBlock}. */
-    public static final class Builder extends BaseBuilder<Settings, Builder> {
+    public static final class Builder extends BaseBuilder<PositionalEncodingBlock, Builder> {
 
         private Builder() {
-            super(Settings.class);
+            super(PositionalEncodingBlock::fromArguments);
         }
 
         /**
@@ -266,7 +265,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
          * @return this builder
          */
         public Builder optAutoExtend(int limit) {
-            return options.set("autoExtend", limit);
+            return set("autoExtend", limit);
         }
 
         /**
@@ -278,17 +277,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
          * @return this builder
          */
         public Builder optLearnedScale(float initialScale) {
-            return options.set("learnedScale", initialScale);
-        }
-
-        /**
-         * Builds the block. Its table is created when it is initialized, or at its first forward.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if a setting is out of range, or the encoding has another size
-         */
-        public PositionalEncodingBlock build() {
-            return new PositionalEncodingBlock(options.build());
+            return set("learnedScale", initialScale);
         }
     }
 }

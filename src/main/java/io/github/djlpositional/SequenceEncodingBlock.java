@@ -6,13 +6,15 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import java.util.Map;
+import java.util.function.Function;
 
 /**
  * The encoding of a sequence's positions: one forward for fixed and for learned tables.
@@ -223,16 +225,13 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
     /**
      * The options that all encodings of sequences have.
      *
-     * @param <R> the record of settings
+     * @param <B> the block
      * @param <T> the builder
      */
-    abstract static class BaseBuilder<R extends Record, T extends BaseBuilder<R, T>> {
+    abstract static class BaseBuilder<B, T extends BaseBuilder<B, T>> extends OptionsBuilder<B, T> {
 
-        final Options<R, T> options;
-
-        @SuppressWarnings("unchecked") // T is the class of this object
-        BaseBuilder(Class<R> settings) {
-            options = new Options<>(settings, (T) this);
+        BaseBuilder(Function<Map<?, ?>, B> fromArguments) {
+            super(fromArguments);
         }
 
         /**
@@ -242,7 +241,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
          * @return this builder
          */
         public T setEmbeddingSize(int embeddingSize) {
-            return options.set("embeddingSize", embeddingSize);
+            return set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -253,7 +252,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
          * @return this builder
          */
         public T optMaxSequenceLength(int maxSequenceLength) {
-            return options.set("maxSequenceLength", maxSequenceLength);
+            return set("maxSequenceLength", maxSequenceLength);
         }
 
         /**
@@ -265,7 +264,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
          * @throws NullPointerException if it is null
          */
         public T optEncoding(SinusoidalEncoding encoding) {
-            return options.set("encoding", encoding);
+            return set("encoding", encoding);
         }
 
         /**
@@ -277,7 +276,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
          * @return this builder
          */
         public T optSequenceAxis(int sequenceAxis) {
-            return options.set("sequenceAxis", sequenceAxis);
+            return set("sequenceAxis", sequenceAxis);
         }
 
         /**
@@ -287,7 +286,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
          * @return this builder
          */
         public T optAddToInput(boolean addToInput) {
-            return options.set("addToInput", addToInput);
+            return set("addToInput", addToInput);
         }
 
         /**
@@ -300,7 +299,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
          * @return this builder
          */
         public T optRangeChecks(boolean rangeChecks) {
-            return options.set("rangeChecks", rangeChecks);
+            return set("rangeChecks", rangeChecks);
         }
 
         /**
@@ -311,7 +310,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
          * @return this builder
          */
         public T optDropoutRate(float dropoutRate) {
-            return options.set("dropoutRate", dropoutRate);
+            return set("dropoutRate", dropoutRate);
         }
     }
 }

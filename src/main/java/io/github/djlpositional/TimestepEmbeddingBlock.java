@@ -3,7 +3,6 @@ package io.github.djlpositional;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
@@ -11,7 +10,7 @@ import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
@@ -65,8 +64,7 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
         super(settings);
         this.settings = settings;
         int width = settings.features.getEmbeddingSize();
-        fixed = addTable(
-                ConstantTable.ofPositions(new Shape(width), 2, 2, FourierFeaturesBlock.rows(settings.features)));
+        fixed = addTable(FourierFeaturesBlock.table(settings.features));
         hiddenProjection = addProjection("hiddenProjection", width, settings.embeddingSize, true);
         outputProjection = addProjection("outputProjection", settings.embeddingSize, settings.outputSize, true);
     }
@@ -77,11 +75,10 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments {@code features}, a map for {@link FourierFeatures#fromArguments}; {@code embeddingSize}; and
      *     optionally {@code outputSize} and {@code logarithm}
-     * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static TimestepEmbeddingBlock fromArguments(Map<?, ?> arguments) {
@@ -110,21 +107,16 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
         if (shape.size() == 0) {
             return new NDList(manager.create(shape, type, times.getDevice()));
         }
+        NDArray table = fixed.table(0, times, DataType.FLOAT64);
         try (Temporaries temporaries = new Temporaries()) {
-            NDArray exact = temporaries.addUnless(times, times.toType(DataType.FLOAT64, false));
-            NDArray given = settings.logarithm ? temporaries.add(exact.log()) : exact;
-            NDArray flat = temporaries.add(given.reshape(-1, 1));
-            NDArray table = fixed.table(0, times, DataType.FLOAT64);
-            NDArray features = FourierFeaturesBlock.features(
-                    temporaries,
-                    flat,
-                    temporaries.add(table.get(manager, NDIndex.sliceAxis(0, 0, 1))),
-                    temporaries.add(table.get(manager, NDIndex.sliceAxis(0, 1, 2))),
-                    settings.features.getLinearCount());
-            NDArray rounded = temporaries.addUnless(features, features.toType(type, false));
-            NDArray hidden = projected(temporaries, hiddenProjection, parameterStore, rounded, training);
-            NDArray gate = temporaries.add(Activation.sigmoid(hidden));
-            NDArray active = temporaries.add(hidden.mul(gate));
+            NDArray features = temporaries.add(Temporaries.result(() -> {
+                NDArray exact = times.toType(DataType.FLOAT64, false);
+                NDArray given = settings.logarithm ? exact.log() : exact;
+                return FourierFeaturesBlock.features(settings.features, given, table)
+                        .toType(type, false);
+            }));
+            NDArray hidden = projected(temporaries, hiddenProjection, parameterStore, features, training);
+            NDArray active = temporaries.add(hidden.mul(temporaries.add(Activation.sigmoid(hidden))));
             NDArray output = projected(temporaries, outputProjection, parameterStore, active, training);
             return new NDList(output.reshape(shape));
         }
@@ -154,11 +146,11 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
     }
 
     /** Builds a {@link TimestepEmbeddingBlock}. */
-    public static final class Builder {
+    public static final class Builder extends OptionsBuilder<TimestepEmbeddingBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-
-        private Builder() {}
+        private Builder() {
+            super(TimestepEmbeddingBlock::fromArguments);
+        }
 
         /**
          * Sets D, the size of the output and of the hidden layer.
@@ -167,7 +159,7 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
-            return options.set("embeddingSize", embeddingSize);
+            return set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -178,7 +170,7 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
          * @throws NullPointerException if it is null
          */
         public Builder setFeatures(FourierFeatures features) {
-            return options.set("features", features);
+            return set("features", features);
         }
 
         /**
@@ -188,7 +180,7 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optOutputSize(int outputSize) {
-            return options.set("outputSize", outputSize);
+            return set("outputSize", outputSize);
         }
 
         /**
@@ -198,18 +190,7 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optLogarithm(boolean logarithm) {
-            return options.set("logarithm", logarithm);
-        }
-
-        /**
-         * Builds the block.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if a setting is missing or out of range, or the features have more than one
-         *     coordinate
-         */
-        public TimestepEmbeddingBlock build() {
-            return new TimestepEmbeddingBlock(options.build());
+            return set("logarithm", logarithm);
         }
     }
 }

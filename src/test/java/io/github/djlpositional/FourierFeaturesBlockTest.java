@@ -19,6 +19,7 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import java.math.BigDecimal;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** {@link FourierFeaturesBlock} and {@link TimestepEmbeddingBlock}. */
@@ -71,8 +72,9 @@ class FourierFeaturesBlockTest {
         block.initialize(manager, type, new Shape(-1, coordinates));
         if ("time2vec".equals(convention)) {
             double[][] rows = sixtyFourths(2, 5);
-            set(block.getParameters().get("frequencies"), rows[0]);
-            set(block.getParameters().get("phases"), rows[1]);
+            set(
+                    block.getParameters().get("features"),
+                    Stream.of(rows).flatMapToDouble(Arrays::stream).toArray());
         }
         if (block instanceof TimestepEmbeddingBlock time) {
             setProjection(time.getHiddenProjection(), 6, 8);
@@ -226,7 +228,7 @@ class FourierFeaturesBlockTest {
             NDArray x = manager.create(new double[] {0.5, -3}, new Shape(1, 2)).toType(type, false);
             assertThat(Forward.infer(manager, learned, x)).isEqualTo(Forward.infer(manager, fixed, x));
         }
-        assertThat(learned.getParameters().keys()).containsExactly("frequencies", "phases");
+        assertThat(learned.getParameters().keys()).containsExactly("features");
         assertThat(fixed.getParameters()).isEmpty();
     }
 
@@ -251,7 +253,7 @@ class FourierFeaturesBlockTest {
         refused(() -> block.initialize(manager, DataType.FLOAT32, new Shape(4, 3)), "(4, 3)");
         Block learned = initialized(manager, "time2vec", DataType.FLOAT32, 1);
         NDArray wide = manager.ones(new Shape(2, 1), DataType.FLOAT64);
-        refused(manager, learned, wide, "float64", "float32", "learned frequencies");
+        refused(manager, learned, wide, "float64", "float32", "learned features");
         Block time = initialized(manager, "timestep", DataType.FLOAT32, 1);
         refused(manager, time, List.of(x, x), "2 inputs");
         for (String convention : List.of("time2vec", "timestep")) {

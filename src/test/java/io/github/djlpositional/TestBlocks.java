@@ -22,6 +22,7 @@ import io.github.djlpositional.attention.ShawRelativePositionBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerXlPositionBlock;
 import io.github.djlpositional.attention.WindowBiasBlock;
+import io.github.djlpositional.attention.WindowNetworkBiasBlock;
 import io.github.djlpositional.attention.WindowVectorsBlock;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.FourierFeatures;
@@ -192,6 +193,7 @@ public enum TestBlocks {
                     .setHiddenSize(5)
                     .optHiddenLayers(1)
                     .optLogarithmic(true)
+                    .optNormalized(true)
                     .build()),
     WINDOW(
             new Shape(2, 3, 4),
@@ -202,7 +204,7 @@ public enum TestBlocks {
                     .build()),
     WINDOW_NETWORK(
             new Shape(2, 3, 4),
-            () -> WindowBiasBlock.builder()
+            () -> WindowNetworkBiasBlock.builder()
                     .setHeadCount(3)
                     .setWindow(1, 3)
                     .optHiddenSize(5)

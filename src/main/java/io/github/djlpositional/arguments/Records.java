@@ -161,6 +161,31 @@ public final class Records {
         return types.get(type).apply(arguments);
     }
 
+    /**
+     * Returns a value of a map that is an object: the object itself, or a map of its arguments.
+     *
+     * @param owner the class that the map describes, for messages
+     * @param values the map
+     * @param key the key
+     * @param type the class of the object
+     * @param fromArguments creates an object from its arguments
+     * @param <T> the class of the object
+     * @return the object, or null if the map does not have it
+     * @throws IllegalArgumentException if the value is null or of another type, or an argument is not valid
+     */
+    public static <T> T child(
+            Class<?> owner,
+            Map<?, ?> values,
+            String key,
+            Class<T> type,
+            Function<Map<?, ?>, ? extends T> fromArguments) {
+        if (type.isInstance(values.get(key))) {
+            return type.cast(values.get(key));
+        }
+        Map<?, ?> arguments = value(owner, values, key, Map.class);
+        return arguments == null ? null : fromArguments.apply(arguments);
+    }
+
     private static Object fromArguments(Class<?> type, Map<?, ?> arguments) {
         try {
             return type.getMethod("fromArguments", Map.class).invoke(null, arguments);

@@ -6,11 +6,10 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.FloatFormat;
 import java.nio.ByteBuffer;
@@ -127,10 +126,9 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static AlibiBiasBlock fromArguments(Map<?, ?> arguments) {
@@ -148,26 +146,20 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
-    NDArray biases(Temporaries temporaries, AttentionCall call, NDArray queries) {
-        NDArray rows = rows(temporaries, table, call, queries, queries.getDataType());
-        NDArray biases = rows;
-        if (settings.learned) {
-            NDArray learned =
-                    temporaries.add(value(temporaries, logSlopes, call, queries).exp());
-            biases = temporaries.add(rows.mul(learned));
-        }
-        if (settings.scaled) {
-            biases = scaled(temporaries, call, biases);
-        }
-        return biases == rows ? unshared(temporaries, call, rows) : biases;
+    NDArray biases(AttentionCall call, NDArray queries) {
+        NDArray rows = rows(table, call, queries, queries.getDataType());
+        NDArray biases =
+                settings.learned ? rows.mul(value(logSlopes, call, queries).exp()) : rows;
+        NDArray scaled = settings.scaled ? scaled(call, biases) : biases;
+        return scaled == rows ? unshared(call, rows) : scaled;
     }
 
     /** Builds an {@link AlibiBiasBlock}. */
-    public static final class Builder {
+    public static final class Builder extends OptionsBuilder<AlibiBiasBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-
-        private Builder() {}
+        private Builder() {
+            super(AlibiBiasBlock::fromArguments);
+        }
 
         /**
          * Sets N, the number of heads.
@@ -176,7 +168,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder setHeadCount(int headCount) {
-            return options.set("headCount", headCount);
+            return set("headCount", headCount);
         }
 
         /**
@@ -187,7 +179,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder optCausal(boolean causal) {
-            return options.set("causal", causal);
+            return set("causal", causal);
         }
 
         /**
@@ -197,7 +189,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder optSlopes(AlibiSlopes slopes) {
-            return options.set(
+            return set(
                     "slopes",
                     IntStream.range(0, slopes.heads()).mapToObj(slopes::get).toList());
         }
@@ -211,7 +203,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder optLearned(boolean learned) {
-            return options.set("learned", learned);
+            return set("learned", learned);
         }
 
         /**
@@ -222,17 +214,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder optScaled(boolean scaled) {
-            return options.set("scaled", scaled);
-        }
-
-        /**
-         * Builds the block.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if the number of heads is outside 1 to 65,536, or not that of the slopes
-         */
-        public AlibiBiasBlock build() {
-            return new AlibiBiasBlock(options.build());
+            return set("scaled", scaled);
         }
     }
 }

@@ -18,7 +18,9 @@ import java.util.List;
  *     as it is finite
  * @param scale what the products of queries and keys are multiplied by, usually 1 / √H
  * @param shared what {@link RelativeEncoding#sharedTerm} gave, where the forward is done in several parts; null where
- *     it is done in one, where sharedTerm gave nothing, or outside an attention; the attention's to close
+ *     it is done in one, where sharedTerm gave nothing, or outside an attention; the attention's to close. In a
+ *     decoder's step of one token, the biases of distances that its cache keeps.
+ * @param sharedKeys the keys that sharedTerm was given; null where shared is null
  */
 public record AttentionCall(
         ParameterStore parameterStore,
@@ -28,17 +30,30 @@ public record AttentionCall(
         List<Integer> sequenceLengths,
         boolean causal,
         double scale,
-        NDArray shared) {
+        NDArray shared,
+        Span sharedKeys) {
+
+    /** A call that is done in one part. */
+    AttentionCall(
+            ParameterStore parameterStore,
+            boolean training,
+            Span queries,
+            Span keys,
+            List<Integer> sequenceLengths,
+            boolean causal,
+            double scale) {
+        this(parameterStore, training, queries, keys, sequenceLengths, causal, scale, null, null);
+    }
 
     /** The same call with what its parts share. */
     AttentionCall with(NDArray term) {
-        return new AttentionCall(parameterStore, training, queries, keys, sequenceLengths, causal, scale, term);
+        return new AttentionCall(parameterStore, training, queries, keys, sequenceLengths, causal, scale, term, keys);
     }
 
     /** The same call for some of its queries and keys only. */
     AttentionCall of(Span someQueries, Span someKeys) {
         return new AttentionCall(
-                parameterStore, training, someQueries, someKeys, sequenceLengths, causal, scale, shared);
+                parameterStore, training, someQueries, someKeys, sequenceLengths, causal, scale, shared, sharedKeys);
     }
 
     /** Whether positions were given, so that they are not the indices of queries and keys. */

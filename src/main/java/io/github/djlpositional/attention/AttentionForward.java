@@ -105,12 +105,21 @@ final class AttentionForward implements AutoCloseable {
         boolean keepsPlainKeys = relative != null && relative.keysDependOnLength();
         Span held =
                 steps.write(keepsPlainKeys ? newKeys : encoded(call(span, span), newKeys, span), valueHeads(), span);
-        AttentionCall call = call(span, held);
+        AttentionCall call = withBiases(steps, call(span, held), queries);
         NDManager manager = queries.getManager();
         NDArray keys = temporaries.add(steps.keys(manager, held.length()));
         NDArray values = temporaries.add(steps.values(manager, held.length()));
         store = () -> cache.done(attention, held.first() + held.length());
         return operands(call, queries, keepsPlainKeys ? encoded(call, keys, held) : keys, values);
+    }
+
+    /** A step of one token has the biases that a cache keeps, since they depend on distances only. */
+    private AttentionCall withBiases(KeyValueCache.Steps steps, AttentionCall call, NDArray queries) {
+        if (!(relative instanceof RelativeBiasBlock block) || call.queries().length() > 1 || call.hasPositions()) {
+            return call;
+        }
+        NDArray typed = AttentionMethod.toType(temporaries, queries, PlainAttention.scoreType(queries));
+        return call.with(steps.biases(call.keys().length(), count -> block.upToQuery(call, typed, count)));
     }
 
     private Span span(NDArray queries, PairList<String, Object> params, int first) {
@@ -127,8 +136,7 @@ final class AttentionForward implements AutoCloseable {
                 keys,
                 sequenceLengths(queries, keys),
                 attention.visibility().isCausal(),
-                settings.scale(),
-                null);
+                settings.scale());
     }
 
     /** The length of each sequence by its mask; null if it does not matter, is the same, or positions tell it. */

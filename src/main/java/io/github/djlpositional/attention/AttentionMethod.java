@@ -51,8 +51,9 @@ abstract class AttentionMethod {
         if (rows >= length) {
             return attend(call, 0, length);
         }
-        NDArray shared = relative == null ? null : relative.sharedTerm(call, operands.queries());
-        AttentionCall whole = shared == null ? call : call.with(temporaries.addUnless(operands.queries(), shared));
+        NDArray queries = toType(temporaries, operands.queries(), PlainAttention.scoreType(operands.queries()));
+        NDArray shared = relative == null ? null : relative.sharedTerm(call, queries, operands.keys());
+        AttentionCall whole = shared == null ? call : call.with(temporaries.addUnless(queries, shared));
         NDList parts = new NDList();
         NDArray together = null;
         for (int from = 0; from < length; from += rows) {

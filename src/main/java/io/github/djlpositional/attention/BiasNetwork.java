@@ -1,64 +1,81 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
-import ai.djl.nn.Parameter;
-import ai.djl.nn.core.Linear;
-import io.github.djlpositional.internal.Temporaries;
+import ai.djl.nn.norm.LayerNorm;
+import io.github.djlpositional.attention.ScoreTermBlock.Layer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.UnaryOperator;
 
 /** Fully connected layers that compute the biases of the heads from a few numbers about query and key. */
 final class BiasNetwork {
 
+    /** x · sigmoid(x). */
+    static final UnaryOperator<NDArray> SILU = x -> x.mul(Activation.sigmoid(x));
+
+    /** As in PyTorch. */
+    private static final float EPSILON = 1e-5f;
+
     private final ScoreTermBlock block;
-    private final boolean isSmooth;
-    private final List<Parameter> weights = new ArrayList<>();
-    private final List<Parameter> biases = new ArrayList<>();
+    private final UnaryOperator<NDArray> activation;
+    private final List<Layer> layers = new ArrayList<>();
+
+    /** The scale and the offset of each hidden layer's normalization; empty for none. */
+    private final List<Layer> norms = new ArrayList<>();
 
     /**
      * Adds the parameters {@code weight1}, {@code bias1}, {@code weight2}, … to a block.
      *
      * @param block the block that has the parameters
-     * @param isSmooth whether the activation is SiLU, x · sigmoid(x), instead of ReLU
+     * @param activation the function after each hidden layer
+     * @param isNormalized whether hidden layers are normalized, with the parameters {@code scale1}, {@code offset1}, …
      * @param lastBias whether the last layer has a bias
      * @param inputs the number of inputs
-     * @param hidden the sizes of the hidden layers
+     * @param hiddenLayers the number of hidden layers
+     * @param hiddenSize the number of units of each of them
      * @param heads the number of outputs
      */
-    BiasNetwork(ScoreTermBlock block, boolean isSmooth, boolean lastBias, int inputs, List<Integer> hidden, int heads) {
+    BiasNetwork(
+            ScoreTermBlock block,
+            UnaryOperator<NDArray> activation,
+            boolean isNormalized,
+            boolean lastBias,
+            int inputs,
+            int hiddenLayers,
+            int hiddenSize,
+            int heads) {
         this.block = block;
-        this.isSmooth = isSmooth;
-        List<Integer> sizes = new ArrayList<>(hidden);
-        sizes.add(heads);
-        int width = inputs;
-        for (int i = 0; i < sizes.size(); i++) {
-            int outputs = sizes.get(i);
-            weights.add(block.addWeights("weight" + (i + 1), width, new Shape(outputs, width)));
-            boolean hasBias = lastBias || i < hidden.size();
-            biases.add(hasBias ? block.addWeights("bias" + (i + 1), width, new Shape(outputs)) : null);
-            width = outputs;
+        this.activation = activation;
+        for (int i = 1; i <= hiddenLayers; i++) {
+            layers.add(block.addLayer("weight" + i, "bias" + i, i == 1 ? inputs : hiddenSize, hiddenSize));
+            if (isNormalized) {
+                norms.add(block.addNorm("scale" + i, "offset" + i, hiddenSize));
+            }
         }
+        int last = hiddenLayers + 1;
+        layers.add(block.addLayer("weight" + last, lastBias ? "bias" + last : null, hiddenSize, heads));
     }
 
     /**
-     * {@return the biases, (…, N), of the data type of the inputs; closed by temporaries}
+     * {@return the biases, (…, N), of the data type of the inputs}
      *
      * @param inputs (…, inputs), FLOAT32 for a block of FLOAT16
      */
-    NDArray biases(Temporaries temporaries, AttentionCall call, NDArray inputs) {
+    NDArray biases(AttentionCall call, NDArray inputs) {
         NDArray x = inputs;
-        for (int i = 0; i < weights.size(); i++) {
-            NDArray weight = block.value(temporaries, weights.get(i), call, inputs);
-            NDArray bias = biases.get(i) == null ? null : block.value(temporaries, biases.get(i), call, inputs);
-            NDArray layer = i == 0 ? x : activated(temporaries, x);
-            x = temporaries.add(Linear.linear(layer, weight, bias).singletonOrThrow());
+        for (int i = 0; i < layers.size(); i++) {
+            x = block.linear(layers.get(i), call, i == 0 ? x : activation.apply(x));
+            if (i < norms.size()) {
+                x = normalized(norms.get(i), call, x);
+            }
         }
         return x;
     }
 
-    private NDArray activated(Temporaries temporaries, NDArray x) {
-        return temporaries.add(isSmooth ? x.mul(temporaries.add(Activation.sigmoid(x))) : Activation.relu(x));
+    private NDArray normalized(Layer norm, AttentionCall call, NDArray x) {
+        NDArray scale = block.value(norm.weight(), call, x);
+        NDArray offset = block.value(norm.bias(), call, x);
+        return LayerNorm.layerNorm(x, scale.getShape(), scale, offset, EPSILON).singletonOrThrow();
     }
 }

@@ -1,13 +1,12 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
-import ai.djl.nn.core.Linear;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.Indices;
@@ -80,10 +79,8 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     private final Settings settings;
     private final Parameter vectors;
-    private final Parameter keyWeight;
-    private final Parameter keyBias;
-    private final Parameter queryWeight;
-    private final Parameter queryBias;
+    private final Layer ofKeys;
+    private final Layer ofQueries;
     private final ConstantTable rows;
 
     private DisentangledPositionBlock(Settings settings) {
@@ -92,15 +89,9 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         int size = settings.embeddingSize;
         vectors = addParameter(
                 "vectors", new Shape(2L * settings.buckets, size), new NormalInitializer(STANDARD_DEVIATION));
-        keyWeight = addWeights("keyWeight", size, new Shape(size, size));
-        keyBias = addWeights("keyBias", size, new Shape(size));
-        queryWeight = addWeights("queryWeight", size, new Shape(size, size));
-        queryBias = addWeights("queryBias", size, new Shape(size));
-        rows = addTable(RelativeTermBlock.tableOf(new Shape(1), (first, count, format, out) -> {
-            for (int i = 0; i < count; i++) {
-                format.put(out, i, settings.row(-(first + i)));
-            }
-        }));
+        ofKeys = addLayer("keyWeight", "keyBias", size, size);
+        ofQueries = addLayer("queryWeight", "queryBias", size, size);
+        rows = addTable(RelativeTermBlock.numbers(relative -> settings.row(-relative)));
     }
 
     /** {@return a new builder} */
@@ -109,10 +100,9 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static DisentangledPositionBlock fromArguments(Map<?, ?> arguments) {
@@ -124,64 +114,75 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         return 1 / Math.sqrt(3.0 * settings.headSize());
     }
 
+    /** Wₖ P, and the products of all keys with W_q P, (B, N, H + F, 2k). */
     @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
+    public NDArray sharedTerm(AttentionCall call, NDArray queries, NDArray keys) {
+        return Temporaries.result(() -> {
+            NDArray positions = projected(ofKeys, call, queries);
+            Shape shape =
+                    Shape.update(positions.getShape(), 0, queries.getShape().get(0));
+            return positions.broadcast(shape).concat(toContent(call, queries, keys), 2);
+        });
+    }
+
+    @Override
+    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
         requireHeads(keys.getShape(), "keys", -1, settings.headSize());
         Check.that(
                 keys.getShape().get(2) == call.keys().length(),
                 () -> "keys of shape " + keys.getShape() + " with "
                         + call.keys().length()
                         + " keys from position 0: expected as many; give queries and keys");
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray chosen = rows(temporaries, call, queries);
-            NDArray toPosition =
-                    temporaries.add(queries.matMul(projected(temporaries, call, queries, keyWeight, keyBias)));
-            NDArray toContent = temporaries.add(ofHeads(temporaries, queries, keys)
-                    .matMul(projected(temporaries, call, queries, queryWeight, queryBias)));
-            NDArray byQuery = selected(temporaries, toPosition, chosen);
-            NDArray byKey = selected(temporaries, toContent, temporaries.add(chosen.transpose(0, 2, 1)));
-            NDArray sum = temporaries.add(
-                    temporaries.add(byQuery.transpose(0, 3, 1, 2)).add(temporaries.add(byKey.transpose(0, 3, 2, 1))));
-            return temporaries.keep(scaled(temporaries, call, sum));
-        }
+        NDArray shared = call.shared();
+        NDArray positions = shared == null ? projected(ofKeys, call, queries) : rows(shared, 0, settings.headSize());
+        NDArray toContent = shared == null
+                ? toContent(call, queries, keys)
+                : rows(
+                        shared,
+                        settings.headSize()
+                                + call.keys().first()
+                                - call.sharedKeys().first(),
+                        call.keys().length());
+        NDArray rows = rows(call, queries);
+        NDArray byQuery = selected(queries.matMul(positions), rows);
+        NDArray byKey = selected(toContent, rows.transpose(0, 2, 1)).transpose(0, 1, 3, 2);
+        return scaled(call, byQuery.add(byKey));
+    }
+
+    /** The products of keys and W_q P, (B, N, F, 2k). */
+    private NDArray toContent(AttentionCall call, NDArray queries, NDArray keys) {
+        NDArray typed = keys.toType(queries.getDataType(), false);
+        long group = queries.getShape().get(1) / keys.getShape().get(1);
+        NDArray ofHeads = group == 1 ? typed : typed.repeat(1, group);
+        return ofHeads.matMul(projected(ofQueries, call, queries));
+    }
+
+    /** W P + b, (1, N, H, 2k), on the manager of the queries. */
+    private NDArray projected(Layer layer, AttentionCall call, NDArray queries) {
+        NDArray flat = linear(layer, call, value(vectors, call, queries));
+        flat.attach(queries.getManager());
+        return flat.reshape(1, -1, settings.headCount, settings.headSize()).transpose(0, 2, 3, 1);
+    }
+
+    private static NDArray rows(NDArray array, long first, long count) {
+        return array.get(NDIndex.sliceAxis(2, first, first + count));
     }
 
     /** The row of P for each query and key, (1 or B, T, F), INT32. */
-    private NDArray rows(Temporaries temporaries, AttentionCall call, NDArray queries) {
+    private NDArray rows(AttentionCall call, NDArray queries) {
         AttentionCall all = RelativeTermBlock.allOf(call);
-        NDArray table = temporaries.add(RelativeTermBlock.rows(temporaries, rows, all, queries, DataType.FLOAT32)
-                .squeeze(0));
-        NDArray indices = RelativeTermBlock.indices(temporaries, call, queries);
-        NDArray found = temporaries.add(Indices.lookUp(indices, table, queries.getManager()));
-        return temporaries.add(temporaries.add(found.squeeze(3)).toType(DataType.INT32, false));
-    }
-
-    /** The keys in the data type of the queries, of as many heads. */
-    private static NDArray ofHeads(Temporaries temporaries, NDArray queries, NDArray keys) {
-        NDArray typed = AttentionMethod.toType(temporaries, keys, queries.getDataType());
-        long group = queries.getShape().get(1) / keys.getShape().get(1);
-        return group == 1 ? typed : temporaries.add(typed.repeat(1, group));
-    }
-
-    /** W P + b, (1, N, H, 2k). */
-    private NDArray projected(
-            Temporaries temporaries, AttentionCall call, NDArray queries, Parameter weight, Parameter bias) {
-        NDArray flat = temporaries.add(Linear.linear(
-                        value(temporaries, vectors, call, queries),
-                        value(temporaries, weight, call, queries),
-                        value(temporaries, bias, call, queries))
-                .singletonOrThrow());
-        NDArray heads =
-                temporaries.add(flat.reshape(1, flat.getShape().get(0), settings.headCount, settings.headSize()));
-        return temporaries.add(heads.transpose(0, 2, 3, 1));
+        NDArray table =
+                RelativeTermBlock.rows(rows, all, queries, DataType.FLOAT32).squeeze(0);
+        NDArray found = Indices.lookUp(RelativeTermBlock.indices(call, queries), table, queries.getManager());
+        return found.squeeze(3).toType(DataType.INT32, false);
     }
 
     /** Builds a {@link DisentangledPositionBlock}. */
-    public static final class Builder {
+    public static final class Builder extends HeadsBuilder<DisentangledPositionBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-
-        private Builder() {}
+        private Builder() {
+            super(DisentangledPositionBlock::fromArguments);
+        }
 
         /**
          * Sets D, the attention's embedding size.
@@ -190,17 +191,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
-            return options.set("embeddingSize", embeddingSize);
-        }
-
-        /**
-         * Sets N, the number of heads.
-         *
-         * @param headCount at least 1
-         * @return this builder
-         */
-        public Builder setHeadCount(int headCount) {
-            return options.set("headCount", headCount);
+            return set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -210,7 +201,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder optBuckets(int buckets) {
-            return options.set("buckets", buckets);
+            return set("buckets", buckets);
         }
 
         /**
@@ -221,17 +212,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder optMaxDistance(int maxDistance) {
-            return options.set("maxDistance", maxDistance);
-        }
-
-        /**
-         * Builds the block.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if a setting is out of range
-         */
-        public DisentangledPositionBlock build() {
-            return new DisentangledPositionBlock(options.build());
+            return set("maxDistance", maxDistance);
         }
     }
 }

@@ -1,26 +1,23 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConstantTable;
-import io.github.djlpositional.internal.Temporaries;
-import java.util.Collections;
 import java.util.Map;
 import java.util.Objects;
 
 /**
  * A small network computes the bias of each head from the distance of query and key: the dynamic position bias of Wang
  * et al., <em>CrossFormer: A Versatile Vision Transformer Hinging on Cross-scale Attention</em> (2021), section 3.3, in
- * the form of x-transformers ({@code DynamicPositionBias}, without its normalization).
+ * the form of x-transformers ({@code DynamicPositionBias}).
  *
  * <pre>
  * Wₙ · silu(… silu(W₁ · (i - j) + b₁) …) + bₙ      for the query's position i and the key's position j
  * </pre>
  *
- * <p>With {@code optLogarithmic(true)}, the network gets sign(i - j) · ln(|i - j| + 1) instead of i - j.
+ * <p>With {@code optLogarithmic(true)}, the network gets sign(i - j) · ln(|i - j| + 1) instead of i - j. With
+ * {@code optNormalized(true)}, the layers before each silu are normalized.
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
@@ -34,15 +31,16 @@ import java.util.Objects;
  * }</pre>
  *
  * <p>The parameters are {@code weight1}, (E, 1), {@code bias1}, (E), to {@code weight}n, (N, E), {@code bias}n, (N),
- * for E hidden units. Their initial values are those of PyTorch. Inputs, output and errors are those of
- * {@link KerpleBiasBlock}.
+ * for E hidden units, and for normalized layers {@code scale1} and {@code offset1}, (E), and so on. Their initial
+ * values are those of PyTorch. Inputs, output and errors are those of {@link KerpleBiasBlock}.
  */
 public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
 
-    record Settings(int headCount, int hiddenSize, Integer hiddenLayers, Boolean logarithmic) {
+    record Settings(int headCount, int hiddenSize, Integer hiddenLayers, Boolean logarithmic, Boolean normalized) {
         Settings {
             hiddenLayers = Objects.requireNonNullElse(hiddenLayers, 2);
             logarithmic = Objects.requireNonNullElse(logarithmic, false);
+            normalized = Objects.requireNonNullElse(normalized, false);
             Check.positive("headCount", headCount);
             Check.positive("hiddenSize", hiddenSize);
             Check.between("hiddenLayers", hiddenLayers, 1, 16);
@@ -56,17 +54,16 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
         super(settings, settings.headCount);
         network = new BiasNetwork(
                 this,
-                true,
+                BiasNetwork.SILU,
+                settings.normalized,
                 true,
                 1,
-                Collections.nCopies(settings.hiddenLayers, settings.hiddenSize),
+                settings.hiddenLayers,
+                settings.hiddenSize,
                 settings.headCount);
-        distances = addTable(new Shape(1), (first, count, format, out) -> {
-            for (int i = 0; i < count; i++) {
-                int distance = -(first + i);
-                double logarithm = Math.copySign(Math.log1p(Math.abs(distance)), distance);
-                format.put(out, i, settings.logarithmic ? logarithm : distance);
-            }
+        distances = addNumbers(relative -> {
+            double logarithm = Math.copySign(Math.log1p(Math.abs(relative)), -relative);
+            return settings.logarithmic ? logarithm : -relative;
         });
     }
 
@@ -76,10 +73,9 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static DistanceNetworkBiasBlock fromArguments(Map<?, ?> arguments) {
@@ -87,27 +83,15 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
-    NDArray biases(Temporaries temporaries, AttentionCall call, NDArray queries) {
-        NDArray steps = rows(temporaries, distances, call, queries, PlainAttention.scoreType(queries));
-        NDArray biases = network.biases(temporaries, call, steps);
-        return AttentionMethod.toType(temporaries, biases, queries.getDataType());
+    NDArray biases(AttentionCall call, NDArray queries) {
+        return network.biases(call, rows(distances, call, queries));
     }
 
     /** Builds a {@link DistanceNetworkBiasBlock}. */
-    public static final class Builder {
+    public static final class Builder extends HeadsBuilder<DistanceNetworkBiasBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-
-        private Builder() {}
-
-        /**
-         * Sets N, the number of heads.
-         *
-         * @param headCount at least 1
-         * @return this builder
-         */
-        public Builder setHeadCount(int headCount) {
-            return options.set("headCount", headCount);
+        private Builder() {
+            super(DistanceNetworkBiasBlock::fromArguments);
         }
 
         /**
@@ -117,7 +101,7 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder setHiddenSize(int hiddenSize) {
-            return options.set("hiddenSize", hiddenSize);
+            return set("hiddenSize", hiddenSize);
         }
 
         /**
@@ -127,7 +111,7 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder optHiddenLayers(int hiddenLayers) {
-            return options.set("hiddenLayers", hiddenLayers);
+            return set("hiddenLayers", hiddenLayers);
         }
 
         /**
@@ -137,17 +121,18 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder optLogarithmic(boolean logarithmic) {
-            return options.set("logarithmic", logarithmic);
+            return set("logarithmic", logarithmic);
         }
 
         /**
-         * Builds the block.
+         * Sets whether each hidden layer is normalized before its silu, with a learned scale and offset for each unit
+         * (default: false).
          *
-         * @return the block
-         * @throws IllegalArgumentException if a setting is out of range
+         * @param normalized true for {@code norm} of x-transformers
+         * @return this builder
          */
-        public DistanceNetworkBiasBlock build() {
-            return new DistanceNetworkBiasBlock(options.build());
+        public Builder optNormalized(boolean normalized) {
+            return set("normalized", normalized);
         }
     }
 }

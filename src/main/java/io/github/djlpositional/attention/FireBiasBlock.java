@@ -3,14 +3,12 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Activation;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.ConstantInitializer;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.Arithmetic;
-import io.github.djlpositional.internal.Temporaries;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
@@ -67,7 +65,7 @@ public final class FireBiasBlock extends ScoreTermBlock {
         this.settings = settings;
         c = addParameter("c", new Shape(1), new ConstantInitializer(0.1f));
         multiplier = addParameter("multiplier", new Shape(1), new ConstantInitializer(1));
-        network = new BiasNetwork(this, false, true, 1, List.of(settings.hiddenSize), settings.headCount);
+        network = new BiasNetwork(this, Activation::relu, false, true, 1, 1, settings.hiddenSize, settings.headCount);
     }
 
     /** {@return a new builder} */
@@ -76,10 +74,9 @@ public final class FireBiasBlock extends ScoreTermBlock {
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static FireBiasBlock fromArguments(Map<?, ?> arguments) {
@@ -96,54 +93,27 @@ public final class FireBiasBlock extends ScoreTermBlock {
     }
 
     @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-        try (Temporaries temporaries = new Temporaries()) {
-            DataType type = PlainAttention.scoreType(queries);
-            NDArray i = temporaries.add(
-                    ofType(temporaries, call.queries(), queries, type).expandDims(2));
-            NDArray j = temporaries.add(
-                    ofType(temporaries, call.keys(), queries, type).expandDims(1));
-            NDArray threshold = temporaries.add(Arithmetic.multiply(
-                    temporaries.add(value(temporaries, multiplier, call, i).abs()), settings.threshold));
-            NDArray longest = psi(temporaries, call, temporaries.add(i.maximum(threshold)));
-            NDArray epsilon = temporaries.add(Arithmetic.multiply(
-                    temporaries.add(queries.getManager().ones(new Shape(1), type, queries.getDevice())), EPSILON));
-            NDArray share = temporaries.add(
-                    psi(temporaries, call, temporaries.add(i.sub(j))).div(temporaries.add(longest.add(epsilon))));
-            NDArray biases = network.biases(temporaries, call, temporaries.add(share.expandDims(3)));
-            NDArray byHead = temporaries.add(biases.transpose(0, 3, 1, 2));
-            return temporaries.keep(AttentionMethod.toType(temporaries, byHead, queries.getDataType()));
-        }
-    }
-
-    /** The positions of tokens, (1 or B, n), in a data type. */
-    private static NDArray ofType(Temporaries temporaries, Span span, NDArray queries, DataType type) {
-        return AttentionMethod.toType(temporaries, positions(temporaries, span, queries), type);
+    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
+        DataType type = PlainAttention.scoreType(queries);
+        NDArray i = positions(call.queries(), queries).expandDims(2).toType(type, false);
+        NDArray j = positions(call.keys(), queries).expandDims(1).toType(type, false);
+        NDArray threshold = Arithmetic.multiply(value(multiplier, call, i).abs(), settings.threshold);
+        NDArray longest = Arithmetic.add(psi(call, i.maximum(threshold)), EPSILON);
+        NDArray share = psi(call, i.sub(j)).div(longest);
+        NDArray biases = network.biases(call, share.expandDims(3));
+        return biases.transpose(0, 3, 1, 2).toType(queries.getDataType(), false);
     }
 
     /** ln(|c · x| + 1). */
-    private NDArray psi(Temporaries temporaries, AttentionCall call, NDArray x) {
-        NDArray one = temporaries.add(x.getManager().ones(new Shape(1), x.getDataType(), x.getDevice()));
-        NDArray size = temporaries.add(
-                temporaries.add(x.mul(value(temporaries, c, call, x))).abs());
-        return temporaries.add(temporaries.add(size.add(one)).log());
+    private NDArray psi(AttentionCall call, NDArray x) {
+        return Arithmetic.add(x.mul(value(c, call, x)).abs(), 1).log();
     }
 
     /** Builds a {@link FireBiasBlock}. */
-    public static final class Builder {
+    public static final class Builder extends HeadsBuilder<FireBiasBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-
-        private Builder() {}
-
-        /**
-         * Sets N, the number of heads.
-         *
-         * @param headCount at least 1
-         * @return this builder
-         */
-        public Builder setHeadCount(int headCount) {
-            return options.set("headCount", headCount);
+        private Builder() {
+            super(FireBiasBlock::fromArguments);
         }
 
         /**
@@ -153,7 +123,7 @@ public final class FireBiasBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder optHiddenSize(int hiddenSize) {
-            return options.set("hiddenSize", hiddenSize);
+            return set("hiddenSize", hiddenSize);
         }
 
         /**
@@ -164,17 +134,7 @@ public final class FireBiasBlock extends ScoreTermBlock {
          * @return this builder
          */
         public Builder optThreshold(double threshold) {
-            return options.set("threshold", threshold);
-        }
-
-        /**
-         * Builds the block.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if a setting is out of range
-         */
-        public FireBiasBlock build() {
-            return new FireBiasBlock(options.build());
+            return set("threshold", threshold);
         }
     }
 }

@@ -80,7 +80,7 @@ final class FusedAttention extends AttentionMethod {
         NDArray keys = ofKeys(own, operands.keys(), 2, call);
         NDArray values = ofKeys(own, operands.values(), 2, call);
         if (hasLines) {
-            NDArray lines = ((RelativeBiasBlock) relative).lines(own, call, some);
+            NDArray lines = own.add(((RelativeBiasBlock) relative).lines(call, some));
             if (isLimited(call, some)) {
                 lines = own.add(functions.limited(some, keys, values, lines));
             }

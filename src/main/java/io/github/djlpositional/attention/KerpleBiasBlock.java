@@ -1,18 +1,18 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Activation;
 import ai.djl.nn.Parameter;
+import ai.djl.training.initializer.Initializer;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.Temporaries;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.UnaryOperator;
 
 /**
  * A bias that falls with the distance between query and key, at a rate that each head learns, after Chi, Fan, Ramadge
@@ -24,8 +24,9 @@ import java.util.Objects;
  * -a · |i - j|ᵖ                {@link Form#POWER}
  * </pre>
  *
- * <p>The numbers a and b of the head must be positive, and p positive and less than 2. The parameters are ln a, ln b
- * and ln(p / (2 - p)), so that they stay so in training.
+ * <p>The numbers a and b of the head must be positive, and p positive and less than 2. The parameters are their
+ * logarithms {@code logA} and {@code logB}, or {@code logitP}, ln(p / (2 - p)), (N) each, so that they stay so in
+ * training.
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
@@ -78,38 +79,22 @@ public final class KerpleBiasBlock extends RelativeBiasBlock {
         super(settings, settings.headCount);
         isPower = settings.form == Form.POWER;
         Shape heads = new Shape(settings.headCount);
-        logA = addParameter("logA", heads, (manager, shape, type) -> logOf(uniform(manager, 1, shape, type)));
+        logA = addParameter("logA", heads, ofUniform(1, NDArray::log));
         second = isPower
-                ? addParameter("logitP", heads, KerpleBiasBlock::logit)
-                : addParameter("logB", heads, (manager, shape, type) -> logOf(uniform(manager, 2, shape, type)));
-        distances = addTable(new Shape(1), (first, count, format, out) -> {
-            for (int i = 0; i < count; i++) {
-                int distance = Math.abs(first + i);
-                format.put(out, i, isPower ? logOfSquare(distance) : distance);
-            }
+                ? addParameter(
+                        "logitP",
+                        heads,
+                        ofUniform(2 - LEAST, p -> p.div(p.neg().add(2)).log()))
+                : addParameter("logB", heads, ofUniform(2, NDArray::log));
+        distances = addNumbers(relative -> {
+            int distance = Math.abs(relative);
+            return isPower ? Math.max(LOG_OF_ZERO, 2 * Math.log(distance)) : distance;
         });
     }
 
-    private static double logOfSquare(int distance) {
-        return distance == 0 ? LOG_OF_ZERO : 2 * Math.log(distance);
-    }
-
-    private static NDArray uniform(NDManager manager, float greatest, Shape shape, DataType type) {
-        return manager.randomUniform(LEAST, greatest, shape, type);
-    }
-
-    private static NDArray logOf(NDArray numbers) {
-        try (numbers) {
-            return numbers.log();
-        }
-    }
-
-    private static NDArray logit(NDManager manager, Shape shape, DataType type) {
-        try (NDArray p = uniform(manager, 2 - LEAST, shape, type);
-                NDArray rest = p.neg();
-                NDArray odds = p.div(rest.addi(2))) {
-            return odds.log();
-        }
+    private static Initializer ofUniform(float greatest, UnaryOperator<NDArray> function) {
+        return (manager, shape, type) ->
+                Temporaries.result(() -> function.apply(manager.randomUniform(LEAST, greatest, shape, type)));
     }
 
     /** {@return a new builder} */
@@ -118,75 +103,31 @@ public final class KerpleBiasBlock extends RelativeBiasBlock {
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static KerpleBiasBlock fromArguments(Map<?, ?> arguments) {
         return new KerpleBiasBlock(Records.read(Settings.class, arguments));
     }
 
-    /** {@return the logarithms of a: the parameter (N), in the model's data type; a parameter of this block} */
-    public Parameter getLogA() {
-        return logA;
-    }
-
-    /**
-     * {@return the logarithms of b: the parameter (N), in the model's data type; a parameter of this block; null with
-     * {@link Form#POWER}}
-     */
-    public Parameter getLogB() {
-        return isPower ? null : second;
-    }
-
-    /**
-     * {@return the logarithms of p / (2 - p): the parameter (N), in the model's data type; a parameter of this block;
-     * null with {@link Form#LOGARITHMIC}}
-     */
-    public Parameter getLogitP() {
-        return isPower ? second : null;
-    }
-
     @Override
-    NDArray biases(Temporaries temporaries, AttentionCall call, NDArray queries) {
-        DataType type = PlainAttention.scoreType(queries);
-        NDArray steps = rows(temporaries, distances, call, queries, type);
-        NDArray a = temporaries.add(value(temporaries, logA, call, steps).exp());
-        NDArray other = value(temporaries, second, call, steps);
-        NDArray biases;
-        if (isPower) {
-            // |i - j|^p is the exponential of p / 2 times the logarithm of the square
-            NDArray half = temporaries.add(Activation.sigmoid(other));
-            NDArray powers = temporaries.add(temporaries.add(steps.mul(half)).exp());
-            biases = temporaries.add(powers.mul(temporaries.add(a.neg())));
-        } else {
-            NDArray one = temporaries.add(queries.getManager().ones(new Shape(1), type, queries.getDevice()));
-            NDArray scaled = temporaries.add(steps.mul(a));
-            NDArray logarithms =
-                    temporaries.add(temporaries.add(scaled.add(one)).log());
-            biases = temporaries.add(
-                    logarithms.mul(temporaries.add(temporaries.add(other.exp()).neg())));
-        }
-        return AttentionMethod.toType(temporaries, biases, queries.getDataType());
+    NDArray biases(AttentionCall call, NDArray queries) {
+        NDArray steps = rows(distances, call, queries);
+        NDArray a = value(logA, call, steps).exp();
+        NDArray other = value(second, call, steps);
+        return isPower
+                // |i - j|^p is the exponential of p / 2 times the logarithm of the square
+                ? steps.mul(Activation.sigmoid(other)).exp().mul(a.neg())
+                : Arithmetic.add(steps.mul(a), 1).log().mul(other.exp().neg());
     }
 
     /** Builds a {@link KerpleBiasBlock}. */
-    public static final class Builder {
+    public static final class Builder extends HeadsBuilder<KerpleBiasBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-
-        private Builder() {}
-
-        /**
-         * Sets N, the number of heads.
-         *
-         * @param headCount at least 1
-         * @return this builder
-         */
-        public Builder setHeadCount(int headCount) {
-            return options.set("headCount", headCount);
+        private Builder() {
+            super(KerpleBiasBlock::fromArguments);
         }
 
         /**
@@ -196,17 +137,7 @@ public final class KerpleBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder optForm(Form form) {
-            return options.set("form", form);
-        }
-
-        /**
-         * Builds the block.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if the number of heads is not positive
-         */
-        public KerpleBiasBlock build() {
-            return new KerpleBiasBlock(options.build());
+            return set("form", form);
         }
     }
 }

@@ -17,6 +17,7 @@ import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import java.util.IdentityHashMap;
+import java.util.function.IntFunction;
 
 /**
  * The keys and values of the positions that a decoder has processed, so that the next step, a forward of the tokens
@@ -45,6 +46,10 @@ import java.util.IdentityHashMap;
  * for values in each attention, on the device and in the data type of the model, where N is the number of key heads. An
  * attention with a window or chunks of w positions keeps the last w and those of the latest step, in room for at most
  * twice as many. With given positions, chunks keep all, since a chunk may then have any number of tokens.
+ *
+ * <p>An attention whose encoding adds a bias for each distance, such as ALiBi's, T5's or a network's, keeps the biases
+ * of up to twice as many distances as there are keys, (1, N, 2F), from its first step of one token on. Like the keys,
+ * they are those of the parameters at that time.
  *
  * <p>Positions that are given with the forward parameter
  * {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} are kept with the keys. The start position then
@@ -302,6 +307,9 @@ public final class KeyValueCache implements AutoCloseable {
 
         private NDArray values;
 
+        /** The biases of distances, (1, N, n), the nearest last; null for none. */
+        private NDArray biases;
+
         /** The index of the first token in the arrays. */
         private int origin;
 
@@ -529,6 +537,20 @@ public final class KeyValueCache implements AutoCloseable {
             return shape.equals(fitted.getShape()) ? fitted : own.add(fitted.broadcast(shape));
         }
 
+        /**
+         * The biases of a number of distances or of more: those of an earlier step, or else computed for twice as many.
+         * They belong to this object.
+         */
+        NDArray biases(int count, IntFunction<NDArray> computed) {
+            if (biases == null || biases.getShape().get(2) < count) {
+                try (NDArray longer = computed.apply(Math.min(2 * count, Positions.UNLIMITED))) {
+                    closeAll(biases);
+                    biases = kept(manager, longer);
+                }
+            }
+            return biases;
+        }
+
         /** The keys of the first {@code count} tokens that are held, (B, N, count, H): a new array. */
         NDArray keys(NDManager receiver, int count) {
             return part(keys, receiver, count);
@@ -597,7 +619,7 @@ public final class KeyValueCache implements AutoCloseable {
 
         @Override
         public void close() {
-            closeAll(keys, values, positions);
+            closeAll(keys, values, positions, biases);
         }
     }
 }

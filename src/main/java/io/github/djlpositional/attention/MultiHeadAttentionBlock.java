@@ -14,7 +14,7 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ModelFile.Compared;
@@ -224,34 +224,29 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values; the value of
      *     {@code relativeEncoding} is a map for {@link RelativeEncoding#fromArguments}, and those of {@code queryNorm}
-     *     and {@code keyNorm} are maps for {@link RmsNormBlock#fromArguments}
-     * @return the block
+     *     and {@code keyNorm} are maps for {@link RmsNormBlock#fromArguments}; each may also be the block itself
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static MultiHeadAttentionBlock fromArguments(Map<?, ?> arguments) {
-        RelativeEncoding relative = child(arguments, "relativeEncoding", RelativeEncoding::fromArguments);
-        Map<Object, Object> all = new HashMap<>(defaults(relative));
-        all.putAll(arguments);
+        RelativeEncoding relative =
+                child(arguments, "relativeEncoding", RelativeEncoding.class, RelativeEncoding::fromArguments);
+        Map<Object, Object> all = new HashMap<>(arguments);
+        if (relative != null && relative.defaultScale() != null) {
+            all.putIfAbsent("scale", relative.defaultScale());
+        }
         return new MultiHeadAttentionBlock(
                 Records.read(Settings.class, all, "relativeEncoding", "queryNorm", "keyNorm"),
                 relative,
-                child(arguments, "queryNorm", MultiHeadAttentionBlock::norm),
-                child(arguments, "keyNorm", MultiHeadAttentionBlock::norm));
+                child(arguments, "queryNorm", Block.class, MultiHeadAttentionBlock::norm),
+                child(arguments, "keyNorm", Block.class, MultiHeadAttentionBlock::norm));
     }
 
-    /** The defaults of an attention with a relative encoding that differ from those of its settings. */
-    private static Map<String, Object> defaults(RelativeEncoding relative) {
-        Double scale = relative == null ? null : relative.defaultScale();
-        return scale == null ? Map.of() : Map.of("scale", scale);
-    }
-
-    private static <B> B child(Map<?, ?> arguments, String name, Function<Map<?, ?>, B> factory) {
-        Map<?, ?> values = Records.value(MultiHeadAttentionBlock.class, arguments, name, Map.class);
-        return values == null ? null : factory.apply(values);
+    private static <B> B child(Map<?, ?> arguments, String name, Class<B> type, Function<Map<?, ?>, B> factory) {
+        return Records.child(MultiHeadAttentionBlock.class, arguments, name, type, factory);
     }
 
     private static Block norm(Map<?, ?> arguments) {
@@ -276,16 +271,6 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     /** {@return the embedding size, D} */
     public int getEmbeddingSize() {
         return settings.embeddingSize;
-    }
-
-    /** {@return the number of heads, N} */
-    public int getHeadCount() {
-        return settings.headCount;
-    }
-
-    /** {@return the number of key and value heads, K} */
-    public int getKeyValueHeadCount() {
-        return settings.keyValueHeadCount;
     }
 
     /** {@return the size of a head, H} */
@@ -356,14 +341,13 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
                 shape.dimension() == 2 && shape.size() > 0,
                 () -> "positions of shape " + shape
                         + ": expected (B, T) with T of 1 or more; add the batch with expandDims(0)");
-        try (Temporaries own = new Temporaries()) {
-            NDArray first = own.add(positions.get(NDIndex.sliceAxis(1, 0, 1)));
-            NDArray longer = own.add(NDArrays.concat(new NDList(first, positions), 1));
-            NDArray shifted = own.add(longer.get(NDIndex.sliceAxis(1, 0, shape.get(1))));
-            NDArray begins = own.add(own.add(positions.lte(shifted)).toType(DataType.INT32, true));
-            NDArray number = own.add(begins.cumSum(1));
-            return own.add(number.expandDims(2)).eq(own.add(number.expandDims(1)));
-        }
+        return Temporaries.result(() -> {
+            NDArray first = positions.get(NDIndex.sliceAxis(1, 0, 1));
+            NDArray longer = NDArrays.concat(new NDList(first, positions), 1);
+            NDArray shifted = longer.get(NDIndex.sliceAxis(1, 0, shape.get(1)));
+            NDArray number = positions.lte(shifted).toType(DataType.INT32, true).cumSum(1);
+            return number.expandDims(2).eq(number.expandDims(1));
+        });
     }
 
     /**
@@ -441,14 +425,11 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     }
 
     /** Builds a {@link MultiHeadAttentionBlock}. */
-    public static final class Builder {
+    public static final class Builder extends OptionsBuilder<MultiHeadAttentionBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-        private RelativeEncoding relative;
-        private Block queryNorm;
-        private Block keyNorm;
-
-        private Builder() {}
+        private Builder() {
+            super(MultiHeadAttentionBlock::fromArguments);
+        }
 
         /**
          * Sets D, the embedding size.
@@ -457,7 +438,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
-            return options.set("embeddingSize", embeddingSize);
+            return set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -467,7 +448,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder setHeadCount(int headCount) {
-            return options.set("headCount", headCount);
+            return set("headCount", headCount);
         }
 
         /**
@@ -480,7 +461,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optKeyValueHeadCount(int keyValueHeadCount) {
-            return options.set("keyValueHeadCount", keyValueHeadCount);
+            return set("keyValueHeadCount", keyValueHeadCount);
         }
 
         /**
@@ -490,7 +471,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optHeadSize(int headSize) {
-            return options.set("headSize", headSize);
+            return set("headSize", headSize);
         }
 
         /**
@@ -503,8 +484,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @throws NullPointerException if it is null
          */
         public Builder optQueryNorm(Block norm) {
-            queryNorm = Objects.requireNonNull(norm, "norm");
-            return this;
+            return set("queryNorm", norm);
         }
 
         /**
@@ -515,8 +495,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @throws NullPointerException if it is null
          */
         public Builder optKeyNorm(Block norm) {
-            keyNorm = Objects.requireNonNull(norm, "norm");
-            return this;
+            return set("keyNorm", norm);
         }
 
         /**
@@ -528,8 +507,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @throws NullPointerException if it is null
          */
         public Builder optRelativeEncoding(RelativeEncoding encoding) {
-            relative = Objects.requireNonNull(encoding, "encoding");
-            return this;
+            return set("relativeEncoding", encoding);
         }
 
         /**
@@ -539,7 +517,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optCausal(boolean causal) {
-            return options.set("causal", causal);
+            return set("causal", causal);
         }
 
         /**
@@ -551,7 +529,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optWindow(int window) {
-            return options.set("window", window);
+            return set("window", window);
         }
 
         /**
@@ -562,7 +540,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optChunkSize(int chunkSize) {
-            return options.set("chunkSize", chunkSize);
+            return set("chunkSize", chunkSize);
         }
 
         /**
@@ -574,7 +552,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @throws NullPointerException if it is null
          */
         public Builder optQueryScale(QueryScale queryScale) {
-            return options.set("queryScale", queryScale);
+            return set("queryScale", queryScale);
         }
 
         /**
@@ -585,7 +563,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optScoreCap(double scoreCap) {
-            return options.set("scoreCap", scoreCap);
+            return set("scoreCap", scoreCap);
         }
 
         /**
@@ -597,7 +575,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optSinks(boolean sinks) {
-            return options.set("sinks", sinks);
+            return set("sinks", sinks);
         }
 
         /**
@@ -608,7 +586,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optScale(double scale) {
-            return options.set("scale", scale);
+            return set("scale", scale);
         }
 
         /**
@@ -618,7 +596,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optBias(boolean bias) {
-            return options.set("bias", bias);
+            return set("bias", bias);
         }
 
         /**
@@ -629,7 +607,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optResultBias(boolean resultBias) {
-            return options.set("resultBias", resultBias);
+            return set("resultBias", resultBias);
         }
 
         /**
@@ -641,7 +619,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optFusedKernel(boolean fusedKernel) {
-            return options.set("fusedKernel", fusedKernel);
+            return set("fusedKernel", fusedKernel);
         }
 
         /**
@@ -651,18 +629,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optDropoutRate(float dropoutRate) {
-            return options.set("dropoutRate", dropoutRate);
-        }
-
-        /**
-         * Builds the block.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if a setting is out of range, the head count does not divide the embedding
-         *     size, or the relative encoding is for other heads
-         */
-        public MultiHeadAttentionBlock build() {
-            return new MultiHeadAttentionBlock(options.build(defaults(relative)), relative, queryNorm, keyNorm);
+            return set("dropoutRate", dropoutRate);
         }
     }
 }

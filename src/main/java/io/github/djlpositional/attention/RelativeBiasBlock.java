@@ -1,7 +1,9 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
 
@@ -21,44 +23,57 @@ abstract class RelativeBiasBlock extends RelativeTermBlock {
 
     /**
      * {@return the biases of all relative positions of a call, as {@link RelativeShift} orders them: (1, W, N), in the
-     * data type of the queries, on any manager; closed by temporaries} For one query the term is a view of this array,
-     * so it must not be a view of a table.
+     * data type of the queries or that of their scores, on any manager} For one query the term is a view of this array,
+     * so it must not be a view of a table. Other arrays that are created are closed.
      */
-    abstract NDArray biases(Temporaries temporaries, AttentionCall call, NDArray queries);
+    abstract NDArray biases(AttentionCall call, NDArray queries);
 
-    /** {@return rows of a table as biases: copied for one query, whose term is a view of them} */
-    static NDArray unshared(Temporaries temporaries, AttentionCall call, NDArray rows) {
-        return call.queries().length() == 1 ? temporaries.add(rows.duplicate()) : rows;
+    /** The same as {@link #rows} in the data type of the scores. */
+    static NDArray rows(ConstantTable table, AttentionCall call, NDArray queries) {
+        return rows(table, call, queries, PlainAttention.scoreType(queries));
     }
 
-    /** {@return the biases of all relative positions of a call, (N, T + F - 1); closed by temporaries} */
-    final NDArray lines(Temporaries temporaries, AttentionCall call, NDArray queries) {
-        AttentionCall all = new AttentionCall(
-                call.parameterStore(), call.training(), call.queries(), call.keys(), null, false, call.scale(), null);
-        NDArray byHead = temporaries.add(biases(temporaries, all, queries).transpose(0, 2, 1));
+    /** {@return rows of a table as biases: copied for one query, whose term is a view of them} */
+    static NDArray unshared(AttentionCall call, NDArray rows) {
+        return call.queries().length() == 1 ? rows.duplicate() : rows;
+    }
+
+    /** The biases by head, (1, N, W), in the data type and on the manager of the queries. */
+    private NDArray byHead(AttentionCall call, NDArray queries) {
+        NDArray byHead = biases(call, queries).transpose(0, 2, 1).toType(queries.getDataType(), false);
         byHead.attach(queries.getManager());
-        return temporaries.add(byHead.reshape(headCount, -1));
+        return byHead;
+    }
+
+    /** {@return the biases of all relative positions of a call, (N, T + F - 1)} */
+    final NDArray lines(AttentionCall call, NDArray queries) {
+        AttentionCall all = new AttentionCall(
+                call.parameterStore(), call.training(), call.queries(), call.keys(), null, false, call.scale());
+        return Temporaries.result(() -> byHead(all, queries).reshape(headCount, -1));
+    }
+
+    /** {@return the biases of a query for the keys up to it, (1, N, count), the nearest last} */
+    final NDArray upToQuery(AttentionCall call, NDArray queries, int count) {
+        AttentionCall last = call.of(Span.of(count - 1, 1), Span.of(0, count));
+        return Temporaries.result(() -> byHead(last, queries));
     }
 
     @Override
-    final NDArray termOfPositions(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray indices) {
-        NDArray biases =
-                temporaries.add(biases(temporaries, allOf(call), queries).squeeze(0));
-        NDArray byKey = temporaries.add(Indices.lookUp(indices, biases, queries.getManager()));
-        return temporaries.add(byKey.transpose(0, 3, 1, 2));
+    final NDArray termOfPositions(AttentionCall call, NDArray queries, NDArray indices) {
+        NDArray byKey = Indices.lookUp(indices, biases(allOf(call), queries).squeeze(0), queries.getManager());
+        return byKey.transpose(0, 3, 1, 2).toType(queries.getDataType(), false);
     }
 
     @Override
     final NDArray termOfIndices(AttentionCall call, NDArray queries) {
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray biases = biases(temporaries, call, queries);
-            long columns = biases.getShape().get(1);
-            NDArray byHead = temporaries.add(biases.transpose(0, 2, 1));
-            byHead.attach(queries.getManager());
-            NDArray row = temporaries.add(byHead.reshape(1, headCount, 1, columns));
-            NDArray rows = temporaries.add(
-                    row.broadcast(new Shape(1, headCount, call.queries().length(), columns)));
-            return RelativeShift.toKeys(rows, call.keys().length());
+        if (call.shared() != null) {
+            // a decoder's step, whose biases are kept from an earlier one
+            long end = call.shared().getShape().get(2);
+            NDIndex nearest = NDIndex.sliceAxis(2, end - call.keys().length(), end);
+            return call.shared().get(queries.getManager(), nearest).expandDims(2);
         }
+        NDArray row = byHead(call, queries).reshape(1, headCount, 1, -1);
+        Shape shape = Shape.update(row.getShape(), 2, call.queries().length());
+        return RelativeShift.toKeys(row.broadcast(shape), call.keys().length());
     }
 }

@@ -87,9 +87,10 @@ public interface RelativeEncoding extends Block {
      *
      * @param call all queries of the forward
      * @param queries (B, N, T, H), before {@link #encodeQueries}; FLOAT32 if the attention is FLOAT16
+     * @param keys all keys, (B, K, F, H), after {@link #encodeKeys}; of the data type of the attention
      * @return any array, or null for nothing
      */
-    default NDArray sharedTerm(AttentionCall call, NDArray queries) {
+    default NDArray sharedTerm(AttentionCall call, NDArray queries, NDArray keys) {
         return null;
     }
 
@@ -138,6 +139,7 @@ public interface RelativeEncoding extends Block {
                 Map.entry("ShawRelativePositionBlock", ShawRelativePositionBlock::fromArguments),
                 Map.entry("TransformerXlPositionBlock", TransformerXlPositionBlock::fromArguments),
                 Map.entry("WindowBiasBlock", WindowBiasBlock::fromArguments),
+                Map.entry("WindowNetworkBiasBlock", WindowNetworkBiasBlock::fromArguments),
                 Map.entry("WindowVectorsBlock", WindowVectorsBlock::fromArguments));
         return Records.ofType("RelativeEncoding", arguments, types);
     }

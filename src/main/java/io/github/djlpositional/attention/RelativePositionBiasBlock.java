@@ -6,11 +6,9 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.Indices;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.RelativeBuckets;
 import java.util.Map;
 import java.util.Objects;
@@ -61,11 +59,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
         RelativeBuckets buckets = RelativeBuckets.of(settings.bidirectional, settings.buckets, settings.maxDistance);
         biases = addParameter(
                 "biases", new Shape(buckets.size(), settings.headCount), new NormalInitializer(STANDARD_DEVIATION));
-        bucketNumbers = addTable(new Shape(), (first, count, format, out) -> {
-            for (int i = 0; i < count; i++) {
-                format.put(out, i, buckets.bucket(first + i));
-            }
-        });
+        bucketNumbers = addNumbers(buckets::bucket);
     }
 
     /** {@return a new builder} */
@@ -74,10 +68,9 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static RelativePositionBiasBlock fromArguments(Map<?, ?> arguments) {
@@ -90,28 +83,17 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
-    NDArray biases(Temporaries temporaries, AttentionCall call, NDArray queries) {
-        NDArray table = value(temporaries, biases, call, queries);
-        NDArray numbers = rows(temporaries, bucketNumbers, call, queries, DataType.FLOAT32);
-        NDArray indices = temporaries.add(numbers.toType(DataType.INT32, false));
-        return temporaries.add(Indices.lookUp(indices, table, queries.getManager()));
+    NDArray biases(AttentionCall call, NDArray queries) {
+        NDArray indices =
+                rows(bucketNumbers, call, queries, DataType.FLOAT32).squeeze(2).toType(DataType.INT32, false);
+        return Indices.lookUp(indices, value(biases, call, queries), queries.getManager());
     }
 
     /** Builds a {@link RelativePositionBiasBlock}. */
-    public static final class Builder {
+    public static final class Builder extends HeadsBuilder<RelativePositionBiasBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-
-        private Builder() {}
-
-        /**
-         * Sets N, the number of heads.
-         *
-         * @param headCount at least 1
-         * @return this builder
-         */
-        public Builder setHeadCount(int headCount) {
-            return options.set("headCount", headCount);
+        private Builder() {
+            super(RelativePositionBiasBlock::fromArguments);
         }
 
         /**
@@ -122,7 +104,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder optBidirectional(boolean bidirectional) {
-            return options.set("bidirectional", bidirectional);
+            return set("bidirectional", bidirectional);
         }
 
         /**
@@ -132,7 +114,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder optBuckets(int buckets) {
-            return options.set("buckets", buckets);
+            return set("buckets", buckets);
         }
 
         /**
@@ -142,17 +124,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
          * @return this builder
          */
         public Builder optMaxDistance(int maxDistance) {
-            return options.set("maxDistance", maxDistance);
-        }
-
-        /**
-         * Builds the block.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if a setting is out of range
-         */
-        public RelativePositionBiasBlock build() {
-            return new RelativePositionBiasBlock(options.build());
+            return set("maxDistance", maxDistance);
         }
     }
 }

@@ -8,7 +8,6 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.internal.Temporaries;
 
 /**
  * Converts between scores by relative position and scores by key.
@@ -18,6 +17,9 @@ import io.github.djlpositional.internal.Temporaries;
  * key j. Row i by key is row i by relative position, moved by i columns. In memory that is the same numbers in rows of
  * W - 1 instead of W, as in Huang et al., <em>Music Transformer</em> (2018), section 3.4.1, and Dai et al.,
  * <em>Transformer-XL</em> (2019), appendix B. So no array of the shape (T, F, H) is needed.
+ *
+ * <p>Intermediate arrays are closed by {@link io.github.djlpositional.internal.Temporaries#result}, which the methods
+ * are called in.
  */
 final class RelativeShift {
 
@@ -53,14 +55,12 @@ final class RelativeShift {
         if (torch != null) {
             return torch.toKeys(byPosition, keyLength);
         }
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray flat = temporaries.add(byPosition.reshape(shape.get(0), shape.get(1), rows * columns));
-            NDArray moved = temporaries.add(flat.get(NDIndex.sliceAxis(2, rows - 1, rows * columns)));
-            // without the last element, the rest is rows of W - 1
-            NDArray whole = temporaries.add(moved.get(NDIndex.sliceAxis(2, 0, rows * (columns - 1))));
-            NDArray lines = temporaries.add(whole.reshape(shape.get(0), shape.get(1), rows, columns - 1));
-            return lines.get(NDIndex.sliceAxis(3, 0, keyLength));
-        }
+        NDArray flat = byPosition.reshape(shape.get(0), shape.get(1), rows * columns);
+        // without the first and the last elements, the rest is rows of W - 1
+        NDArray whole = flat.get(NDIndex.sliceAxis(2, rows - 1, rows * columns))
+                .get(NDIndex.sliceAxis(2, 0, rows * (columns - 1)));
+        NDArray lines = whole.reshape(shape.get(0), shape.get(1), rows, columns - 1);
+        return lines.get(NDIndex.sliceAxis(3, 0, keyLength));
     }
 
     /**
@@ -82,18 +82,15 @@ final class RelativeShift {
         if (torch != null) {
             return torch.toPositions(byKey);
         }
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray before = temporaries.add(zeros(byKey, new Shape(batch, heads, rows - 1)));
-            NDArray after = temporaries.add(zeros(byKey, new Shape(batch, heads, 1)));
-            NDArray lines = byKey;
-            if (rows > 2) {
-                NDArray end = temporaries.add(zeros(byKey, new Shape(batch, heads, rows, rows - 2)));
-                lines = temporaries.add(NDArrays.concat(new NDList(byKey, end), 3));
-            }
-            NDArray flat = temporaries.add(lines.reshape(batch, heads, rows * (columns - 1)));
-            NDArray moved = temporaries.add(NDArrays.concat(new NDList(before, flat, after), 2));
-            return moved.reshape(batch, heads, rows, columns);
+        NDArray before = zeros(byKey, new Shape(batch, heads, rows - 1));
+        NDArray after = zeros(byKey, new Shape(batch, heads, 1));
+        NDArray lines = byKey;
+        if (rows > 2) {
+            NDArray end = zeros(byKey, new Shape(batch, heads, rows, rows - 2));
+            lines = NDArrays.concat(new NDList(byKey, end), 3);
         }
+        NDArray flat = lines.reshape(batch, heads, rows * (columns - 1));
+        return NDArrays.concat(new NDList(before, flat, after), 2).reshape(batch, heads, rows, columns);
     }
 
     private static NDArray zeros(NDArray like, Shape shape) {
@@ -103,8 +100,6 @@ final class RelativeShift {
             return manager.zeros(shape, like.getDataType(), device);
         }
         // MXNet cannot create zeros in FLOAT16, but can convert them
-        try (NDArray floats = manager.zeros(shape, DataType.FLOAT32, device)) {
-            return floats.toType(DataType.FLOAT16, true);
-        }
+        return manager.zeros(shape, DataType.FLOAT32, device).toType(DataType.FLOAT16, true);
     }
 }

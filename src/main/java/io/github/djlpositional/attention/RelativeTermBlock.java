@@ -6,7 +6,7 @@ import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Positions;
-import io.github.djlpositional.internal.Temporaries;
+import java.util.function.IntToDoubleFunction;
 
 /**
  * A term of the scores that depends on the positions of query and key through their difference only, so that it is
@@ -26,36 +26,28 @@ abstract class RelativeTermBlock extends ScoreTermBlock {
     /**
      * Returns the term where positions were given.
      *
-     * @param temporaries closes what is created here
      * @param indices (1 or B, T, F), INT32: where the key's position less the query's is among those of {@link #allOf}
      */
-    abstract NDArray termOfPositions(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray indices);
+    abstract NDArray termOfPositions(AttentionCall call, NDArray queries, NDArray indices);
 
     @Override
-    public final NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-        if (!call.hasPositions()) {
-            return termOfIndices(call, queries);
-        }
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray term = termOfPositions(temporaries, call, queries, indices(temporaries, call, queries));
-            return temporaries.keep(term);
-        }
+    final NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
+        return call.hasPositions()
+                ? termOfPositions(call, queries, indices(call, queries))
+                : termOfIndices(call, queries);
     }
 
     /** A call that has all relative positions of another one: from -(n - 1) to n - 1. */
     static AttentionCall allOf(AttentionCall call) {
         Span all = Span.of(0, Math.max(call.queries().end(), call.keys().end()));
-        return new AttentionCall(call.parameterStore(), call.training(), all, all, null, false, call.scale(), null);
+        return new AttentionCall(call.parameterStore(), call.training(), all, all, null, false, call.scale());
     }
 
     /** The index of each key's relative position among those of {@link #allOf}. */
-    static NDArray indices(Temporaries temporaries, AttentionCall call, NDArray like) {
+    static NDArray indices(AttentionCall call, NDArray like) {
         int zero = allOf(call).queries().length() - 1;
-        NDArray queries = positions(temporaries, call.queries(), like);
-        NDArray keys = positions(temporaries, call.keys(), like);
-        NDArray relative =
-                temporaries.add(temporaries.add(keys.expandDims(1)).sub(temporaries.add(queries.expandDims(2))));
-        return temporaries.add(relative.add(zero));
+        NDArray queries = positions(call.queries(), like).expandDims(2);
+        return positions(call.keys(), like).expandDims(1).sub(queries).add(zero);
     }
 
     /**
@@ -69,17 +61,29 @@ abstract class RelativeTermBlock extends ScoreTermBlock {
         return addTable(tableOf(row, rows));
     }
 
-    /** A table for {@link #addTable}. */
-    static ConstantTable tableOf(Shape row, HostData.Rows rows) {
+    private static ConstantTable tableOf(Shape row, HostData.Rows rows) {
         return ConstantTable.ofDistances(row, INITIAL_LENGTH, Positions.UNLIMITED, rows);
+    }
+
+    /** Adds a table of a number for each relative position, with rows (1). */
+    final ConstantTable addNumbers(IntToDoubleFunction number) {
+        return addTable(numbers(number));
+    }
+
+    /** A table for {@link #addNumbers}. */
+    static ConstantTable numbers(IntToDoubleFunction number) {
+        return tableOf(new Shape(1), (first, count, format, out) -> {
+            for (int i = 0; i < count; i++) {
+                format.put(out, i, number.applyAsDouble(first + i));
+            }
+        });
     }
 
     /**
      * {@return the rows of all relative positions of a call, as {@link RelativeShift} orders them: (1, W, …), a view of
      * the table, on the device of the queries and the manager of the table; not the caller's to close}
      */
-    static NDArray rows(
-            Temporaries temporaries, ConstantTable table, AttentionCall call, NDArray queries, DataType type) {
-        return table.rows(temporaries, RelativeShift.least(call), RelativeShift.columns(call), queries, type);
+    static NDArray rows(ConstantTable table, AttentionCall call, NDArray queries, DataType type) {
+        return table.rows(RelativeShift.least(call), RelativeShift.columns(call), queries, type);
     }
 }

@@ -9,7 +9,7 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
@@ -51,10 +51,9 @@ public final class RmsNormBlock extends ConfiguredBlock {
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static RmsNormBlock fromArguments(Map<?, ?> arguments) {
@@ -77,16 +76,13 @@ public final class RmsNormBlock extends ConfiguredBlock {
             // MXNet has no mean of an empty array
             return new NDList(x.duplicate());
         }
-        try (Temporaries own = new Temporaries()) {
+        return new NDList(Temporaries.result(() -> {
             DataType type = x.getDataType();
-            NDArray wide = type == DataType.FLOAT16 ? own.add(x.toType(DataType.FLOAT32, true)) : x;
-            NDArray squares = own.add(wide.mul(wide));
-            NDArray mean = own.add(squares.mean(new int[] {x.getShape().dimension() - 1}, true));
-            NDArray root = own.add(own.add(mean.add(settings.epsilon)).sqrt());
-            NDArray normalized = own.add(wide.div(root));
-            return new NDList(
-                    own.addUnless(normalized, normalized.toType(type, false)).mul(factor));
-        }
+            NDArray wide = x.toType(type == DataType.FLOAT16 ? DataType.FLOAT32 : type, false);
+            NDArray mean = wide.mul(wide).mean(new int[] {x.getShape().dimension() - 1}, true);
+            NDArray root = mean.add(settings.epsilon).sqrt();
+            return wide.div(root).toType(type, false).mul(factor);
+        }));
     }
 
     @Override
@@ -108,11 +104,11 @@ public final class RmsNormBlock extends ConfiguredBlock {
     }
 
     /** Builds an {@link RmsNormBlock}. */
-    public static final class Builder {
+    public static final class Builder extends OptionsBuilder<RmsNormBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-
-        private Builder() {}
+        private Builder() {
+            super(RmsNormBlock::fromArguments);
+        }
 
         /**
          * Sets D, the number of values that are normalized together: the embedding size, or the head size for a norm of
@@ -122,7 +118,7 @@ public final class RmsNormBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
-            return options.set("embeddingSize", embeddingSize);
+            return set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -132,17 +128,7 @@ public final class RmsNormBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optEpsilon(double epsilon) {
-            return options.set("epsilon", epsilon);
-        }
-
-        /**
-         * Builds the block.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if a setting is out of range
-         */
-        public RmsNormBlock build() {
-            return new RmsNormBlock(options.build());
+            return set("epsilon", epsilon);
         }
     }
 }

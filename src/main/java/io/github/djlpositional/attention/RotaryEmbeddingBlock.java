@@ -9,7 +9,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
@@ -214,10 +214,9 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static RotaryEmbeddingBlock fromArguments(Map<?, ?> arguments) {
@@ -507,11 +506,11 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     }
 
     /** Builds a {@link RotaryEmbeddingBlock}. */
-    public static final class Builder {
+    public static final class Builder extends OptionsBuilder<RotaryEmbeddingBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-
-        private Builder() {}
+        private Builder() {
+            super(RotaryEmbeddingBlock::fromArguments);
+        }
 
         /**
          * Sets H, the size of a head: the attention's embedding size divided by its head count.
@@ -520,7 +519,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder setHeadSize(int headSize) {
-            return options.set("headSize", headSize);
+            return set("headSize", headSize);
         }
 
         /**
@@ -531,7 +530,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder optRotaryStart(int rotaryStart) {
-            return options.set("rotaryStart", rotaryStart);
+            return set("rotaryStart", rotaryStart);
         }
 
         /**
@@ -542,7 +541,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder optRotarySize(int rotarySize) {
-            return options.set("rotarySize", rotarySize);
+            return set("rotarySize", rotarySize);
         }
 
         /**
@@ -552,7 +551,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder optBase(double base) {
-            return options.set("base", base);
+            return set("base", base);
         }
 
         /**
@@ -564,7 +563,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @throws NullPointerException if they are null
          */
         public Builder optFrequencies(Frequencies frequencies) {
-            return options.set("frequencies", frequencies);
+            return set("frequencies", frequencies);
         }
 
         /**
@@ -577,7 +576,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @throws NullPointerException if it is null
          */
         public Builder optLayout(PairLayout layout) {
-            return options.set("layout", layout);
+            return set("layout", layout);
         }
 
         /**
@@ -590,7 +589,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @throws NullPointerException if it is null
          */
         public Builder optScaling(RotaryScaling scaling) {
-            return options.set("scaling", scaling);
+            return set("scaling", scaling);
         }
 
         /**
@@ -602,7 +601,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @throws NullPointerException if they are null
          */
         public Builder optAxes(RotaryAxes axes) {
-            return options.set("axes", axes);
+            return set("axes", axes);
         }
 
         /**
@@ -620,7 +619,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder optXpos(double scaleBase) {
-            return options.set("xpos", scaleBase);
+            return set("xpos", scaleBase);
         }
 
         /**
@@ -631,7 +630,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder optSequenceAxis(int sequenceAxis) {
-            return options.set("sequenceAxis", sequenceAxis);
+            return set("sequenceAxis", sequenceAxis);
         }
 
         /**
@@ -641,7 +640,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder optMaxSequenceLength(int maxSequenceLength) {
-            return options.set("maxSequenceLength", maxSequenceLength);
+            return set("maxSequenceLength", maxSequenceLength);
         }
 
         /**
@@ -652,7 +651,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder optAutoExtend(int limit) {
-            return options.set("autoExtend", limit);
+            return set("autoExtend", limit);
         }
 
         /**
@@ -663,19 +662,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * @return this builder
          */
         public Builder optRangeChecks(boolean rangeChecks) {
-            return options.set("rangeChecks", rangeChecks);
-        }
-
-        /**
-         * Builds the block. Its table is created when it is initialized, or at its first forward.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if a setting is out of range, the rotary size is odd or greater than the
-         *     head size, frequencies are given together with a base or a scaling, or the scaling does not fit the
-         *     rotary size
-         */
-        public RotaryEmbeddingBlock build() {
-            return new RotaryEmbeddingBlock(options.build());
+            return set("rangeChecks", rangeChecks);
         }
     }
 }

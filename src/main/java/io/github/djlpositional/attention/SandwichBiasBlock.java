@@ -3,10 +3,8 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConstantTable;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Map;
 import java.util.Objects;
@@ -65,10 +63,9 @@ public final class SandwichBiasBlock extends RelativeBiasBlock {
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static SandwichBiasBlock fromArguments(Map<?, ?> arguments) {
@@ -76,25 +73,15 @@ public final class SandwichBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
-    NDArray biases(Temporaries temporaries, AttentionCall call, NDArray queries) {
-        return unshared(temporaries, call, rows(temporaries, biases, call, queries, queries.getDataType()));
+    NDArray biases(AttentionCall call, NDArray queries) {
+        return unshared(call, rows(biases, call, queries, queries.getDataType()));
     }
 
     /** Builds a {@link SandwichBiasBlock}. */
-    public static final class Builder {
+    public static final class Builder extends HeadsBuilder<SandwichBiasBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-
-        private Builder() {}
-
-        /**
-         * Sets N, the number of heads.
-         *
-         * @param headCount at least 1
-         * @return this builder
-         */
-        public Builder setHeadCount(int headCount) {
-            return options.set("headCount", headCount);
+        private Builder() {
+            super(SandwichBiasBlock::fromArguments);
         }
 
         /**
@@ -105,17 +92,7 @@ public final class SandwichBiasBlock extends RelativeBiasBlock {
          * @throws NullPointerException if it is null
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
-            return options.set("encoding", encoding);
-        }
-
-        /**
-         * Builds the block.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if a setting is out of range
-         */
-        public SandwichBiasBlock build() {
-            return new SandwichBiasBlock(options.build());
+            return set("encoding", encoding);
         }
     }
 }

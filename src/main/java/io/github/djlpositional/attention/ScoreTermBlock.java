@@ -3,19 +3,25 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
+import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
+import ai.djl.training.initializer.Initializer;
 import ai.djl.training.initializer.UniformInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import java.util.Map;
+import java.util.function.Function;
 
 /**
  * A relative encoding that adds a term to the scores. Its forward returns that term, unscaled:
@@ -60,6 +66,17 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
                         + ": expected the same sizes; build it with " + remedy);
     }
 
+    @Override
+    public final NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
+        return Temporaries.result(() -> term(call, queries, keys));
+    }
+
+    /**
+     * Computes the term: a new array on the manager of the queries, in their data type. Other arrays that it creates
+     * are closed.
+     */
+    abstract NDArray term(AttentionCall call, NDArray queries, NDArray keys);
+
     private void requireQueries(Shape queries) {
         if (headSize == -1) {
             requireSequence("queries", queries);
@@ -84,12 +101,12 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
                                         && parameter.getArray().hasGradient()));
     }
 
-    /** {@return the positions of tokens, (1 or B, n), INT32; closed by temporaries or the caller's} */
-    static NDArray positions(Temporaries temporaries, Span span, NDArray like) {
+    /** {@return the positions of tokens, (1 or B, n), INT32} */
+    static NDArray positions(Span span, NDArray like) {
         if (span.positions() == null) {
-            NDArray indices = temporaries.add(like.getManager()
-                    .arange(span.first(), span.first() + span.length(), 1, DataType.INT32, like.getDevice()));
-            return temporaries.add(indices.expandDims(0));
+            return like.getManager()
+                    .arange(span.first(), span.first() + span.length(), 1, DataType.INT32, like.getDevice())
+                    .expandDims(0);
         }
         Check.that(
                 span.positions().getShape().dimension() == 2 && span.positions().getDataType() == DataType.INT32,
@@ -136,14 +153,7 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
             Span span = Span.given(temporaries, params, start, queries, Math.toIntExact(length), true);
             boolean isSelf = given != null && shapes.length == 1;
             AttentionCall call = new AttentionCall(
-                    parameterStore,
-                    training,
-                    span,
-                    isSelf ? span : Span.of(0, Math.toIntExact(keys)),
-                    null,
-                    false,
-                    1,
-                    null);
+                    parameterStore, training, span, isSelf ? span : Span.of(0, Math.toIntExact(keys)), null, false, 1);
             return new NDList(scoreTerm(call, queries, inputs.get(inputs.size() - 1)));
         }
     }
@@ -195,45 +205,95 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         return shape.get(shape.dimension() - 2);
     }
 
-    /** Adds a parameter of a fully connected layer, with the initial values of PyTorch's {@code nn.Linear}. */
-    final Parameter addWeights(String name, int inputs, Shape shape) {
-        return addParameter(name, shape, new UniformInitializer((float) (1 / Math.sqrt(inputs))));
+    /**
+     * A fully connected layer, with the initial values of PyTorch's {@code nn.Linear}.
+     *
+     * @param weight (outputs, inputs)
+     * @param bias (outputs); null for none
+     */
+    record Layer(Parameter weight, Parameter bias) {}
+
+    final Layer addLayer(String weight, String bias, int inputs, int outputs) {
+        Initializer initializer = new UniformInitializer((float) (1 / Math.sqrt(inputs)));
+        return new Layer(
+                addParameter(weight, new Shape(outputs, inputs), initializer),
+                bias == null ? null : addParameter(bias, new Shape(outputs), initializer));
+    }
+
+    /** Adds the scale and the offset of a normalization. */
+    final Layer addNorm(String scale, String offset, int size) {
+        return new Layer(
+                addParameter(scale, new Shape(size), Initializer.ONES),
+                addParameter(offset, new Shape(size), Initializer.ZEROS));
+    }
+
+    final NDArray linear(Layer layer, AttentionCall call, NDArray input) {
+        NDArray bias = layer.bias == null ? null : value(layer.bias, call, input);
+        return Linear.linear(input, value(layer.weight, call, input), bias).singletonOrThrow();
     }
 
     /** Returns the value of a parameter on the device of an input, in the data type of the input. */
-    final NDArray value(Temporaries temporaries, Parameter parameter, AttentionCall call, NDArray input) {
+    final NDArray value(Parameter parameter, AttentionCall call, NDArray input) {
         NDArray value = value(this, parameter, call.parameterStore(), input, call.training());
+        // the store may have created it just now, and keeps it
+        NDScope.unregister(value);
         if (input.getDataType() == DataType.FLOAT32 && value.getDataType() == DataType.FLOAT16) {
             // an attention computes its scores in FLOAT32
-            return temporaries.add(value.toType(DataType.FLOAT32, true));
+            return value.toType(DataType.FLOAT32, true);
         }
         DataTypes.requireSame(input, value, "encoding's parameters");
         return value;
     }
 
     /**
-     * {@return the products of each query and the vector of its relation to each key, (B, T, F, N); closed by
-     * temporaries}
+     * {@return the products of each query and the vector of its relation to each key, (B, N, T, F)}
      *
      * @param products those of each query and all vectors, (B, N, T, R)
      * @param vectors the number of the vector for each query and key, (1 or B, T, F), INT32
      */
-    static NDArray selected(Temporaries temporaries, NDArray products, NDArray vectors) {
+    static NDArray selected(NDArray products, NDArray vectors) {
         NDManager manager = products.getManager();
         Shape shape = products.getShape();
+        if (Arithmetic.isPyTorch(products)) {
+            NDArray numbers = vectors.toType(DataType.INT64, false).expandDims(1);
+            return products.gather(
+                    numbers.broadcast(Shape.update(shape, 3, vectors.getShape().get(2))), 3);
+        }
+        // MXNet has no such operation
         int queries = Math.toIntExact(shape.get(0) * shape.get(2));
-        NDArray table =
-                temporaries.add(temporaries.add(products.transpose(0, 2, 3, 1)).reshape(-1, shape.get(1)));
-        NDArray number = temporaries.add(manager.arange(0, queries, 1, DataType.INT32, products.getDevice()));
-        NDArray zero = temporaries.add(manager.zeros(new Shape(1), DataType.INT32, products.getDevice()));
-        NDArray first = temporaries.add(number.mul(temporaries.add(zero.add(Math.toIntExact(shape.get(3))))));
-        NDArray indices = temporaries.add(
-                temporaries.add(first.reshape(shape.get(0), shape.get(2), 1)).add(vectors));
-        return temporaries.add(Indices.lookUp(indices, table, manager));
+        NDArray table = products.transpose(0, 2, 3, 1).reshape(-1, shape.get(1));
+        NDArray number = manager.arange(0, queries, 1, DataType.INT32, products.getDevice());
+        NDArray zero = manager.zeros(new Shape(1), DataType.INT32, products.getDevice());
+        NDArray first = number.mul(zero.add(Math.toIntExact(shape.get(3))));
+        NDArray indices = first.reshape(shape.get(0), shape.get(2), 1).add(vectors);
+        return Indices.lookUp(indices, table, manager).transpose(0, 3, 1, 2);
     }
 
     /** Returns an array multiplied by the scale of the scores. */
-    static NDArray scaled(Temporaries temporaries, AttentionCall call, NDArray array) {
-        return call.scale() == 1 ? array : temporaries.add(Arithmetic.multiply(array, call.scale()));
+    static NDArray scaled(AttentionCall call, NDArray array) {
+        return call.scale() == 1 ? array : Arithmetic.multiply(array, call.scale());
+    }
+
+    /**
+     * The options of a term for heads of a number.
+     *
+     * @param <T> the block
+     * @param <B> the builder
+     */
+    abstract static class HeadsBuilder<T, B extends HeadsBuilder<T, B>> extends OptionsBuilder<T, B> {
+
+        HeadsBuilder(Function<Map<?, ?>, T> fromArguments) {
+            super(fromArguments);
+        }
+
+        /**
+         * Sets N, the number of heads.
+         *
+         * @param headCount at least 1
+         * @return this builder
+         */
+        public B setHeadCount(int headCount) {
+            return set("headCount", headCount);
+        }
     }
 }

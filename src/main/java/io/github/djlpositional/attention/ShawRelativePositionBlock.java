@@ -9,7 +9,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
@@ -21,7 +21,8 @@ import java.util.stream.LongStream;
 /**
  * Learned vectors for relative positions, added to the keys and to the values, after Shaw, Uszkoreit and Vaswani,
  * <em>Self-Attention with Relative Position Representations</em> (2018). Positions farther apart than a clipping
- * distance k share the vectors of k. All heads share the vectors.
+ * distance k share the vectors of k. All heads share the vectors. They are the parameters {@code keys} and
+ * {@code values}, (2k + 1, H), of which the first row is for keys that are k or more before the query.
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
@@ -91,30 +92,13 @@ public final class ShawRelativePositionBlock extends RelativeTermBlock {
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static ShawRelativePositionBlock fromArguments(Map<?, ?> arguments) {
         return new ShawRelativePositionBlock(Records.read(Settings.class, arguments));
-    }
-
-    /**
-     * {@return the vectors that are added to the keys: the parameter a<sup>K</sup>, (2k + 1, H), in the model's data
-     * type; a parameter of this block} The first is for keys that are k or more before the query.
-     */
-    public Parameter getKeyVectors() {
-        return keyVectors;
-    }
-
-    /**
-     * {@return the vectors that are added to the values: the parameter a<sup>V</sup>, (2k + 1, H), in the model's data
-     * type; a parameter of this block; null if the block was built with {@code optValues(false)}}
-     */
-    public Parameter getValueVectors() {
-        return valueVectors;
     }
 
     /**
@@ -135,9 +119,9 @@ public final class ShawRelativePositionBlock extends RelativeTermBlock {
                     Math.max(0, greatest - Math.max(last, least)));
         }
 
-        NDArray rows(Temporaries temporaries, NDArray vectors) {
+        NDArray rows(NDArray vectors) {
             long zero = vectors.getShape().get(0) / 2;
-            return temporaries.add(vectors.get(NDIndex.sliceAxis(0, zero + first, zero + last + 1)));
+            return vectors.get(NDIndex.sliceAxis(0, zero + first, zero + last + 1));
         }
     }
 
@@ -147,80 +131,65 @@ public final class ShawRelativePositionBlock extends RelativeTermBlock {
     }
 
     @Override
-    NDArray termOfPositions(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray indices) {
-        NDArray vectors = ofPositions(temporaries, keyVectors, call, queries, indices);
-        NDArray byQuery = temporaries.add(scaled(temporaries, call, queries).transpose(0, 2, 1, 3));
-        NDArray products = temporaries.add(byQuery.matMul(temporaries.add(vectors.transpose(0, 1, 3, 2))));
-        return temporaries.add(products.transpose(0, 2, 1, 3));
+    NDArray termOfPositions(AttentionCall call, NDArray queries, NDArray indices) {
+        NDArray vectors = ofPositions(keyVectors, call, queries, indices);
+        NDArray byQuery = scaled(call, queries).transpose(0, 2, 1, 3);
+        return byQuery.matMul(vectors.transpose(0, 1, 3, 2)).transpose(0, 2, 1, 3);
     }
 
     /** The vector of each query and key, (1 or B, T, F, H). */
-    private NDArray ofPositions(
-            Temporaries temporaries, Parameter vectors, AttentionCall call, NDArray input, NDArray indices) {
+    private NDArray ofPositions(Parameter vectors, AttentionCall call, NDArray input, NDArray indices) {
         int zero = allOf(call).queries().length() - 1;
-        NDArray rows = temporaries.add(indices.add(settings.maxDistance - zero));
         // clip of DJL's PyTorch engine leaves its limits open
-        NDArray least = temporaries.add(input.getManager().zeros(new Shape(1), DataType.INT32, input.getDevice()));
-        NDArray greatest = temporaries.add(least.add(2 * settings.maxDistance));
-        NDArray clipped = temporaries.add(temporaries.add(rows.maximum(least)).minimum(greatest));
-        return temporaries.add(Indices.lookUp(clipped, value(temporaries, vectors, call, input), input.getManager()));
+        NDArray least = input.getManager().zeros(new Shape(1), DataType.INT32, input.getDevice());
+        NDArray clipped =
+                indices.add(settings.maxDistance - zero).maximum(least).minimum(least.add(2 * settings.maxDistance));
+        return Indices.lookUp(clipped, value(vectors, call, input), input.getManager());
     }
 
     @Override
     NDArray termOfIndices(AttentionCall call, NDArray queries) {
         Clipped clipped = Clipped.of(RelativeShift.least(call), RelativeShift.columns(call), settings.maxDistance);
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray vectors = value(temporaries, keyVectors, call, queries);
-            NDArray rows = scaled(temporaries, call, clipped.rows(temporaries, vectors));
-            NDArray products = temporaries.add(queries.matMul(temporaries.add(rows.transpose(1, 0))));
-            return RelativeShift.toKeys(
-                    repeatedEnds(temporaries, products, clipped), call.keys().length());
-        }
+        NDArray rows = scaled(call, clipped.rows(value(keyVectors, call, queries)));
+        NDArray products = queries.matMul(rows.transpose(1, 0));
+        return RelativeShift.toKeys(repeatedEnds(products, clipped), call.keys().length());
     }
 
     /** Repeats the first and the last column: (B, N, T, C) to (B, N, T, front + C + end). */
-    private static NDArray repeatedEnds(Temporaries temporaries, NDArray columns, Clipped clipped) {
+    private static NDArray repeatedEnds(NDArray columns, Clipped clipped) {
         NDList parts = new NDList(columns);
         if (clipped.front > 0) {
-            parts.add(0, repeated(temporaries, columns, 0, clipped.front));
+            parts.add(0, repeated(columns, 0, clipped.front));
         }
         if (clipped.end > 0) {
-            parts.add(repeated(temporaries, columns, columns.getShape().get(3) - 1, clipped.end));
+            parts.add(repeated(columns, columns.getShape().get(3) - 1, clipped.end));
         }
-        return parts.size() == 1 ? columns : temporaries.add(NDArrays.concat(parts, 3));
+        return parts.size() == 1 ? columns : NDArrays.concat(parts, 3);
     }
 
-    private static NDArray repeated(Temporaries temporaries, NDArray columns, long column, int count) {
-        return temporaries.add(
-                cut(temporaries, columns, column, column + 1).broadcast(Shape.update(columns.getShape(), 3, count)));
-    }
-
-    private static NDArray cut(Temporaries temporaries, NDArray columns, long from, long to) {
-        return temporaries.add(columns.get(NDIndex.sliceAxis(3, from, to)));
+    private static NDArray repeated(NDArray columns, long column, int count) {
+        return columns.get(NDIndex.sliceAxis(3, column, column + 1))
+                .broadcast(Shape.update(columns.getShape(), 3, count));
     }
 
     @Override
     public NDArray valueTerm(AttentionCall call, NDArray probabilities) {
-        if (valueVectors == null) {
-            return null;
+        return valueVectors == null ? null : Temporaries.result(() -> ofValues(call, probabilities));
+    }
+
+    private NDArray ofValues(AttentionCall call, NDArray probabilities) {
+        if (call.hasPositions()) {
+            NDArray vectors = ofPositions(valueVectors, call, probabilities, indices(call, probabilities));
+            return probabilities.transpose(0, 2, 1, 3).matMul(vectors).transpose(0, 2, 1, 3);
         }
-        try (Temporaries temporaries = new Temporaries()) {
-            if (call.hasPositions()) {
-                NDArray indices = indices(temporaries, call, probabilities);
-                NDArray vectors = ofPositions(temporaries, valueVectors, call, probabilities, indices);
-                NDArray byQuery = temporaries.add(probabilities.transpose(0, 2, 1, 3));
-                return temporaries.add(byQuery.matMul(vectors)).transpose(0, 2, 1, 3);
-            }
-            NDArray vectors = value(temporaries, valueVectors, call, probabilities);
-            NDArray byPosition = temporaries.add(RelativeShift.toPositions(probabilities));
-            int count = call.keys().length() + call.queries().length() - 1;
-            Clipped clipped = Clipped.of(RelativeShift.least(call), count, settings.maxDistance);
-            return summedEnds(temporaries, byPosition, clipped).matMul(clipped.rows(temporaries, vectors));
-        }
+        int count = call.keys().length() + call.queries().length() - 1;
+        Clipped clipped = Clipped.of(RelativeShift.least(call), count, settings.maxDistance);
+        NDArray vectors = clipped.rows(value(valueVectors, call, probabilities));
+        return summedEnds(RelativeShift.toPositions(probabilities), clipped).matMul(vectors);
     }
 
     /** The reverse of {@link #repeatedEnds}: sums the columns that are repeated there. */
-    private static NDArray summedEnds(Temporaries temporaries, NDArray columns, Clipped clipped) {
+    private static NDArray summedEnds(NDArray columns, Clipped clipped) {
         long width = columns.getShape().get(3);
         // where the middle, which is not summed, begins and ends
         long from = clipped.front > 0 ? clipped.front + 1L : 0;
@@ -229,32 +198,47 @@ public final class ShawRelativePositionBlock extends RelativeTermBlock {
             return columns;
         }
         if (clipped.first == clipped.last) {
-            return temporaries.add(columns.sum(new int[] {3}, true));
+            return columns.sum(new int[] {3}, true);
         }
-        // a split has one array of gradients, where slices would have one each
-        NDList parts = columns.split(
-                LongStream.of(from, to)
-                        .filter(at -> at > 0 && at < width)
-                        .distinct()
-                        .toArray(),
-                3);
-        parts.forEach(temporaries::add);
+        long[] cuts = LongStream.of(from, to)
+                .filter(at -> at > 0 && at < width)
+                .distinct()
+                .toArray();
+        NDList parts = split(columns, cuts);
         if (from > 0) {
-            parts.set(0, temporaries.add(parts.head().sum(new int[] {3}, true)));
+            parts.set(0, parts.head().sum(new int[] {3}, true));
         }
         if (to < width) {
             int last = parts.size() - 1;
-            parts.set(last, temporaries.add(parts.get(last).sum(new int[] {3}, true)));
+            parts.set(last, parts.get(last).sum(new int[] {3}, true));
         }
-        return temporaries.add(NDArrays.concat(parts, 3));
+        return NDArrays.concat(parts, 3);
+    }
+
+    /**
+     * A split has one array of gradients on PyTorch, where slices would have one each; on MXNet it is slower than they.
+     */
+    private static NDList split(NDArray columns, long... cuts) {
+        if (TorchFunctions.of(columns) != null) {
+            return columns.split(cuts, 3);
+        }
+        NDList parts = new NDList();
+        long start = 0;
+        for (long cut : LongStream.concat(
+                        LongStream.of(cuts), LongStream.of(columns.getShape().get(3)))
+                .toArray()) {
+            parts.add(columns.get(NDIndex.sliceAxis(3, start, cut)));
+            start = cut;
+        }
+        return parts;
     }
 
     /** Builds a {@link ShawRelativePositionBlock}. */
-    public static final class Builder {
+    public static final class Builder extends OptionsBuilder<ShawRelativePositionBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-
-        private Builder() {}
+        private Builder() {
+            super(ShawRelativePositionBlock::fromArguments);
+        }
 
         /**
          * Sets H, the size of a head: the attention's embedding size by its head count.
@@ -263,7 +247,7 @@ public final class ShawRelativePositionBlock extends RelativeTermBlock {
          * @return this builder
          */
         public Builder setHeadSize(int headSize) {
-            return options.set("headSize", headSize);
+            return set("headSize", headSize);
         }
 
         /**
@@ -273,7 +257,7 @@ public final class ShawRelativePositionBlock extends RelativeTermBlock {
          * @return this builder
          */
         public Builder optMaxDistance(int maxDistance) {
-            return options.set("maxDistance", maxDistance);
+            return set("maxDistance", maxDistance);
         }
 
         /**
@@ -284,17 +268,7 @@ public final class ShawRelativePositionBlock extends RelativeTermBlock {
          * @return this builder
          */
         public Builder optValues(boolean values) {
-            return options.set("values", values);
-        }
-
-        /**
-         * Builds the block.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if a setting is out of range
-         */
-        public ShawRelativePositionBlock build() {
-            return new ShawRelativePositionBlock(options.build());
+            return set("values", values);
         }
     }
 }

@@ -15,7 +15,7 @@ import ai.djl.nn.norm.LayerNorm;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
@@ -197,11 +197,11 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values; those of
-     *     {@code attention} and {@code crossAttention} are maps for {@link MultiHeadAttentionBlock#fromArguments}
-     * @return the block
+     *     {@code attention} and {@code crossAttention} are maps for {@link MultiHeadAttentionBlock#fromArguments}, or
+     *     blocks
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static TransformerLayerBlock fromArguments(Map<?, ?> arguments) {
@@ -213,11 +213,13 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
     }
 
     private static MultiHeadAttentionBlock attention(Map<?, ?> arguments, String name) {
-        Map<?, ?> values = Records.value(TransformerLayerBlock.class, arguments, name, Map.class);
-        return values == null
-                ? null
-                : Records.ofType(
-                        name, values, Map.of("MultiHeadAttentionBlock", MultiHeadAttentionBlock::fromArguments));
+        return Records.child(
+                TransformerLayerBlock.class,
+                arguments,
+                name,
+                MultiHeadAttentionBlock.class,
+                values -> Records.ofType(
+                        name, values, Map.of("MultiHeadAttentionBlock", MultiHeadAttentionBlock::fromArguments)));
     }
 
     /** {@return the attention over the layer's input, a child of this block} */
@@ -400,13 +402,11 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
     }
 
     /** Builds a {@link TransformerLayerBlock}. */
-    public static final class Builder {
+    public static final class Builder extends OptionsBuilder<TransformerLayerBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-        private MultiHeadAttentionBlock attention;
-        private MultiHeadAttentionBlock crossAttention;
-
-        private Builder() {}
+        private Builder() {
+            super(TransformerLayerBlock::fromArguments);
+        }
 
         /**
          * Sets the attention over the layer's input, and with it the embedding size. In a decoder it is causal.
@@ -416,8 +416,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
          * @throws NullPointerException if it is null
          */
         public Builder setAttention(MultiHeadAttentionBlock block) {
-            attention = Objects.requireNonNull(block, "attention");
-            return this;
+            return set("attention", block);
         }
 
         /**
@@ -428,8 +427,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
          * @throws NullPointerException if it is null
          */
         public Builder optCrossAttention(MultiHeadAttentionBlock block) {
-            crossAttention = Objects.requireNonNull(block, "crossAttention");
-            return this;
+            return set("crossAttention", block);
         }
 
         /**
@@ -439,7 +437,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder setHiddenSize(int hiddenSize) {
-            return options.set("hiddenSize", hiddenSize);
+            return set("hiddenSize", hiddenSize);
         }
 
         /**
@@ -450,7 +448,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
          * @throws NullPointerException if it is null
          */
         public Builder optNonlinearity(Nonlinearity nonlinearity) {
-            return options.set("nonlinearity", nonlinearity);
+            return set("nonlinearity", nonlinearity);
         }
 
         /**
@@ -461,7 +459,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
          * @throws NullPointerException if it is null
          */
         public Builder optNorm(Norm norm) {
-            return options.set("norm", norm);
+            return set("norm", norm);
         }
 
         /**
@@ -471,7 +469,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optEpsilon(double epsilon) {
-            return options.set("epsilon", epsilon);
+            return set("epsilon", epsilon);
         }
 
         /**
@@ -482,7 +480,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optPreNorm(boolean preNorm) {
-            return options.set("preNorm", preNorm);
+            return set("preNorm", preNorm);
         }
 
         /**
@@ -492,7 +490,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optBias(boolean bias) {
-            return options.set("bias", bias);
+            return set("bias", bias);
         }
 
         /**
@@ -503,18 +501,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optDropoutRate(float dropoutRate) {
-            return options.set("dropoutRate", dropoutRate);
-        }
-
-        /**
-         * Builds the block.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if there is no attention, a setting is out of range, or the embedding sizes
-         *     differ
-         */
-        public TransformerLayerBlock build() {
-            return new TransformerLayerBlock(options.build(), Check.given("attention", attention), crossAttention);
+            return set("dropoutRate", dropoutRate);
         }
     }
 }

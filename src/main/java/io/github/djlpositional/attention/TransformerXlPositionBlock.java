@@ -6,7 +6,6 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.Indices;
@@ -34,6 +33,9 @@ import java.util.Map;
  * W the projection, u the content bias and v the position bias. W R is computed once for each distance; the relative
  * shift of the paper's appendix B moves its products to the keys. In inference, a {@link KeyValueCache} holds what the
  * paper keeps of the previous segment; the recurrence of the paper in training is not implemented.
+ *
+ * <p>The parameters are u, {@code contentBias}, and v, {@code positionBias}, (N, H), and W, {@code projection}, (N · H,
+ * E): {@code r_w_bias}, {@code r_r_bias} and {@code r_net.weight} in the published code.
  *
  * <p>Inputs, output and errors are those of {@link ShawRelativePositionBlock}, with D = N · H. The output is the term
  * of the positions, (q<sub>i</sub> + v) · W R<sub>i - j</sub>. E is the size of the sinusoids, which is D unless
@@ -100,116 +102,74 @@ public final class TransformerXlPositionBlock extends RelativeTermBlock {
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static TransformerXlPositionBlock fromArguments(Map<?, ?> arguments) {
         return new TransformerXlPositionBlock(Records.read(Settings.class, arguments));
     }
 
-    /** {@return the sinusoids of a distance: R, of size E; immutable} */
-    public SinusoidalEncoding getEncoding() {
-        return settings.encoding;
-    }
-
-    /**
-     * {@return the content bias, which is added to each query before it is multiplied by the keys: the parameter u,
-     * {@code r_w_bias} in the published code, (N, H), in the model's data type; a parameter of this block}
-     */
-    public Parameter getContentBias() {
-        return contentBias;
-    }
-
-    /**
-     * {@return the position bias, which is added to each query before it is multiplied by the projected sinusoids: the
-     * parameter v, {@code r_r_bias} in the published code, (N, H), in the model's data type; a parameter of this block}
-     */
-    public Parameter getPositionBias() {
-        return positionBias;
-    }
-
-    /**
-     * {@return the projection of the sinusoids: the parameter W, {@code r_net.weight} in the published code, (N · H,
-     * E), in the model's data type; a parameter of this block}
-     */
-    public Parameter getProjection() {
-        return projection;
-    }
-
     @Override
     public NDArray encodeQueries(AttentionCall call, NDArray queries) {
-        return biased(contentBias, call, queries);
+        return Temporaries.result(() -> biased(contentBias, call, queries));
     }
 
     private NDArray biased(Parameter bias, AttentionCall call, NDArray queries) {
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray value = value(temporaries, bias, call, queries);
-            return queries.add(temporaries.add(value.reshape(1, settings.headCount, 1, settings.headSize())));
-        }
+        return queries.add(value(bias, call, queries).reshape(1, settings.headCount, 1, settings.headSize()));
     }
 
     @Override
-    NDArray termOfPositions(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray indices) {
+    NDArray termOfPositions(AttentionCall call, NDArray queries, NDArray indices) {
         // W R of every query and key would be N times as large as R
-        NDArray projected = projectedQueries(temporaries, call, queries);
-        NDArray table = sinusoids(temporaries, allOf(call), queries);
-        NDArray rows = temporaries.add(Indices.lookUp(indices, table, queries.getManager()));
-        NDArray byQuery = temporaries.add(projected.transpose(0, 2, 1, 3));
-        NDArray products = temporaries.add(byQuery.matMul(temporaries.add(rows.transpose(0, 1, 3, 2))));
-        return temporaries.add(products.transpose(0, 2, 1, 3));
+        NDArray rows = Indices.lookUp(indices, sinusoids(allOf(call), queries), queries.getManager());
+        NDArray byQuery = projectedQueries(call, queries).transpose(0, 2, 1, 3);
+        return byQuery.matMul(rows.transpose(0, 1, 3, 2)).transpose(0, 2, 1, 3);
     }
 
     @Override
     NDArray termOfIndices(AttentionCall call, NDArray queries) {
-        try (Temporaries temporaries = new Temporaries()) {
-            return RelativeShift.toKeys(
-                    byPosition(temporaries, call, queries), call.keys().length());
-        }
+        return RelativeShift.toKeys(byPosition(call, queries), call.keys().length());
     }
 
     /** (q + v) W R, (B, N, T, columns), in the order of the products that needs the fewer multiplications. */
-    private NDArray byPosition(Temporaries temporaries, AttentionCall call, NDArray queries) {
+    private NDArray byPosition(AttentionCall call, NDArray queries) {
         long count = queries.getShape().get(0) * queries.getShape().get(2);
         int width = settings.encoding.getEmbeddingSize();
         boolean isShort = count * (settings.headCount * (long) width - settings.embeddingSize)
                 < (long) width * settings.embeddingSize;
         if (call.shared() == null && isShort) {
-            NDArray projected = projectedQueries(temporaries, call, queries);
-            NDArray rows = temporaries.add(sinusoids(temporaries, call, queries).transpose(1, 0));
-            return temporaries.add(projected.matMul(rows));
+            return projectedQueries(call, queries)
+                    .matMul(sinusoids(call, queries).transpose(1, 0));
         }
-        NDArray positions =
-                temporaries.add(call.shared() == null ? projected(call, queries) : columns(call.shared(), call));
-        return temporaries.add(biasedQueries(temporaries, call, queries).matMul(positions));
+        return biasedQueries(call, queries)
+                .matMul(call.shared() == null ? projected(call, queries) : columns(call.shared(), call));
     }
 
     /** q + v times the scale, (B, N, T, H). */
-    private NDArray biasedQueries(Temporaries temporaries, AttentionCall call, NDArray queries) {
-        return scaled(temporaries, call, temporaries.add(biased(positionBias, call, queries)));
+    private NDArray biasedQueries(AttentionCall call, NDArray queries) {
+        return scaled(call, biased(positionBias, call, queries));
     }
 
     /** (q + v) W, (B, N, T, E). */
-    private NDArray projectedQueries(Temporaries temporaries, AttentionCall call, NDArray queries) {
-        NDArray weight = temporaries.add(value(temporaries, projection, call, queries)
-                .reshape(1, settings.headCount, settings.headSize(), settings.encoding.getEmbeddingSize()));
-        return temporaries.add(biasedQueries(temporaries, call, queries).matMul(weight));
+    private NDArray projectedQueries(AttentionCall call, NDArray queries) {
+        int width = settings.encoding.getEmbeddingSize();
+        NDArray weight = value(projection, call, queries).reshape(1, settings.headCount, settings.headSize(), width);
+        return biasedQueries(call, queries).matMul(weight);
     }
 
     /** R of the distances of a call, (columns, E), on the manager of the queries. */
-    private NDArray sinusoids(Temporaries temporaries, AttentionCall call, NDArray queries) {
-        NDArray batch = rows(temporaries, sinusoids, call, queries, queries.getDataType());
-        NDArray rows = temporaries.add(batch.squeeze(0));
+    private NDArray sinusoids(AttentionCall call, NDArray queries) {
+        NDArray rows = rows(sinusoids, call, queries, queries.getDataType()).squeeze(0);
         rows.attach(queries.getManager());
         return rows;
     }
 
     /** W R of the distances between all queries and all keys, (1, N, H, columns). */
     @Override
-    public NDArray sharedTerm(AttentionCall call, NDArray queries) {
-        return call.hasPositions() ? null : projected(allOf(call), queries);
+    public NDArray sharedTerm(AttentionCall call, NDArray queries, NDArray keys) {
+        return call.hasPositions() ? null : Temporaries.result(() -> projected(allOf(call), queries));
     }
 
     /** The columns of a call among the shared columns. */
@@ -220,22 +180,17 @@ public final class TransformerXlPositionBlock extends RelativeTermBlock {
 
     /** W R of the distances of a call, (1, N, H, columns). */
     private NDArray projected(AttentionCall call, NDArray queries) {
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray weight = value(temporaries, projection, call, queries);
-            NDArray rows = sinusoids(temporaries, call, queries);
-            NDArray projected = temporaries.add(rows.matMul(temporaries.add(weight.transpose(1, 0))));
-            NDArray heads = temporaries.add(
-                    projected.reshape(1, projected.getShape().get(0), settings.headCount, settings.headSize()));
-            return heads.transpose(0, 2, 3, 1);
-        }
+        NDArray weight = value(projection, call, queries).transpose(1, 0);
+        NDArray projected = sinusoids(call, queries).matMul(weight);
+        return projected.reshape(1, -1, settings.headCount, settings.headSize()).transpose(0, 2, 3, 1);
     }
 
     /** Builds a {@link TransformerXlPositionBlock}. */
-    public static final class Builder {
+    public static final class Builder extends HeadsBuilder<TransformerXlPositionBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-
-        private Builder() {}
+        private Builder() {
+            super(TransformerXlPositionBlock::fromArguments);
+        }
 
         /**
          * Sets D, the attention's embedding size.
@@ -244,17 +199,7 @@ public final class TransformerXlPositionBlock extends RelativeTermBlock {
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
-            return options.set("embeddingSize", embeddingSize);
-        }
-
-        /**
-         * Sets N, the number of heads.
-         *
-         * @param headCount at least 1
-         * @return this builder
-         */
-        public Builder setHeadCount(int headCount) {
-            return options.set("headCount", headCount);
+            return set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -266,18 +211,7 @@ public final class TransformerXlPositionBlock extends RelativeTermBlock {
          * @throws NullPointerException if it is null
          */
         public Builder optEncoding(SinusoidalEncoding encoding) {
-            return options.set("encoding", encoding);
-        }
-
-        /**
-         * Builds the block.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if a setting is out of range, or the embedding size is not a multiple of the
-         *     head count
-         */
-        public TransformerXlPositionBlock build() {
-            return new TransformerXlPositionBlock(options.build());
+            return set("encoding", encoding);
         }
     }
 }

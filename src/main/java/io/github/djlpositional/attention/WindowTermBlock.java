@@ -6,13 +6,15 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridResampling;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
 import java.util.function.IntUnaryOperator;
 
 /**
@@ -89,28 +91,70 @@ abstract class WindowTermBlock extends ScoreTermBlock {
         }
     }
 
-    /** The query's coordinate less the key's, (1 or B, T, F), FLOAT32; closed by temporaries. */
-    final NDArray difference(
-            Temporaries temporaries, AttentionCall call, NDArray queries, int ofQuery, int ofKey, int added) {
-        NDArray i = temporaries.add(
-                of(temporaries, call.queries(), queries, ofQuery).expandDims(2));
-        NDArray j = temporaries.add(of(temporaries, call.keys(), queries, ofKey).expandDims(1));
-        return temporaries.add(temporaries.add(i.sub(j)).add(added));
+    /** The number of differences of rows, and of differences of columns, of the cells of a window. */
+    static int[] differences(List<Integer> window) {
+        return new int[] {2 * window.get(0) - 1, 2 * window.get(1) - 1};
+    }
+
+    /**
+     * A coordinate of a cell. The difference of those of two cells, moved by half the number of differences, is the row
+     * of a table in the order of Swin's.
+     */
+    static int ofCell(List<Integer> window, int cell) {
+        int width = window.get(1);
+        return cell / width * (2 * width - 1) + cell % width;
+    }
+
+    /** The query's coordinate less the key's, (1 or B, T, F), FLOAT32. */
+    final NDArray difference(AttentionCall call, NDArray queries, int ofQuery, int ofKey, int added) {
+        NDArray i = of(call.queries(), queries, ofQuery).expandDims(2);
+        return i.sub(of(call.keys(), queries, ofKey).expandDims(1)).add(added);
+    }
+
+    /** The rows of a table of biases, (rows, N), for each query and key, by head: (1 or B, N, T, F). */
+    static NDArray lookUp(NDArray rows, NDArray table, NDArray queries) {
+        NDArray biases = Indices.lookUp(rows.toType(DataType.INT32, false), table, queries.getManager());
+        return biases.transpose(0, 3, 1, 2).toType(queries.getDataType(), false);
     }
 
     /** A coordinate of tokens, (1 or B, n), FLOAT32. */
-    private NDArray of(Temporaries temporaries, Span span, NDArray queries, int coordinate) {
+    private NDArray of(Span span, NDArray queries, int coordinate) {
         Check.that(
                 span.end() <= tokens,
                 () -> "position " + (span.end() - 1) + " with " + this + ": expected positions from 0 to "
                         + (tokens - 1) + ", those of the window's tokens; use a window of the size of the input");
-        NDArray positions = span.positions() == null ? null : positions(temporaries, span, queries);
-        NDArray rows = positions == null
-                ? coordinates.rows(temporaries, span.first(), span.length(), queries, DataType.FLOAT32)
-                : temporaries.add(Indices.lookUp(
-                        positions, coordinates.table(tokens, queries, DataType.FLOAT32), queries.getManager()));
-        NDArray column = temporaries.add(rows.get(NDIndex.sliceAxis(2, coordinate, coordinate + 1L)));
+        NDArray rows = span.positions() == null
+                ? coordinates.rows(span.first(), span.length(), queries, DataType.FLOAT32)
+                : Indices.lookUp(
+                        positions(span, queries),
+                        coordinates.table(tokens, queries, DataType.FLOAT32),
+                        queries.getManager());
+        NDArray column = rows.get(NDIndex.sliceAxis(2, coordinate, coordinate + 1L));
         column.attach(queries.getManager());
-        return temporaries.add(column.squeeze(2));
+        return column.squeeze(2);
+    }
+
+    /**
+     * The options of a term in a window.
+     *
+     * @param <T> the block
+     * @param <B> the builder
+     */
+    abstract static class WindowBuilder<T, B extends WindowBuilder<T, B>> extends OptionsBuilder<T, B> {
+
+        WindowBuilder(Function<Map<?, ?>, T> fromArguments) {
+            super(fromArguments);
+        }
+
+        /**
+         * Sets the window.
+         *
+         * @param height h, the number of rows of cells, at least 1
+         * @param width w, the number of cells in a row, at least 1
+         * @return this builder
+         */
+        public B setWindow(int height, int width) {
+            return set("window", List.of(height, width));
+        }
     }
 }

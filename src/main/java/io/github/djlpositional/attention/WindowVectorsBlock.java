@@ -6,9 +6,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.Initializer;
 import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Options;
 import io.github.djlpositional.arguments.Records;
-import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridResampling;
 import java.util.List;
 import java.util.Map;
@@ -23,7 +21,9 @@ import java.util.Map;
  * q · a[y - y' + h - 1] + q · b[x - x' + w - 1]
  * </pre>
  *
- * <p>It is added to the scaled score and is not scaled. All heads share the vectors, which are 0 at first.
+ * <p>It is added to the scaled score and is not scaled. All heads share the vectors, which are 0 at first: the
+ * parameters {@code rows}, (2h - 1, H), and {@code columns}, (2w - 1, H), {@code rel_pos_h} and {@code rel_pos_w} in
+ * the published code.
  *
  * <pre>{@code
  * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
@@ -69,30 +69,13 @@ public final class WindowVectorsBlock extends WindowTermBlock {
     }
 
     /**
-     * Creates a block from the plain values that {@link #getArguments} returns.
+     * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @return the block
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static WindowVectorsBlock fromArguments(Map<?, ?> arguments) {
         return new WindowVectorsBlock(Records.read(Settings.class, arguments));
-    }
-
-    /**
-     * {@return the vectors of differences of rows: the parameter a, (2h - 1, H), {@code rel_pos_h} in the published
-     * code, in the model's data type; a parameter of this block}
-     */
-    public Parameter getRows() {
-        return rows;
-    }
-
-    /**
-     * {@return the vectors of differences of columns: the parameter b, (2w - 1, H), {@code rel_pos_w} in the published
-     * code, in the model's data type; a parameter of this block}
-     */
-    public Parameter getColumns() {
-        return columns;
     }
 
     /**
@@ -115,30 +98,24 @@ public final class WindowVectorsBlock extends WindowTermBlock {
     }
 
     @Override
-    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
-        try (Temporaries temporaries = new Temporaries()) {
-            NDArray ofRows = term(temporaries, call, queries, 0, rows);
-            NDArray sum = temporaries.add(ofRows.add(term(temporaries, call, queries, 1, columns)));
-            return sum.transpose(0, 3, 1, 2);
-        }
+    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
+        return products(call, queries, 0, rows).add(products(call, queries, 1, columns));
     }
 
-    /** The products of the queries with the vectors of one coordinate, (B, T, F, N). */
-    private NDArray term(
-            Temporaries temporaries, AttentionCall call, NDArray queries, int coordinate, Parameter vectors) {
-        NDArray table = value(temporaries, vectors, call, queries);
-        int count = Math.toIntExact(table.getShape().get(0));
-        NDArray products = temporaries.add(queries.matMul(temporaries.add(table.transpose(1, 0))));
-        NDArray differences = difference(temporaries, call, queries, coordinate, coordinate, count / 2);
-        return selected(temporaries, products, temporaries.add(differences.toType(DataType.INT32, false)));
+    /** The products of the queries with the vectors of one coordinate, (B, N, T, F). */
+    private NDArray products(AttentionCall call, NDArray queries, int coordinate, Parameter vectors) {
+        NDArray table = value(vectors, call, queries).transpose(1, 0);
+        int zero = Math.toIntExact(table.getShape().get(1) / 2);
+        NDArray differences = difference(call, queries, coordinate, coordinate, zero);
+        return selected(queries.matMul(table), differences.toType(DataType.INT32, false));
     }
 
     /** Builds a {@link WindowVectorsBlock}. */
-    public static final class Builder {
+    public static final class Builder extends WindowBuilder<WindowVectorsBlock, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-
-        private Builder() {}
+        private Builder() {
+            super(WindowVectorsBlock::fromArguments);
+        }
 
         /**
          * Sets H, the size of a head.
@@ -147,28 +124,7 @@ public final class WindowVectorsBlock extends WindowTermBlock {
          * @return this builder
          */
         public Builder setHeadSize(int headSize) {
-            return options.set("headSize", headSize);
-        }
-
-        /**
-         * Sets the window.
-         *
-         * @param height h, the number of rows of cells, at least 1
-         * @param width w, the number of cells in a row, at least 1
-         * @return this builder
-         */
-        public Builder setWindow(int height, int width) {
-            return options.set("window", List.of(height, width));
-        }
-
-        /**
-         * Builds the block.
-         *
-         * @return the block
-         * @throws IllegalArgumentException if a setting is out of range
-         */
-        public WindowVectorsBlock build() {
-            return new WindowVectorsBlock(options.build());
+            return set("headSize", headSize);
         }
     }
 }

@@ -15,7 +15,7 @@ public final class Arithmetic {
      * Returns whether an array belongs to PyTorch. The library has no dependency on an engine, so it is compared by
      * name.
      */
-    static boolean isPyTorch(NDArray array) {
+    public static boolean isPyTorch(NDArray array) {
         return "PyTorch".equals(array.getManager().getEngine().getEngineName());
     }
 
@@ -38,6 +38,16 @@ public final class Arithmetic {
         }
         try (NDArray number = number(array, factor)) {
             return array.mul(number);
+        }
+    }
+
+    /** Adds a number to each number of an array, into a new array, without waiting for a GPU. */
+    public static NDArray add(NDArray array, double number) {
+        if (!isPyTorch(array)) {
+            return array.add(number);
+        }
+        try (NDArray scalar = number(array, number)) {
+            return array.add(scalar);
         }
     }
 

@@ -134,6 +134,11 @@ public final class ConstantTable implements AutoCloseable {
         return copy.rows(temporaries, isSymmetric ? first + copy.length - 1 : first, count);
     }
 
+    /** The same within {@link Temporaries#result}, which closes rows that are not kept. */
+    public NDArray rows(int first, int count, NDArray like, DataType type) {
+        return rows(new Temporaries(), first, count, like, type);
+    }
+
     private Copy copy(Engine engine, Device device, DataType type, int least) {
         Copy found = copies.find(engine, device, type, least);
         return found != null ? found : create(engine, device, type, least);

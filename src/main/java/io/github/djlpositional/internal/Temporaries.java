@@ -1,8 +1,10 @@
 package io.github.djlpositional.internal;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDScope;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 
 /**
  * The intermediate arrays of one forward, closed at its end. An {@code NDScope} would also close what a user's block
@@ -26,6 +28,21 @@ public final class Temporaries implements AutoCloseable {
     /** Removes the result of the forward, so that it is not closed. */
     public NDArray keep(NDArray result) {
         arrays.removeIf(array -> array == result);
+        return result;
+    }
+
+    /**
+     * {@return the result of a formula, which is a new array} Every other array that is created meanwhile is closed. It
+     * must not call blocks of users.
+     */
+    public static NDArray result(Supplier<NDArray> formula) {
+        NDArray result;
+        try (NDScope scope = new NDScope()) {
+            scope.suppressNotUsedWarning();
+            result = formula.get();
+            NDScope.unregister(result);
+        }
+        NDScope.register(result);
         return result;
     }
 

@@ -2,7 +2,7 @@ package io.github.djlpositional.math;
 
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.arguments.Records;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -431,12 +431,13 @@ public final class GridEncoding implements HasArguments {
     }
 
     /** Builds a {@link GridEncoding}. */
-    public static final class Builder {
+    public static final class Builder extends OptionsBuilder<GridEncoding, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
         private final List<Part> parts = new ArrayList<>();
 
-        private Builder() {}
+        private Builder() {
+            super(GridEncoding::fromArguments);
+        }
 
         /**
          * Sets the number of the grid's axes.
@@ -445,7 +446,7 @@ public final class GridEncoding implements HasArguments {
          * @return this builder
          */
         public Builder setAxes(int axes) {
-            return options.set("axes", axes);
+            return set("axes", axes);
         }
 
         /**
@@ -471,7 +472,7 @@ public final class GridEncoding implements HasArguments {
          */
         public Builder add(int axis, SinusoidalEncoding encoding, int first, int count) {
             parts.add(new Part(axis, encoding, first, count));
-            return options.set("parts", List.copyOf(parts));
+            return set("parts", List.copyOf(parts));
         }
 
         /**
@@ -481,7 +482,7 @@ public final class GridEncoding implements HasArguments {
          * @return this builder
          */
         public Builder optChannels(int channels) {
-            return options.set("channels", channels);
+            return set("channels", channels);
         }
 
         /**
@@ -491,7 +492,7 @@ public final class GridEncoding implements HasArguments {
          * @return this builder
          */
         public Builder optOffset(double offset) {
-            return options.set("offset", offset);
+            return set("offset", offset);
         }
 
         /**
@@ -502,7 +503,7 @@ public final class GridEncoding implements HasArguments {
          * @return this builder
          */
         public Builder optScale(double scale) {
-            return options.set("scale", scale);
+            return set("scale", scale);
         }
 
         /**
@@ -514,7 +515,7 @@ public final class GridEncoding implements HasArguments {
          * @return this builder
          */
         public Builder optNormalized(double epsilon) {
-            return options.set("epsilon", epsilon);
+            return set("epsilon", epsilon);
         }
 
         /**
@@ -525,18 +526,7 @@ public final class GridEncoding implements HasArguments {
          * @return this builder
          */
         public Builder optCenterCrop(int size) {
-            return options.set("centerCrop", size);
-        }
-
-        /**
-         * Builds the encoding.
-         *
-         * @return the encoding
-         * @throws IllegalArgumentException if a setting is missing or out of range, or there are fewer channels than
-         *     those of all parts
-         */
-        public GridEncoding build() {
-            return new GridEncoding(options.build());
+            return set("centerCrop", size);
         }
     }
 }

@@ -2,7 +2,7 @@ package io.github.djlpositional.math;
 
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.Options;
+import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.arguments.Records;
 import java.nio.FloatBuffer;
 import java.util.Arrays;
@@ -392,11 +392,11 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     }
 
     /** Builds a {@link SinusoidalEncoding}. */
-    public static final class Builder {
+    public static final class Builder extends OptionsBuilder<SinusoidalEncoding, Builder> {
 
-        private final Options<Settings, Builder> options = new Options<>(Settings.class, this);
-
-        private Builder() {}
+        private Builder() {
+            super(SinusoidalEncoding::fromArguments);
+        }
 
         /**
          * Sets the number of dimensions.
@@ -405,7 +405,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
          * @return this builder
          */
         public Builder setEmbeddingSize(int embeddingSize) {
-            return options.set("embeddingSize", embeddingSize);
+            return set("embeddingSize", embeddingSize);
         }
 
         /**
@@ -415,7 +415,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
          * @return this builder
          */
         public Builder optBase(double base) {
-            return options.set("base", base);
+            return set("base", base);
         }
 
         /**
@@ -426,7 +426,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
          * @return this builder
          */
         public Builder optFrequencies(Frequencies frequencies) {
-            return options.set("frequencies", frequencies);
+            return set("frequencies", frequencies);
         }
 
         /**
@@ -436,7 +436,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
          * @return this builder
          */
         public Builder optLayout(PairLayout layout) {
-            return options.set("layout", layout);
+            return set("layout", layout);
         }
 
         /**
@@ -446,7 +446,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
          * @return this builder
          */
         public Builder optCosineFirst(boolean cosineFirst) {
-            return options.set("cosineFirst", cosineFirst);
+            return set("cosineFirst", cosineFirst);
         }
 
         /**
@@ -456,19 +456,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
          * @return this builder
          */
         public Builder optOddSize(OddSize oddSize) {
-            return options.set("oddSize", oddSize);
-        }
-
-        /**
-         * Builds the encoding.
-         *
-         * @return the encoding
-         * @throws IllegalArgumentException if the size is missing or outside its range, the base is not positive and
-         *     finite or results in a frequency outside 10<sup>-270</sup> to 10<sup>270</sup>, both base and frequencies
-         *     are set, or there is not one frequency for each pair
-         */
-        public SinusoidalEncoding build() {
-            return new SinusoidalEncoding(options.build());
+            return set("oddSize", oddSize);
         }
     }
 }

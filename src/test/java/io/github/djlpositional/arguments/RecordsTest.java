@@ -253,20 +253,40 @@ class RecordsTest {
         assertThat(Records.defaultOf(new Required(count, twice), name)).isEqualTo(expected);
     }
 
+    private static final class RequiredBuilder extends OptionsBuilder<Required, RequiredBuilder> {
+
+        RequiredBuilder() {
+            super(values -> Records.read(Required.class, values));
+        }
+    }
+
     @Test
     void buildsARecordFromOptions() {
-        Options<Required, String> options = new Options<>(Required.class, "builder");
+        RequiredBuilder builder = new RequiredBuilder();
         assertThatIllegalArgumentException()
-                .isThrownBy(options::build)
+                .isThrownBy(builder::build)
                 .withMessageContainingAll("count", "missing", "setCount");
-        assertThatNullPointerException().isThrownBy(() -> options.set("twice", null));
-        assertThat(options.set("count", 4)).isEqualTo("builder");
-        assertThat(options.build()).isEqualTo(new Required(4, 8));
-        assertThat(options.build(Map.of("twice", 1))).isEqualTo(new Required(4, 1));
-        options.set("twice", 9);
-        assertThat(options.build(Map.of("twice", 1))).isEqualTo(new Required(4, 9));
-        options.set("count", 0);
-        assertThatIllegalArgumentException().isThrownBy(options::build).withMessageContaining("count 0");
+        assertThatNullPointerException().isThrownBy(() -> builder.set("twice", null));
+        assertThat(builder.set("count", 4)).isSameAs(builder);
+        assertThat(builder.build()).isEqualTo(new Required(4, 8));
+        assertThat(builder.set("twice", 9).build()).isEqualTo(new Required(4, 9));
+        assertThat(builder.options()).isEqualTo(Map.of("count", 4, "twice", 9));
+        builder.set("count", 0);
+        assertThatIllegalArgumentException().isThrownBy(builder::build).withMessageContaining("count 0");
+    }
+
+    @Test
+    void readsAnObjectThatIsGivenOrDescribed() {
+        Map<String, Object> values = Map.of("given", new Required(4, 8), "described", Map.of("count", 4), "other", 5);
+        for (String key : List.of("given", "described")) {
+            assertThat(Records.child(All.class, values, key, Required.class, map -> Records.read(Required.class, map)))
+                    .isEqualTo(new Required(4, 8));
+        }
+        assertThat(Records.child(All.class, values, "missing", Required.class, map -> null))
+                .isNull();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Records.child(All.class, values, "other", Required.class, map -> null))
+                .withMessageContainingAll("other", "5");
     }
 
     @ParameterizedTest

@@ -98,12 +98,10 @@ class AttentionBadInputTest {
                     {relativeEncoding: {type: WindowBiasBlock, headCount: 2, window: [3]}} | window [3];two
                     {relativeEncoding: {type: WindowBiasBlock, headCount: 2, window: [0, 3]}}               | height 0
                     {relativeEncoding: {type: WindowBiasBlock, headCount: 2, window: [513, 513]}}           | [513, 513]
-                    {relativeEncoding: {type: WindowBiasBlock, headCount: 2, window: [3, 3], hiddenSize: 0}} \
+                    {relativeEncoding: {type: WindowNetworkBiasBlock, headCount: 2, window: [3, 3], hiddenSize: 0}} \
                         | hiddenSize 0
-                    {relativeEncoding: {type: WindowBiasBlock, headCount: 2, window: [3, 3], hiddenSize: 4, \
-                        classToken: true}} | class token;hiddenSize
-                    {relativeEncoding: {type: WindowBiasBlock, headCount: 2, window: [3, 3], trainedWindow: [3, 4]}} \
-                        | trainedWindow [3, 4];hiddenSize
+                    {relativeEncoding: {type: WindowNetworkBiasBlock, headCount: 2, window: [3, 3], \
+                        trainedWindow: [3]}} | trainedWindow [3];two
                     {relativeEncoding: {type: WindowVectorsBlock, headSize: 8, window: [3, 3]}} \
                         | headSize=8;setHeadSize(4)
                     {relativeEncoding: {type: WindowVectorsBlock, headSize: 4, window: [3, -1]}}            | width -1

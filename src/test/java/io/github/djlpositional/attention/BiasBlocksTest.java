@@ -18,7 +18,6 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.nn.Parameter;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.Goldens;
@@ -189,8 +188,8 @@ class BiasBlocksTest {
             double unit = type == DataType.FLOAT32 ? 0x1p-24 : 0x1p-53;
             heads.forEach((logs, rows) -> {
                 // FLOAT32 holds these logarithms exactly
-                block.getLogA().getArray().setScalar(new NDIndex(0), Double.valueOf(logs.get(0)));
-                block.getLogB().getArray().setScalar(new NDIndex(0), Double.valueOf(logs.get(1)));
+                array(block, "logA").setScalar(new NDIndex(0), Double.valueOf(logs.get(0)));
+                array(block, "logB").setScalar(new NDIndex(0), Double.valueOf(logs.get(1)));
                 double[] before = doubles(Forward.inferFrom(manager, farthest, block, x));
                 double[] after = doubles(Forward.infer(manager, block, x, keys));
                 for (String[] row : rows) {
@@ -208,6 +207,10 @@ class BiasBlocksTest {
         }
     }
 
+    private static NDArray array(Block block, String parameter) {
+        return block.getParameters().get(parameter).getArray();
+    }
+
     @EngineTest
     void kerplePowerIsThePowerOfTheDistance(NDManager manager) {
         // reference: goldens/kerple_powers.csv, with 60-digit arithmetic
@@ -222,8 +225,8 @@ class BiasBlocksTest {
             double unit = type == DataType.FLOAT32 ? 0x1p-24 : 0x1p-53;
             for (String[] row : Goldens.rows("kerple_powers.csv")) {
                 // FLOAT32 holds these numbers exactly
-                block.getLogA().getArray().setScalar(new NDIndex(0), Double.valueOf(row[0]));
-                block.getLogitP().getArray().setScalar(new NDIndex(0), Double.valueOf(row[1]));
+                array(block, "logA").setScalar(new NDIndex(0), Double.valueOf(row[0]));
+                array(block, "logitP").setScalar(new NDIndex(0), Double.valueOf(row[1]));
                 int distance = Integer.parseInt(row[2]);
                 double expected = Double.parseDouble(row[3]);
                 double exponent = 2 / (1 + Math.exp(-Double.parseDouble(row[1]))) * Math.log(Math.max(1, distance));
@@ -276,10 +279,10 @@ class BiasBlocksTest {
         KerpleBiasBlock block = KerpleBiasBlock.builder().setHeadCount(heads).build();
         block.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
         double[] greatest = {1, 2};
-        List<Parameter> parameters = List.of(block.getLogA(), block.getLogB());
+        List<NDArray> parameters = List.of(array(block, "logA"), array(block, "logB"));
         for (int i = 0; i < 2; i++) {
             double sum = 0;
-            for (float log : parameters.get(i).getArray().toFloatArray()) {
+            for (float log : parameters.get(i).toFloatArray()) {
                 // the logarithm and its exponential: a few units of 2^-24 of logarithms up to 5
                 assertThat(Math.exp(log)).isBetween(0.01 * (1 - 1e-5), greatest[i] * (1 + 1e-5));
                 sum += Math.exp(log);
@@ -293,7 +296,7 @@ class BiasBlocksTest {
                 .build();
         power.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
         double sum = 0;
-        for (float logit : power.getLogitP().getArray().toFloatArray()) {
+        for (float logit : array(power, "logitP").toFloatArray()) {
             double p = 2 / (1 + Math.exp(-logit));
             assertThat(p).isBetween(0.01 * (1 - 1e-5), 1.99 * (1 + 1e-5));
             sum += p;

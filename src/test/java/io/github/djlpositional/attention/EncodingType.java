@@ -49,11 +49,16 @@ public enum EncodingType {
             .setHeadCount(heads)
             .setHiddenSize(3)
             .optLogarithmic(true)
+            .optNormalized(true)
             .build()),
     /** A class token and the first of more than 4096 cells: the tests have inputs of any length. */
     WINDOW(heads -> window(heads).optClassToken(true).build()),
-    WINDOW_NETWORK(
-            heads -> window(heads).optHiddenSize(5).optTrainedWindow(5, 4).build()),
+    WINDOW_NETWORK(heads -> WindowNetworkBiasBlock.builder()
+            .setHeadCount(heads)
+            .setWindow(1366, 3)
+            .optHiddenSize(5)
+            .optTrainedWindow(5, 4)
+            .build()),
     WINDOW_VECTORS(heads -> WindowVectorsBlock.builder()
             .setHeadSize(EncodingType.HEAD_SIZE)
             .setWindow(1366, 3)

@@ -145,9 +145,14 @@ class KeyValueCacheTest {
 
     /** The numbers of positions that the cache in a manager has room for, each once. */
     private static Set<Long> rooms(NDManager parent) {
+        return lengths(parent, 4);
+    }
+
+    /** The third sizes of the arrays of a rank. */
+    private static Set<Long> lengths(NDManager parent, int rank) {
         return parent.getManagedArrays().stream()
                 .map(NDArray::getShape)
-                .filter(shape -> shape.dimension() == 4)
+                .filter(shape -> shape.dimension() == rank)
                 .map(shape -> shape.get(2))
                 .collect(Collectors.toSet());
     }
@@ -170,6 +175,24 @@ class KeyValueCacheTest {
                     assertThat(rooms(own)).containsExactly(10L);
                 }
                 assertThat(cache.getLength()).isEqualTo(300);
+            }
+        }
+    }
+
+    @EngineTest
+    void biasesAreComputedForTwiceAsManyDistancesAsAStepHas(NDManager manager) {
+        MultiHeadAttentionBlock block = filled(manager, alibi().build(), DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 20, SIZE);
+        NDArray whole = Forward.infer(manager, block, x);
+        try (NDManager own = manager.newSubManager();
+                KeyValueCache cache = new KeyValueCache(own)) {
+            step(manager, block, cache.nextStep(), x.get(":, :5"));
+            assertThat(lengths(own, 3)).isEmpty();
+            for (int at = 5; at < 20; at++) {
+                NDArray y = step(manager, block, cache.nextStep(), x.get(":, {}:{}", at, at + 1));
+                requireClose(y, doubles(whole.get(":, {}:{}", at, at + 1)), 1e-12);
+                // the first of these steps has 6 keys; the one with 13 is the first with more than 12
+                assertThat(lengths(own, 3)).containsExactly(at < 12 ? 12L : 26L);
             }
         }
     }

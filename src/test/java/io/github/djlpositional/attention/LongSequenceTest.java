@@ -2,6 +2,7 @@ package io.github.djlpositional.attention;
 
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
+import static io.github.djlpositional.attention.TestNumbers.copyWeights;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -59,7 +60,11 @@ class LongSequenceTest {
     }
 
     private MultiHeadAttentionBlock attention(NDManager manager, View view, boolean causal) {
-        return filled(manager, view.of(type.attention(HEADS).optCausal(causal)).build(), DataType.FLOAT64);
+        return attention(manager, view, causal, DataType.FLOAT64);
+    }
+
+    private MultiHeadAttentionBlock attention(NDManager manager, View view, boolean causal, DataType dataType) {
+        return filled(manager, view.of(type.attention(HEADS).optCausal(causal)).build(), dataType);
     }
 
     /** The greatest difference: a list of differences takes seconds for so many numbers. */
@@ -87,6 +92,25 @@ class LongSequenceTest {
             block.freezeParameters(true);
             requireNear(Forward.infer(manager, block, x), expected);
         }
+    }
+
+    @EngineTest
+    void computesFloat16InParts(NDManager manager) {
+        if (manager.getEngine().getEngineName().equals("MXNet")) {
+            // it cannot create the parameters in FLOAT16
+            return;
+        }
+        MultiHeadAttentionBlock block = attention(manager, View.WINDOW_OF_40, false, DataType.FLOAT16);
+        MultiHeadAttentionBlock floats =
+                View.WINDOW_OF_40.of(type.attention(HEADS)).build();
+        floats.initialize(manager, DataType.FLOAT32, new Shape(1, LENGTH, SIZE));
+        copyWeights(block, floats);
+        NDArray x = numbers(manager, 7, DataType.FLOAT16, 1, LENGTH, SIZE);
+        NDArray expected = Forward.infer(manager, floats, x.toType(DataType.FLOAT32, true));
+        NDArray difference =
+                Forward.infer(manager, block, x).toType(DataType.FLOAT32, true).sub(expected);
+        // values of up to about 8 with 11 bits, rounded several times
+        assertThat(difference.abs().max().getFloat()).isLessThan(0.03f);
     }
 
     @EngineTest

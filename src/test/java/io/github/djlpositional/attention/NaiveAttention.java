@@ -40,7 +40,7 @@ final class NaiveAttention {
     NaiveAttention(EncodingType type, MultiHeadAttentionBlock block) {
         this.type = type;
         this.block = block;
-        heads = block.getHeadCount();
+        heads = (int) block.getArguments().get("headCount");
         size = block.getEmbeddingSize();
     }
 
@@ -277,8 +277,23 @@ final class NaiveAttention {
             x = Arrays.stream(weight).mapToDouble(row -> dot(row, before)).toArray();
             boolean hasBias = !(type == EncodingType.WINDOW_NETWORK && layer == layers);
             x = hasBias ? plus(x, parameter("bias" + layer)[0]) : x;
+            if (type == EncodingType.DISTANCE_NETWORK && layer < layers) {
+                x = normalized(x, parameter("scale" + layer)[0], parameter("offset" + layer)[0]);
+            }
         }
         return x;
+    }
+
+    /** Layer normalization with PyTorch's default epsilon, which DJL takes as a float. */
+    private static double[] normalized(double[] x, double[] scale, double... offset) {
+        double mean = Arrays.stream(x).average().orElseThrow();
+        double variance = Arrays.stream(x)
+                .map(value -> Math.pow(value - mean, 2))
+                .average()
+                .orElseThrow();
+        return IntStream.range(0, x.length)
+                .mapToDouble(i -> (x[i] - mean) / Math.sqrt(variance + 1e-5f) * scale[i] + offset[i])
+                .toArray();
     }
 
     private double[][] parameter(String name) {

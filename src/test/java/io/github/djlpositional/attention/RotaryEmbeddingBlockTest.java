@@ -600,8 +600,8 @@ class RotaryEmbeddingBlockTest {
                 NDArray reals = positions.toType(DataType.FLOAT64, true);
                 for (NDArray given : List.of(positions, reals)) {
                     Span span = new Span(7, 3, given, 31);
-                    AttentionCall call = new AttentionCall(
-                            new ParameterStore(manager, false), false, span, span, null, true, 1, null);
+                    AttentionCall call =
+                            new AttentionCall(new ParameterStore(manager, false), false, span, span, null, true, 1);
                     NDList expected = rotated(manager, block, x, x, given);
                     requireSame(block.encodeQueries(call, x), expected.get(0));
                     requireSame(block.encodeKeys(call, x, span), expected.get(1));
@@ -609,7 +609,7 @@ class RotaryEmbeddingBlockTest {
             }
             Span beyond = new Span(0, 3, ragged.add(4970), 5001);
             AttentionCall call =
-                    new AttentionCall(new ParameterStore(manager, false), false, beyond, beyond, null, true, 1, null);
+                    new AttentionCall(new ParameterStore(manager, false), false, beyond, beyond, null, true, 1);
             refused(() -> block.encodeKeys(call, x, beyond), "5000", "0 to 4999");
         }
     }

@@ -8,16 +8,20 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 
 /** The numbers of the encodings of a window. */
 class WindowBlocksTest {
 
-    private static WindowBiasBlock initialized(NDManager manager, WindowBiasBlock.Builder builder) {
-        WindowBiasBlock block = builder.setHeadCount(1).build();
+    private static <B extends Block> B initialized(NDManager manager, B block) {
         block.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
         return block;
+    }
+
+    private static WindowBiasBlock.Builder biases(int height, int width) {
+        return WindowBiasBlock.builder().setHeadCount(1).setWindow(height, width);
     }
 
     /** The row of the table that the bias of each query and key comes from. */
@@ -32,7 +36,7 @@ class WindowBlocksTest {
     @EngineTest
     void rowsOfTheTableAreThoseOfSwin(NDManager manager) {
         // relative_position_index of Swin's WindowAttention with window_size (2, 2), from its published listing
-        WindowBiasBlock block = initialized(manager, WindowBiasBlock.builder().setWindow(2, 2));
+        WindowBiasBlock block = initialized(manager, biases(2, 2).build());
         assertThat(rows(manager, block, 4)).containsExactly(4, 3, 1, 0, 5, 4, 2, 1, 7, 6, 4, 3, 8, 7, 5, 4);
     }
 
@@ -40,7 +44,7 @@ class WindowBlocksTest {
     void aClassTokenHasThreeRowsAsInBeit(NDManager manager) {
         // the same with BEiT's three ids: 9 for the class token as the query, 10 as the key, 11 as both
         WindowBiasBlock block =
-                initialized(manager, WindowBiasBlock.builder().setWindow(2, 2).optClassToken(true));
+                initialized(manager, biases(2, 2).optClassToken(true).build());
         assertThat(rows(manager, block, 5))
                 .containsExactly(11, 9, 9, 9, 9, 10, 4, 3, 1, 0, 10, 5, 4, 2, 1, 10, 7, 6, 4, 3, 10, 8, 7, 5, 4);
     }
@@ -51,12 +55,14 @@ class WindowBlocksTest {
         // with 8
         double[][] expected = {{1, 0.36651188}, {3, 0.71561380}, {7, 1.05664167}};
         for (int width : new int[] {8, 12}) {
-            WindowBiasBlock block = initialized(
+            WindowNetworkBiasBlock block = initialized(
                     manager,
-                    WindowBiasBlock.builder()
+                    WindowNetworkBiasBlock.builder()
+                            .setHeadCount(1)
                             .setWindow(1, width)
                             .optHiddenSize(1)
-                            .optTrainedWindow(8, 8));
+                            .optTrainedWindow(8, 8)
+                            .build());
             // the hidden unit is the difference of columns, and the only logit its value
             manager.create(new float[] {0, 1}, new Shape(1, 2))
                     .copyTo(block.getParameters().get("weight1").getArray());
@@ -86,14 +92,14 @@ class WindowBlocksTest {
     @EngineTest
     void biasesAreResampledAsThoseOfSwin(NDManager manager) {
         WindowBiasBlock trained =
-                initialized(manager, WindowBiasBlock.builder().setWindow(2, 3).optClassToken(true));
+                initialized(manager, biases(2, 3).optClassToken(true).build());
         float[] before = new float[18];
         for (int i = 0; i < before.length; i++) {
             before[i] = 7 * i % 16 / 8f;
         }
         manager.create(before, new Shape(18, 1)).copyTo(trained.getBiases().getArray());
         WindowBiasBlock block =
-                initialized(manager, WindowBiasBlock.builder().setWindow(3, 2).optClassToken(true));
+                initialized(manager, biases(3, 2).optClassToken(true).build());
         block.resample(trained);
         // torch 1.13: interpolate((3, 5), size=(5, 3), mode="bicubic", align_corners=False), then the class token's
         // rows
@@ -126,32 +132,27 @@ class WindowBlocksTest {
     void vectorsAreResampledAsThoseOfSam(NDManager manager) {
         WindowVectorsBlock trained = vectors(manager, 2, 1);
         manager.create(new float[] {0, 2, 3, -1, 1, 0}, new Shape(3, 2))
-                .copyTo(trained.getRows().getArray());
+                .copyTo(trained.getParameters().get("rows").getArray());
         manager.create(new float[] {4, 5}, new Shape(1, 2))
-                .copyTo(trained.getColumns().getArray());
+                .copyTo(trained.getParameters().get("columns").getArray());
         WindowVectorsBlock block = vectors(manager, 3, 2);
         block.resample(trained);
         // torch 1.13: interpolate of both columns from 3 to 5, mode="linear"
-        assertThat(block.getRows().getArray().toFloatArray())
+        assertThat(block.getParameters().get("rows").getArray().toFloatArray())
                 .containsExactly(new float[] {0, 2, 1.2f, 0.8f, 3, -1, 1.8f, -0.4f, 1, 0}, within(2.5e-7f));
-        assertThat(block.getColumns().getArray().toFloatArray()).containsExactly(4, 5, 4, 5, 4, 5);
+        assertThat(block.getParameters().get("columns").getArray().toFloatArray())
+                .containsExactly(4, 5, 4, 5, 4, 5);
     }
 
     @EngineTest
     void refusesToResampleBlocksThatDoNotFit(NDManager manager) {
-        WindowBiasBlock block = initialized(manager, WindowBiasBlock.builder().setWindow(2, 3));
-        WindowBiasBlock.Builder other =
-                WindowBiasBlock.builder().setWindow(2, 2).setHeadCount(2);
-        refused(() -> block.resample(other.build()), "headCount=2", "headCount=1");
-        WindowBiasBlock.Builder classToken =
-                WindowBiasBlock.builder().setHeadCount(1).setWindow(2, 2);
-        refused(() -> block.resample(classToken.optClassToken(true).build()), "classToken=true", "classToken=false");
-        WindowBiasBlock.Builder network =
-                WindowBiasBlock.builder().setHeadCount(1).setWindow(2, 2);
-        refused(() -> block.resample(network.optHiddenSize(4).build()), "hiddenSize=4", "tables");
-        WindowBiasBlock.Builder empty =
-                WindowBiasBlock.builder().setHeadCount(1).setWindow(2, 2);
-        refused(() -> block.resample(empty.build()), "biases", "initialize or load");
+        WindowBiasBlock block = initialized(manager, biases(2, 3).build());
+        WindowBiasBlock other = biases(2, 2).setHeadCount(2).build();
+        refused(() -> block.resample(other), "headCount=2", "headCount=1");
+        WindowBiasBlock classToken = biases(2, 2).optClassToken(true).build();
+        refused(() -> block.resample(classToken), "classToken=true", "classToken=false");
+        WindowBiasBlock empty = biases(2, 2).build();
+        refused(() -> block.resample(empty), "biases", "initialize or load");
         WindowVectorsBlock wide =
                 WindowVectorsBlock.builder().setHeadSize(4).setWindow(2, 2).build();
         refused(() -> vectors(manager, 3, 2).resample(wide), "headSize=4", "headSize=2");

@@ -67,6 +67,13 @@ public final class Benchmarks implements Callable<Integer> {
     private List<Table> only;
 
     @Option(
+            names = "--shape",
+            paramLabel = "TEXT",
+            defaultValue = "",
+            description = "Only rows whose shape and kind contain the text, such as 1x1024x512:fire (default: all).")
+    private String shape;
+
+    @Option(
             names = "--allocator",
             paramLabel = "SETTING",
             split = ",",
@@ -178,16 +185,19 @@ public final class Benchmarks implements Callable<Integer> {
                     continue;
                 }
                 Measurements measurements = new Measurements(seconds, peers, progress);
-                List<Case> cases = table.cases(smoke).stream()
+                List<Case> cases = table.cases(smoke, shape).stream()
                         .filter(each -> peers != null || !each.isPython())
                         .toList();
+                if (cases.isEmpty()) {
+                    continue;
+                }
                 if (table.isMemory()) {
                     measurements.peakMemory(cases);
                 }
                 for (int round = 0; round < rounds && !table.isMemory(); round++) {
                     measurements.round(cases);
                 }
-                table.print(out, measurements, smoke);
+                table.print(out, measurements, smoke, shape);
                 if (ProcessMemory.isKnown() && !table.isMemory()) {
                     out.printf(Locale.ROOT, "%nResident memory: %d MB%n", ProcessMemory.residentMegabytes());
                 }

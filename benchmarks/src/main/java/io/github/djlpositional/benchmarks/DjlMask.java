@@ -47,7 +47,7 @@ final class DjlMask {
                         .reshape(1, 1, 1, length)));
             case CAUSAL -> constant(hidden(distances.gt(0)));
             case WINDOW -> constant(hidden(distances.gt(0).logicalOr(distances.lte(-AttentionKind.windowOf(length)))));
-            case NONE, ROTARY, SHAW, TRANSFORMER_XL -> throw new IllegalArgumentException(kind + " is no mask");
+            default -> throw new IllegalArgumentException(kind + " is no mask");
         };
     }
 

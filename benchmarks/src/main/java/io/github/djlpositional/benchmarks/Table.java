@@ -265,10 +265,12 @@ enum Table {
             kinds("1x64x512", "1x1024x512", "1x4096x512")) {
         @Override
         Map<String, Case> columns(String shape) {
-            return inOrder(
-                    column("none", withoutPositions(shape, "PyTorch").get("none")),
-                    column("not fused", jmh("plain", "PyTorch", shape)),
-                    column("Python", python("generation", shape)));
+            Map<String, Case> columns = new LinkedHashMap<>(withoutPositions(shape, "PyTorch"));
+            columns.put("not fused", jmh("plain", "PyTorch", shape));
+            if (AttentionKind.of(shape).isInPython()) {
+                columns.put("Python", python("generation", shape));
+            }
+            return columns;
         }
     },
 
@@ -420,7 +422,9 @@ enum Table {
             columns.put("DJL with mask", jmh("djlMask", "PyTorch", shape));
         }
         columns.put("not fused", jmh("plain", "PyTorch", shape));
-        columns.put("Python", python(python, shape));
+        if (AttentionKind.of(shape).isInPython()) {
+            columns.put("Python", python(python, shape));
+        }
         return columns;
     }
 
@@ -457,8 +461,8 @@ enum Table {
         return new Case("python", name, "", shape);
     }
 
-    /** The shapes, or smaller ones that only show that everything runs. */
-    private List<String> shapes(boolean smoke) {
+    /** The shapes that contain a text, or smaller ones that only show that everything runs. */
+    private List<String> shapes(boolean smoke, String text) {
         // processes take seconds to start
         return smoke
                 ? shapes.stream()
@@ -466,7 +470,7 @@ enum Table {
                         .distinct()
                         .limit(isMemory() ? 1 : Long.MAX_VALUE)
                         .toList()
-                : shapes;
+                : shapes.stream().filter(shape -> shape.contains(text)).toList();
     }
 
     private static String smaller(String shape) {
@@ -479,10 +483,10 @@ enum Table {
                 .collect(Collectors.joining("x"));
     }
 
-    /** Everything that is measured for this table. */
-    List<Case> cases(boolean smoke) {
+    /** Everything that is measured for this table; nothing if no row has the text in its shape and kind. */
+    List<Case> cases(boolean smoke, String text) {
         List<Case> cases = new ArrayList<>();
-        for (String shape : shapes(smoke)) {
+        for (String shape : shapes(smoke, text)) {
             cases.addAll(columns(shape).values());
             cases.add(own(shape));
         }
@@ -490,8 +494,8 @@ enum Table {
     }
 
     /** Prints the table as Markdown. */
-    void print(PrintStream out, Measurements measurements, boolean smoke) throws RunnerException {
-        List<String> measured = shapes(smoke);
+    void print(PrintStream out, Measurements measurements, boolean smoke, String text) throws RunnerException {
+        List<String> measured = shapes(smoke, text);
         List<String> names = measured.stream()
                 .flatMap(shape -> columns(shape).entrySet().stream())
                 .filter(column -> measurements.has(column.getValue()))

@@ -1,0 +1,141 @@
+package io.github.djlpositional.attention;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Activation;
+import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.ConstantTable;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * A small network computes the bias of each head from the difference of rows and columns in a window of h by w cells,
+ * after Liu et al., <em>Swin Transformer V2: Scaling Up Capacity and Resolution</em> (2022), section 3.3. For a query
+ * in row y and column x and a key in row y' and column x', the bias is
+ *
+ * <pre>
+ * 16 · sigmoid(f(u(y - y', h), u(x - x', w)))      with u(d, n) = sign(d) · log₂(1 + 8 |d| / (n - 1)) / 3
+ * </pre>
+ *
+ * <pre>{@code
+ * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+ *         .setEmbeddingSize(96)
+ *         .setHeadCount(3)
+ *         .optRelativeEncoding(
+ *                 WindowNetworkBiasBlock.builder().setHeadCount(3).setWindow(8, 8).build())
+ *         .build();               // (windows, 64, 96) -> (windows, 64, 96)
+ * }</pre>
+ *
+ * <p>f has a hidden layer with ReLU. Its parameters are {@code weight1}, (E, 2), {@code bias1}, (E), and
+ * {@code weight2}, (N, E), for E hidden units, with the initial values of PyTorch. They fit any window. Tokens are
+ * those of a {@link WindowBiasBlock} without a class token. Inputs, output and errors are those of
+ * {@link KerpleBiasBlock}.
+ */
+public final class WindowNetworkBiasBlock extends WindowTermBlock {
+
+    record Settings(int headCount, List<Integer> window, Integer hiddenSize, List<Integer> trainedWindow) {
+        Settings {
+            hiddenSize = Objects.requireNonNullElse(hiddenSize, 512);
+            Check.positive("headCount", headCount);
+            Check.positive("hiddenSize", hiddenSize);
+            requireWindow("window", window);
+            trainedWindow = Objects.requireNonNullElse(trainedWindow, window);
+            requireWindow("trainedWindow", trainedWindow);
+        }
+
+        /** u for a difference of rows, on axis 0, or of columns. */
+        double input(int axis, int index) {
+            int difference = index - window.get(axis) + 1;
+            double share = 8.0 * Math.abs(difference) / Math.max(1, trainedWindow.get(axis) - 1);
+            return Math.signum(difference) * Math.log1p(share) / Math.log(8);
+        }
+    }
+
+    private final int rows;
+    private final BiasNetwork network;
+
+    /** The inputs of the network for each row of a table of biases. */
+    private final ConstantTable inputs;
+
+    private WindowNetworkBiasBlock(Settings settings) {
+        super(
+                settings,
+                settings.headCount,
+                -1,
+                settings.window.get(0) * settings.window.get(1),
+                position -> ofCell(settings.window, position));
+        int columns = differences(settings.window)[1];
+        rows = differences(settings.window)[0] * columns;
+        network = new BiasNetwork(this, Activation::relu, false, false, 2, 1, settings.hiddenSize, settings.headCount);
+        inputs = addTable(ConstantTable.ofPositions(new Shape(2), rows, rows, (first, count, format, out) -> {
+            for (int i = 0; i < count; i++) {
+                format.put(out, 2 * i, settings.input(0, (first + i) / columns));
+                format.put(out, 2 * i + 1, settings.input(1, (first + i) % columns));
+            }
+        }));
+    }
+
+    /** {@return a new builder} */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * {@return a block with the plain values that {@link #getArguments} returns}
+     *
+     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
+     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     */
+    public static WindowNetworkBiasBlock fromArguments(Map<?, ?> arguments) {
+        return new WindowNetworkBiasBlock(Records.read(Settings.class, arguments));
+    }
+
+    @Override
+    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
+        NDArray logits = network.biases(call, inputs.table(rows, queries, PlainAttention.scoreType(queries)));
+        NDArray table = Arithmetic.multiply(Activation.sigmoid(logits), 16);
+        return lookUp(difference(call, queries, 0, 0, rows / 2), table, queries);
+    }
+
+    /** Builds a {@link WindowNetworkBiasBlock}. */
+    public static final class Builder extends WindowBuilder<WindowNetworkBiasBlock, Builder> {
+
+        private Builder() {
+            super(WindowNetworkBiasBlock::fromArguments);
+        }
+
+        /**
+         * Sets N, the number of heads.
+         *
+         * @param headCount at least 1
+         * @return this builder
+         */
+        public Builder setHeadCount(int headCount) {
+            return set("headCount", headCount);
+        }
+
+        /**
+         * Sets E, the number of hidden units (default: 512, as in Swin V2).
+         *
+         * @param hiddenSize at least 1
+         * @return this builder
+         */
+        public Builder optHiddenSize(int hiddenSize) {
+            return set("hiddenSize", hiddenSize);
+        }
+
+        /**
+         * Sets the window that the network was trained with, for use with another one (default: the window).
+         *
+         * @param height its number of rows, at least 1
+         * @param width its number of columns, at least 1
+         * @return this builder
+         */
+        public Builder optTrainedWindow(int height, int width) {
+            return set("trainedWindow", List.of(height, width));
+        }
+    }
+}
