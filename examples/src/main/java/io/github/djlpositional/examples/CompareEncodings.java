@@ -151,11 +151,7 @@ final class CompareEncodings extends EngineCommand {
             Map<String, Evaluation> evaluations = new LinkedHashMap<>();
             measuring.forEach((length, dataset) -> evaluations.put(length.toString(), Evaluation.of(model, dataset)));
             return new Comparison.Run(
-                    sizes.encoding().toString(),
-                    training.seed(),
-                    evaluations,
-                    Comparison.parametersOf(model.getBlock()),
-                    time);
+                    sizes.encoding(), training.seed(), evaluations, Comparison.parametersOf(model.getBlock()), time);
         }
     }
 }

@@ -29,6 +29,17 @@ public final class Comparison {
 
     private Comparison() {}
 
+    /** A kind of positional encoding; its text is the name that a command line has for it. */
+    public interface Kind {
+
+        /**
+         * Returns the name in words, for pictures.
+         *
+         * @return for example {@code Transformer-XL}
+         */
+        String title();
+    }
+
     /**
      * One encoder that was trained and measured.
      *
@@ -38,7 +49,7 @@ public final class Comparison {
      * @param parameters the number of trained numbers
      * @param training the duration of the training
      */
-    public record Run(String kind, int seed, Map<String, Evaluation> evaluations, long parameters, Duration training) {
+    public record Run(Kind kind, int seed, Map<String, Evaluation> evaluations, long parameters, Duration training) {
 
         /** Returns the mean time of the forwards for 1000 examples, in milliseconds. */
         double inferenceMillis() {
@@ -66,7 +77,7 @@ public final class Comparison {
     }
 
     /** The runs with one kind of positional encoding. */
-    record Row(String kind, List<Run> runs) {
+    record Row(Kind kind, List<Run> runs) {
 
         DoubleSummaryStatistics accuracy(String size) {
             return runs.stream()
@@ -98,7 +109,7 @@ public final class Comparison {
 
     /** Groups runs by their kinds, in the order of the first run of each kind. */
     static List<Row> rows(List<Run> runs) {
-        Map<String, List<Run>> groups =
+        Map<Kind, List<Run>> groups =
                 runs.stream().collect(Collectors.groupingBy(Run::kind, LinkedHashMap::new, Collectors.toList()));
         return groups.entrySet().stream()
                 .map(group -> new Row(group.getKey(), group.getValue()))
@@ -209,9 +220,11 @@ public final class Comparison {
 
     /** Draws the summary. */
     private static void draw(Path file, String title, String unit, List<Row> rows) throws IOException {
-        CategoryChart chart = Drawing.columns(title, "positions", "held-out accuracy, mean ± half of the range");
-        chart.getStyler().setYAxisMin(0.4).setYAxisMax(1.0).setPlotGridVerticalLinesVisible(false);
-        List<String> kinds = rows.stream().map(Row::kind).toList();
+        CategoryChart chart =
+                Drawing.columns(title, "positions", "held-out accuracy from chance, 0.5; ± half of the range");
+        chart.getStyler().setYAxisMin(0.5).setYAxisMax(1.0).setPlotGridVerticalLinesVisible(false);
+        chart.getStyler().setXAxisLabelRotation(45);
+        List<String> kinds = rows.stream().map(row -> row.kind.title()).toList();
         for (String size : sizes(rows)) {
             List<DoubleSummaryStatistics> accuracies =
                     rows.stream().map(row -> row.accuracy(size)).toList();

@@ -2,13 +2,14 @@ package io.github.djlpositional.examples;
 
 import java.awt.Color;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.function.IntToDoubleFunction;
 import java.util.stream.IntStream;
-import org.knowm.xchart.BitmapEncoder;
+import org.knowm.xchart.AnnotationText;
 import org.knowm.xchart.CategoryChart;
 import org.knowm.xchart.HeatMapChart;
 import org.knowm.xchart.XYChart;
@@ -16,8 +17,8 @@ import org.knowm.xchart.XYSeries;
 import org.knowm.xchart.internal.chartpart.AxesChart;
 import org.knowm.xchart.internal.chartpart.Chart;
 import org.knowm.xchart.style.Styler.ChartTheme;
-import org.knowm.xchart.style.Styler.LegendLayout;
-import org.knowm.xchart.style.Styler.LegendPosition;
+import org.knowm.xchart.style.lines.SeriesLines;
+import org.knowm.xchart.style.markers.Marker;
 import org.knowm.xchart.style.markers.SeriesMarkers;
 
 /** Charts in one style, with the titles of their axes. */
@@ -28,16 +29,39 @@ public final class Drawing {
         HeadlessDrawing.prepare();
     }
 
+    static final Color BLACK = new Color(0x000000);
+    static final Color BLUE = new Color(0x2166AC);
+    static final Color WHITE = new Color(0xF7F7F7);
+    static final Color RED = new Color(0xB2182B);
+    static final Color LIGHT_SHADE = new Color(0xA6CEE3);
+    static final Color DARK_SHADE = new Color(0x12375C);
+
     /** The palette of Okabe and Ito (2008), which colorblind readers can distinguish. */
-    private static final Color[] COLORS =
-            colors(0x0072B2, 0xD55E00, 0x009E73, 0xCC79A7, 0xE69F00, 0x56B4E9, 0x000000, 0x8C8C8C);
+    private static final Color[] COLORS = {
+        new Color(0x0072B2),
+        new Color(0xD55E00),
+        new Color(0x009E73),
+        new Color(0xCC79A7),
+        new Color(0xE69F00),
+        new Color(0x56B4E9),
+        BLACK,
+        new Color(0x8C8C8C)
+    };
 
     /** Each is darker than the one before, so that they differ without colors too. */
-    private static final Color[] SHADES = colors(0xA6CEE3, 0x3F8FC4, 0x12375C);
+    private static final Color[] SHADES = {LIGHT_SHADE, new Color(0x3F8FC4), DARK_SHADE};
 
-    private static final Color BLUE = new Color(0x2166AC);
-    private static final Color WHITE = new Color(0xF7F7F7);
-    private static final Color RED = new Color(0xB2182B);
+    /** The first line of a chart has no symbols. */
+    private static final Marker[] SYMBOLS = {
+        SeriesMarkers.NONE,
+        SeriesMarkers.CIRCLE,
+        SeriesMarkers.SQUARE,
+        SeriesMarkers.TRIANGLE_UP,
+        SeriesMarkers.DIAMOND,
+        SeriesMarkers.CROSS,
+        SeriesMarkers.TRIANGLE_DOWN,
+        SeriesMarkers.PLUS
+    };
 
     private static final int WIDTH = 900;
     private static final int HEIGHT = 480;
@@ -45,16 +69,7 @@ public final class Drawing {
     /** Leaves space for words below the columns. */
     private static final int WORD_HEIGHT = 640;
 
-    /** Up to this number, every column and row of a heat map has a label; beyond it, every tenth. */
-    private static final int MOST_LABELS = 16;
-
-    private static final int DOTS_PER_INCH = 144;
-
     private Drawing() {}
-
-    private static Color[] colors(int... rgb) {
-        return IntStream.of(rgb).mapToObj(Color::new).toArray(Color[]::new);
-    }
 
     /** Creates a chart without lines. */
     public static XYChart lines(String title, String xTitle, String yTitle) {
@@ -80,10 +95,7 @@ public final class Drawing {
 
     private static <C extends AxesChart<?, ?>> C styled(
             C chart, String title, String xTitle, String yTitle, Color... colors) {
-        chart.getStyler()
-                .setSeriesColors(colors)
-                .setLegendPosition(LegendPosition.OutsideS)
-                .setLegendLayout(LegendLayout.Horizontal);
+        chart.getStyler().setSeriesColors(colors);
         return titled(chart, title, xTitle, yTitle);
     }
 
@@ -91,13 +103,13 @@ public final class Drawing {
         chart.setTitle(title);
         chart.setXAxisTitle(xTitle);
         chart.setYAxisTitle(yTitle);
-        chart.getStyler().setChartBackgroundColor(Color.WHITE);
         return chart;
     }
 
-    /** Adds a line without markers. */
+    /** Adds a line; all but the first of a chart have symbols. */
     public static void line(XYChart chart, String name, double[] x, double[] y) {
-        chart.addSeries(name, x, y).setMarker(SeriesMarkers.NONE);
+        Marker symbol = SYMBOLS[chart.getSeriesCollection().size() % SYMBOLS.length];
+        chart.addSeries(name, x, y).setMarker(new SparseMarker(symbol));
     }
 
     /** Adds a line of a function of the numbers 0 … count - 1. */
@@ -162,20 +174,24 @@ public final class Drawing {
         List<Number[]> values = new ArrayList<>();
         for (int row = 0; row < rows.size(); row++) {
             for (int column = 0; column < columns.size(); column++) {
-                values.add(new Number[] {column, rows.size() - 1 - row, cells.value(row, column)});
+                // as a float, because XChart fails for a double that is next to the maximum
+                values.add(new Number[] {column, rows.size() - 1 - row, (float) cells.value(row, column)});
             }
         }
         // otherwise XChart omits labels, and puts the others on edges of cells
         chart.getStyler().setXAxisMaxLabelCount(Math.max(rows.size(), columns.size()));
         chart.getStyler().setAxisTicksMarksVisible(false).setPlotGridLinesVisible(false);
+        // no gaps between cells, and no margin around them
+        chart.getStyler().setDrawBorder(true).setPlotContentSize(1);
         chart.addSeries(title, columns, upwards, values);
         return chart;
     }
 
-    /** Returns the labels 0 … count - 1; of more than 16, only the tens are not empty. */
+    /** Returns the labels 0 … count - 1; only multiples of a round number are not empty. */
     private static List<String> numbers(int count) {
+        int step = count <= 8 ? 1 : count <= 32 ? 4 : count <= 100 ? 10 : count <= 200 ? 20 : 100;
         return IntStream.range(0, count)
-                .mapToObj(i -> count <= MOST_LABELS || i % 10 == 0 ? Integer.toString(i) : "")
+                .mapToObj(i -> i % step == 0 ? Integer.toString(i) : "")
                 .toList();
     }
 
@@ -186,6 +202,77 @@ public final class Drawing {
 
     /** Saves a chart as PNG; {@code .png} is added to another name. */
     public static void save(Chart<?, ?> chart, Path file) throws IOException {
-        BitmapEncoder.saveBitmapWithDPI(chart, file.toString(), BitmapEncoder.BitmapFormat.PNG, DOTS_PER_INCH);
+        String name = file.toString();
+        Files.write(
+                Path.of(name.endsWith(".png") ? name : name + ".png"),
+                new Figure(1, List.of(chart)).png(Look.LIGHT_WIDE));
+    }
+
+    /** Adds hands, which are lines from a center to points, with a label for each beside its point; it may be empty. */
+    public static void hands(
+            XYChart chart, String name, double centerX, double centerY, double[] x, double[] y, String... labels) {
+        chart.addSeries(
+                        name,
+                        each(2 * x.length, i -> i % 2 == 0 ? centerX : x[i / 2]),
+                        each(2 * y.length, i -> i % 2 == 0 ? centerY : y[i / 2]))
+                .setMarker(SeriesMarkers.NONE);
+        for (int i = 0; i < labels.length; i++) {
+            if (!labels[i].isEmpty()) {
+                // outside of the circle, also in a small chart
+                chart.addAnnotation(new AnnotationText(
+                        labels[i], centerX + 1.35 * (x[i] - centerX), centerY + 1.35 * (y[i] - centerY), false));
+            }
+        }
+    }
+
+    /** Adds the circle around a center. */
+    public static void circle(XYChart chart, String name, double centerX, double centerY, double radius) {
+        chart.addSeries(
+                        name,
+                        each(181, i -> centerX + radius * Math.cos(Math.toRadians(2 * i))),
+                        each(181, i -> centerY + radius * Math.sin(Math.toRadians(2 * i))))
+                .setMarker(SeriesMarkers.NONE);
+    }
+
+    /** Adds a thin gray line, which later lines are compared with. */
+    public static void behind(XYChart chart, String name, double[] x, double[] y) {
+        chart.addSeries(name, x, y)
+                .setMarker(SeriesMarkers.NONE)
+                .setLineStyle(SeriesLines.SOLID)
+                .setLineWidth(1)
+                .setLineColor(COLORS[7]);
+    }
+
+    /** Adds a thick line with its points, before the gray ones. */
+    public static void ahead(XYChart chart, String name, double[] x, double[] y) {
+        chart.addSeries(name, x, y)
+                .setMarker(SeriesMarkers.CIRCLE)
+                .setMarkerColor(COLORS[0])
+                .setLineStyle(SeriesLines.SOLID)
+                .setLineWidth(3)
+                .setLineColor(COLORS[0]);
+    }
+
+    /** Adds a dashed vertical line. */
+    public static void mark(XYChart chart, String name, double x, double from, double to) {
+        chart.addSeries(name, new double[] {x, x}, new double[] {from, to})
+                .setMarker(SeriesMarkers.NONE)
+                .setLineStyle(SeriesLines.DASH_DASH)
+                .setLineWidth(1)
+                .setLineColor(COLORS[1]);
+    }
+
+    /** Creates a heat map of values from -reach (blue) through 0 (white) to reach (red), with a word for each row. */
+    public static HeatMapChart wordRows(
+            String title, String xTitle, List<String> words, int columns, double reach, Cells cells) {
+        List<String> rows = IntStream.range(0, words.size())
+                .mapToObj(i -> i + 1 + " " + words.get(i))
+                .toList();
+        HeatMapChart chart = map(title, xTitle, "word", rows, numbers(columns), cells, HEIGHT);
+        chart.getStyler()
+                .setRangeColors(new Color[] {BLUE, WHITE, RED})
+                .setMin(-reach)
+                .setMax(reach);
+        return chart;
     }
 }

@@ -19,57 +19,68 @@ import java.util.Locale;
 import java.util.Optional;
 
 /** The kinds of positional encodings, absolute (added to the input) or relative (part of the attention). */
-public enum Encoding {
+public enum Encoding implements Comparison.Kind {
 
     /** No positions: the encoder treats a sentence as a bag of words. */
-    NONE,
+    NONE("none"),
 
     /** The sinusoids of <em>Attention Is All You Need</em>, added to the input. */
-    SINUSOIDAL,
+    SINUSOIDAL("sinusoidal"),
 
     /**
      * The same with the token vectors that the library starts with, N(0, 1); the other kinds start with smaller ones.
      */
-    SINUSOIDAL_UNIT,
+    SINUSOIDAL_UNIT("sinusoidal, N(0, 1)"),
 
     /** The same with token vectors that start with N(0, 1 / D) and are multiplied by √D, as in the paper. */
-    SINUSOIDAL_SCALED,
+    SINUSOIDAL_SCALED("sinusoidal, scaled"),
 
     /** A learned vector for each position, added to the input. */
-    LEARNED,
+    LEARNED("learned"),
 
     /** Rotated queries and keys. */
-    ROTARY,
+    ROTARY("rotary"),
 
     /** Scores that decrease with the distance. */
-    ALIBI,
+    ALIBI("ALiBi"),
 
     /** Learned biases for buckets of distances. */
-    T5,
+    T5("T5"),
 
     /** Scores that decrease with the logarithm of the distance, at learned rates. */
-    KERPLE,
+    KERPLE("KERPLE"),
 
     /** Scores that decrease with a learned power of the distance, at learned rates. */
-    KERPLE_POWER,
+    KERPLE_POWER("KERPLE, power"),
 
     /** Scores that decrease with the distance as the product of two sinusoids does. */
-    SANDWICH,
+    SANDWICH("Sandwich"),
 
     /** Biases that a small network computes from the distance. */
-    DISTANCE_NETWORK,
+    DISTANCE_NETWORK("distance network"),
 
     /** Biases that a small network computes from the distance as a share of the query's position. */
-    FIRE,
+    FIRE("FIRE"),
 
     /** Learned vectors for distances up to 16, added to keys and values. */
-    SHAW,
+    SHAW("Shaw"),
 
     /** Projected sinusoids of the distance. */
-    TRANSFORMER_XL,
+    TRANSFORMER_XL("Transformer-XL"),
 
     /** Learned vectors of distances, projected for queries and for keys, as in DeBERTa. */
-    DISENTANGLED;
+    DISENTANGLED("DeBERTa");
+
+    private final String title;
+
+    Encoding(String title) {
+        this.title = title;
+    }
+
+    @Override
+    public String title() {
+        return title;
+    }
 
     /** Creates the block that adds positions to the input; an identity for the other kinds. */
     Block absolute(EncoderSpec spec) {

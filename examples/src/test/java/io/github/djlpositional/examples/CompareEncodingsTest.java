@@ -55,9 +55,12 @@ class CompareEncodingsTest {
 
     @Test
     void rowHasTheMeanAndTheRangeOfItsRuns() {
-        List<Comparison.Row> rows = Comparison.rows(
-                List.of(run("rotary", 1, 90), run("alibi", 1, 50), run("rotary", 2, 94), run("rotary", 3, 89)));
-        assertThat(rows).extracting(Comparison.Row::kind).containsExactly("rotary", "alibi");
+        List<Comparison.Row> rows = Comparison.rows(List.of(
+                run(Encoding.ROTARY, 1, 90),
+                run(Encoding.ALIBI, 1, 50),
+                run(Encoding.ROTARY, 2, 94),
+                run(Encoding.ROTARY, 3, 89)));
+        assertThat(rows).extracting(Comparison.Row::kind).containsExactly(Encoding.ROTARY, Encoding.ALIBI);
         DoubleSummaryStatistics accuracy = rows.get(0).accuracy("17-24");
         assertThat(accuracy.getAverage()).isCloseTo(0.91, within(1e-12));
         assertThat(accuracy.getMin()).isEqualTo(0.89);
@@ -68,7 +71,7 @@ class CompareEncodingsTest {
         assertThat(rows.get(0).median(Comparison.Run::inferenceMillis)).isEqualTo(400);
     }
 
-    private static Comparison.Run run(String kind, int seed, int right) {
+    private static Comparison.Run run(Encoding kind, int seed, int right) {
         Evaluation evaluation = new Evaluation(right, 100, Duration.ofMillis(40));
         return new Comparison.Run(
                 kind, seed, Map.of("5-16", evaluation, "17-24", evaluation), 10, Duration.ofSeconds(seed));

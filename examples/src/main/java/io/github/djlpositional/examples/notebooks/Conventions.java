@@ -1,66 +1,152 @@
 package io.github.djlpositional.examples.notebooks;
 
+import static io.github.djlpositional.examples.Drawing.each;
+
 import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
+import org.knowm.xchart.HeatMapChart;
+import org.knowm.xchart.XYChart;
 
-/** One position in every published convention, side by side. */
+/** The published conventions of sinusoids, told apart by what differs: layout, order, frequencies, and odd sizes. */
 final class Conventions {
-
-    private static final int SIZE = 8;
-    private static final int DRAWN_SIZE = 40;
 
     private Conventions() {}
 
-    /** Returns the conventions by name, in the given size. */
-    static Map<String, SinusoidalEncoding> of(int size) {
-        Map<String, SinusoidalEncoding> encodings = new LinkedHashMap<>();
-        encodings.put("paper", SinusoidalEncoding.vaswani(size));
-        encodings.put("tensor2tensor", SinusoidalEncoding.tensor2tensor(size, 1, 10_000));
-        encodings.put("fairseq", SinusoidalEncoding.fairseq(size));
-        encodings.put("rounded up", SinusoidalEncoding.roundedUp(size));
-        encodings.put("bert4keras", SinusoidalEncoding.bert4keras(size, 10_000));
-        encodings.put("x-transformers", SinusoidalEncoding.xTransformers(size));
-        encodings.put("DDPM", SinusoidalEncoding.diffusion(size));
-        encodings.put("improved diffusion", SinusoidalEncoding.diffusion(size, 0, 1, true));
-        encodings.put(
-                "cosine first",
+    static void write(Notebook notebook) throws Exception {
+        notebook.title("Which sinusoids does a model use?");
+        notebook.text("""
+                Every program computes "the" sinusoidal encoding, but not the same one. Here are published conventions at size 8.
+                Those with equal numbers are in one group. The numbers are those of position 1.""");
+        Map<SinusoidalEncoding, List<String>> groups = published(8).entrySet().stream()
+                .collect(Collectors.groupingBy(
+                        Map.Entry::getValue,
+                        LinkedHashMap::new,
+                        Collectors.mapping(Map.Entry::getKey, Collectors.toList())));
+        groups.forEach((encoding, users) -> {
+            notebook.row("%s", String.join("; ", users));
+            notebook.row("   %s", rounded(encoding, 1));
+        });
+
+        notebook.text("""
+                Ten conventions are six groups. They differ in only three things: where the two halves of a pair are, which of
+                them comes first, and by what the exponents of the frequencies are divided. With *n* = *d*/2 pairs, the paper
+                divides *k* by *n*, and its slowest hand has not quite the frequency 1/10000. Others divide by *n* - 1, and the
+                slowest hand has exactly this frequency.""");
+        notebook.formula("\\omega_k = 10000^{-k/n} \\text{ or } \\omega_k = 10000^{-k/(n-1)}");
+        notebook.row("%-12s %-8s %-8s", "pairs", "first", "slowest");
+        groups.forEach((encoding, users) -> notebook.row(
+                "%-12s %-8s %-8s %s",
+                encoding.frequency(0) == encoding.frequency(1) ? "neighbours" : "halves",
+                encoding.value(0, 0) == 0 ? "sine" : "cosine",
+                String.format(Locale.ROOT, "1/%.0f", 1 / encoding.frequency(7)),
+                users.get(0)));
+
+        notebook.text("The four arrangements of the same numbers: 16 dimensions, with the frequencies of the paper.");
+        List<HeatMapChart> arrangements = new ArrayList<>();
+        for (PairLayout layout : PairLayout.values()) {
+            for (boolean cosineFirst : new boolean[] {false, true}) {
+                SinusoidalEncoding encoding = SinusoidalEncoding.builder()
+                        .setEmbeddingSize(16)
+                        .optLayout(layout)
+                        .optCosineFirst(cosineFirst)
+                        .build();
+                String title = (layout == PairLayout.INTERLEAVED ? "Neighbours, " : "Halves, ")
+                        + (cosineFirst ? "cosine first" : "sine first");
+                arrangements.add(Drawing.map(title, "dimension", "position", 32, 16, encoding::value));
+            }
+        }
+        notebook.pictures(
+                "conventions-arrangements", "The arrangements differ in the order of columns", 2, arrangements);
+
+        notebook.text("""
+                Frequencies are the other difference. Those of the paper and of tensor2tensor are close; other ones can be given
+                for each pair, for example powers of one half.""");
+        XYChart frequencies = Drawing.lines("Frequencies of 16 dimensions", "pair", "radians per position");
+        frequencies.getStyler().setYAxisLogarithmic(true);
+        Map<String, SinusoidalEncoding> curves = new LinkedHashMap<>();
+        curves.put("divided by n, the paper", SinusoidalEncoding.xTransformers(16));
+        curves.put("divided by n - 1, tensor2tensor", SinusoidalEncoding.tensor2tensor(16, 1, 10_000));
+        curves.put(
+                "powers of one half",
+                SinusoidalEncoding.builder()
+                        .setEmbeddingSize(16)
+                        .optLayout(PairLayout.CONCATENATED)
+                        .optFrequencies(Frequencies.of(each(8, pair -> Math.pow(2, -pair))))
+                        .build());
+        curves.forEach((name, encoding) -> Drawing.line(frequencies, name, 8, encoding::frequency));
+        notebook.picture("conventions-frequencies", "The frequency of each pair, on a logarithmic axis", frequencies);
+
+        notebook.text("""
+                At an odd size, one half of a pair has no place. Some keep the odd size in the exponent and end with a sine. Some
+                compute one dimension more and leave it out. Some compute one less and append a zero. Position 1 at size 5:""");
+        List<HeatMapChart> oddSizes = new ArrayList<>();
+        for (OddSize oddSize : OddSize.values()) {
+            String title = oddSize.name().toLowerCase(Locale.ROOT).replace('_', ' ');
+            SinusoidalEncoding encoding = SinusoidalEncoding.builder()
+                    .setEmbeddingSize(5)
+                    .optOddSize(oddSize)
+                    .build();
+            notebook.row("%-17s %s", title, rounded(encoding, 1));
+            oddSizes.add(Drawing.map("Odd size: " + title, "dimension", "position", 100, 5, encoding::value));
+        }
+        notebook.pictures(
+                "conventions-odd-sizes", "Five dimensions: the waves of the last three columns differ", 3, oddSizes);
+
+        notebook.text("""
+                A model must run with the convention that it was trained with. With another one, its positions are other vectors:
+                for 100 positions of 512 dimensions, this is the mean cosine of the angle between the vectors of the paper and
+                those of other conventions. It is 1 for the same vector.""");
+        SinusoidalEncoding paper = SinusoidalEncoding.vaswani(512);
+        published(512).forEach((users, other) -> notebook.row("%.3f  %s", meanCosine(paper, other), users));
+    }
+
+    /** Returns published conventions by who uses them. */
+    private static Map<String, SinusoidalEncoding> published(int size) {
+        Map<String, SinusoidalEncoding> published = new LinkedHashMap<>();
+        published.put("Vaswani et al., D2L, PyTorch's tutorial, KerasHub", SinusoidalEncoding.vaswani(size));
+        published.put("Géron (2nd edition), multidim-positional-encoding", SinusoidalEncoding.roundedUp(size));
+        published.put("bert4keras", SinusoidalEncoding.bert4keras(size, 10_000));
+        published.put("tensor2tensor, Whisper", SinusoidalEncoding.tensor2tensor(size, 1, 10_000));
+        published.put("fairseq", SinusoidalEncoding.fairseq(size));
+        published.put("DDPM", SinusoidalEncoding.diffusion(size));
+        published.put("x-transformers", SinusoidalEncoding.xTransformers(size));
+        published.put("improved-diffusion, Stable Diffusion", SinusoidalEncoding.diffusion(size, 0, 1, true));
+        published.put("DiT in diffusers", SinusoidalEncoding.diffusion(size, 1, 1, true));
+        published.put(
+                "some texts",
                 SinusoidalEncoding.builder()
                         .setEmbeddingSize(size)
                         .optCosineFirst(true)
                         .build());
-        encodings.put(
-                "custom frequencies",
-                SinusoidalEncoding.builder()
-                        .setEmbeddingSize(size)
-                        .optFrequencies(Frequencies.of(Drawing.each(size / 2, pair -> Math.pow(2, -pair))))
-                        .build());
-        return encodings;
+        return published;
     }
 
-    static void write(Notebook notebook) throws Exception {
-        notebook.title("Conventions");
-        notebook.text("""
-                Position 1 at size 8. The name and the idea are the same, but the numbers differ: a model needs the convention
-                that it was trained with.""");
-        of(SIZE).forEach((name, encoding) -> notebook.row(
-                "%-18s %s",
-                name,
-                IntStream.range(0, SIZE)
-                        .mapToObj(dimension -> String.format(Locale.ROOT, "%8.5f", encoding.value(1, dimension)))
-                        .collect(Collectors.joining(" "))));
-        notebook.text("Forty positions at size 40, one picture for each convention:");
-        for (Map.Entry<String, SinusoidalEncoding> entry : of(DRAWN_SIZE).entrySet()) {
-            String name = entry.getKey();
-            notebook.picture(
-                    "convention-" + name.replace(' ', '-').toLowerCase(Locale.ROOT),
-                    "The convention " + name,
-                    Drawing.map(name, "dimension", "position", DRAWN_SIZE, DRAWN_SIZE, entry.getValue()::value));
+    private static String rounded(SinusoidalEncoding encoding, int position) {
+        StringBuilder row = new StringBuilder();
+        for (int i = 0; i < encoding.getEmbeddingSize(); i++) {
+            row.append(String.format(Locale.ROOT, " %.5f", encoding.value(position, i)));
         }
+        return row.substring(1);
+    }
+
+    /** Returns the mean over 100 positions; all vectors of both encodings have the same length. */
+    private static double meanCosine(SinusoidalEncoding a, SinusoidalEncoding b) {
+        int size = a.getEmbeddingSize();
+        double sum = 0;
+        for (int t = 0; t < 100; t++) {
+            for (int i = 0; i < size; i++) {
+                sum += a.value(t, i) * b.value(t, i);
+            }
+        }
+        return sum / 100 / (size / 2.0);
     }
 }

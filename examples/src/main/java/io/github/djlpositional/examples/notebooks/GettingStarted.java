@@ -7,74 +7,107 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.examples.Drawing;
 import java.util.Arrays;
+import java.util.Collections;
 
-/** From token ids to vectors with positions: the shapes, step by step. */
+/** From token ids to vectors with positions: the blocks of a model and their shapes, step by step. */
 final class GettingStarted {
 
     private GettingStarted() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("Getting started");
-        try (NDManager manager = NDManager.newBaseManager()) {
-            notebook.text("""
-                    A vocabulary of 1000 tokens, embeddings of 512 dimensions. The input embedding looks tokens up and adds
-                    the sines and cosines of their positions.""");
-            InputEmbeddingBlock input = InputEmbeddingBlock.builder()
-                    .setVocabularySize(1000)
-                    .setEmbeddingSize(512)
-                    .build();
-            input.initialize(manager, DataType.FLOAT32, new Shape(2, 10));
-            NDArray ids = manager.randomInteger(0, 1000, new Shape(2, 10), DataType.INT64);
-            notebook.result("ids.getShape()", ids.getShape());
-            notebook.result("input.forward(…).getShape()", forward(input, ids).getShape());
+        notebook.title("In your model");
+        notebook.text("""
+                The blocks of this library turn token ids into vectors with positions. The input embedding looks up a vector for
+                each token, and adds the sines and cosines of its position. Two sequences of ten tokens, with 512
+                dimensions:""");
+        NDManager manager = NDManager.newBaseManager();
+        InputEmbeddingBlock input = InputEmbeddingBlock.builder()
+                .setVocabularySize(1000)
+                .setEmbeddingSize(512)
+                .build();
+        input.initialize(manager, DataType.FLOAT32, new Shape(2, 10));
+        NDArray ids = manager.randomInteger(0, 1000, new Shape(2, 10), DataType.INT64);
+        NDArray vectors = forward(input, ids);
+        notebook.result("ids.getShape()", ids.getShape());
+        notebook.result("forward(input, ids).getShape()", vectors.getShape());
 
-            notebook.text("""
-                    The encodings without the input, for sequences of up to 100 steps and 64 dimensions. For a sequence of 50
-                    steps the shape is (1, 50, 64): the encodings are the same for all sequences of a batch.""");
-            PositionalEncodingBlock positions = PositionalEncodingBlock.builder()
-                    .setEmbeddingSize(64)
-                    .optMaxSequenceLength(100)
-                    .optAddToInput(false)
-                    .build();
-            NDArray encodings = forward(positions, manager.zeros(new Shape(8, 50, 64)));
-            notebook.result("positions.forward(…).getShape()", encodings.getShape());
-            notebook.result(
-                    "position 1, first four",
-                    Arrays.toString(encodings.get("0, 1, :4").toFloatArray()));
-            float[] values = encodings.toFloatArray();
-            notebook.picture(
-                    "getting-started",
-                    "The encodings of 50 positions in 64 dimensions",
-                    Drawing.map(
-                            "50 positions, 64 dimensions",
-                            "dimension",
-                            "position",
-                            50,
-                            64,
-                            (position, dimension) -> values[position * 64 + dimension]));
+        notebook.text("""
+                The same token ten times: without positions all rows would be equal. Here are 32 of the 512 dimensions.""");
+        NDArray same =
+                forward(input, manager.zeros(new Shape(1, 10), DataType.INT64)).squeeze(0);
+        notebook.picture(
+                "getting-started",
+                "The vectors of one token at ten positions: each row has another position added",
+                Drawing.wordRows(
+                        "One token at ten positions",
+                        "dimension",
+                        Collections.nCopies(10, "cat"),
+                        32,
+                        3,
+                        same::getFloat));
 
-            notebook.text("""
-                    One layer for the encoder's and the decoder's embeddings: up to 500 steps, 512 dimensions, 10,000 tokens.
-                    If a block is used twice, both uses share its weights and its table.""");
-            InputEmbeddingBlock shared = InputEmbeddingBlock.builder()
-                    .setVocabularySize(10_000)
-                    .setEmbeddingSize(512)
-                    .optMaxSequenceLength(500)
-                    .build();
-            shared.initialize(manager, DataType.FLOAT32, new Shape(-1, -1));
-            NDArray source = manager.randomInteger(0, 10_000, new Shape(4, 120), DataType.INT64);
-            NDArray target = manager.randomInteger(0, 10_000, new Shape(4, 90), DataType.INT64);
-            notebook.result(
-                    "shared.forward(source).getShape()", forward(shared, source).getShape());
-            notebook.result(
-                    "shared.forward(target).getShape()", forward(shared, target).getShape());
-            notebook.result(
-                    "shared.getParameters().size()", shared.getParameters().size());
-        }
+        notebook.text("""
+                If your vectors come from elsewhere, `PositionalEncodingBlock` adds positions to them. With `optAddToInput(false)`
+                it returns the encodings. They are the same for all sequences of a batch, so the batch size of the result is
+                1.""");
+        PositionalEncodingBlock positions = PositionalEncodingBlock.builder()
+                .setEmbeddingSize(64)
+                .optAddToInput(false)
+                .build();
+        NDArray encodings = forward(positions, manager.zeros(new Shape(8, 50, 64)));
+        notebook.result("encodings.getShape()", encodings.getShape());
+        notebook.result(
+                "position 1, first four",
+                Arrays.toString(encodings.get("0, 1, :4").toFloatArray()));
+
+        notebook.text("""
+                A model that generates text gets its tokens one by one. The forward parameter `START_POSITION` says where the next
+                one is. Here is the eleventh token, by itself and as part of the sequence:""");
+        PairList<String, Object> start = new PairList<>();
+        start.add(PositionalEncodingBlock.START_POSITION, 10);
+        NDArray token = manager.zeros(new Shape(1, 1, 64));
+        ParameterStore parameters = new ParameterStore(manager, false);
+        NDArray eleventh =
+                positions.forward(parameters, new NDList(token), false, start).singletonOrThrow();
+        notebook.result("both equal", eleventh.get(0, 0).contentEquals(encodings.get(0, 10)));
+
+        notebook.text("""
+                Relative encodings such as rotary are not added to the vectors. They belong to the attention. An attention block
+                with rotary positions needs an input embedding without positions:""");
+        InputEmbeddingBlock tokens = InputEmbeddingBlock.builder()
+                .setVocabularySize(1000)
+                .setEmbeddingSize(512)
+                .optNoPositions()
+                .build();
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(512)
+                .setHeadCount(8)
+                .optRelativeEncoding(
+                        RotaryEmbeddingBlock.builder().setHeadSize(64).build())
+                .build();
+        tokens.initialize(manager, DataType.FLOAT32, ids.getShape());
+        attention.initialize(manager, DataType.FLOAT32, vectors.getShape());
+        NDArray attended = forward(attention, forward(tokens, ids));
+        notebook.result("attended.getShape()", attended.getShape());
+
+        notebook.text("""
+                One embedding can serve an encoder and a decoder. Both uses share its weights and its table of positions. The
+                table is computed, not learned, so the block has one parameter: the vectors of the tokens.""");
+        NDArray source = manager.randomInteger(0, 1000, new Shape(4, 120), DataType.INT64);
+        NDArray target = manager.randomInteger(0, 1000, new Shape(4, 90), DataType.INT64);
+        notebook.result(
+                "forward(input, source).getShape()", forward(input, source).getShape());
+        notebook.result(
+                "forward(input, target).getShape()", forward(input, target).getShape());
+        notebook.result("input.getParameters().size()", input.getParameters().size());
+        manager.close();
     }
 
     private static NDArray forward(Block block, NDArray input) {

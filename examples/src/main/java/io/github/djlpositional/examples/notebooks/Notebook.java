@@ -1,51 +1,164 @@
 package io.github.djlpositional.examples.notebooks;
 
-import io.github.djlpositional.examples.Drawing;
+import io.github.djlpositional.examples.Figure;
+import io.github.djlpositional.examples.Look;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
-import org.knowm.xchart.ChartEncoder;
 import org.knowm.xchart.internal.chartpart.Chart;
 
-/** The output of one notebook: text, results and pictures, one after the other. */
-record Notebook(PrintStream out, Path folder, Path model, List<Picture> pictures) {
+/** Records a chapter while it runs, and prints it: text, results and pictures, one after the other. */
+public final class Notebook {
 
-    /** A picture that was drawn; its files are PNG and SVG. */
-    record Picture(String file, String caption, Chart<?, ?> chart) {}
+    private final PrintStream out;
+    private final Path folder;
+    private final Path model;
+    private final List<Part> parts = new ArrayList<>();
 
+    /**
+     * Creates a notebook without parts.
+     *
+     * @param folder the folder of the pictures, which exists
+     * @param model the file of the trained model that a chapter shows
+     */
     Notebook(PrintStream out, Path folder, Path model) {
-        this(out, folder, model, new ArrayList<>());
+        this.out = out;
+        this.folder = folder;
+        this.model = model;
     }
 
-    /** Prints a heading. */
-    void title(String text) {
+    /**
+     * Creates a notebook that prints to the standard output, for the kernel of a Jupyter notebook or for JShell.
+     *
+     * @param folder the folder of the pictures and of the trained model {@code model.zip}; created if it does not exist
+     * @return a new notebook
+     * @throws IOException if the folder cannot be created
+     */
+    public static Notebook in(Path folder) throws IOException {
+        Files.createDirectories(folder);
+        return new Notebook(System.out, folder, folder.resolve("model.zip"));
+    }
+
+    PrintStream out() {
+        return out;
+    }
+
+    Path folder() {
+        return folder;
+    }
+
+    Path model() {
+        return model;
+    }
+
+    /** Returns what was recorded, in order. */
+    List<Part> parts() {
+        return Collections.unmodifiableList(parts);
+    }
+
+    List<Part.Picture> pictures() {
+        return parts.stream()
+                .filter(Part.Picture.class::isInstance)
+                .map(Part.Picture.class::cast)
+                .toList();
+    }
+
+    /**
+     * Writes the heading of the chapter; call this first.
+     *
+     * @param text the question or the subject
+     */
+    public void title(String text) {
+        parts.add(new Part.Title(text));
         out.printf("%n%s%n%s%n", text, "=".repeat(text.length()));
     }
 
-    /** Prints a paragraph. */
-    void text(String text) {
-        out.printf("%n%s%n", text.strip());
+    /**
+     * Writes paragraphs.
+     *
+     * @param markdown Markdown, also with tables
+     */
+    public void text(String markdown) {
+        parts.add(new Part.Text(markdown.strip()));
+        out.printf("%n%s%n", markdown.strip());
     }
 
-    /** Prints a result with its code. */
-    void result(String code, Object value) {
-        out.printf("  %s%n    -> %s%n", code, value);
+    /**
+     * Writes a displayed formula.
+     *
+     * @param latex LaTeX, without dollar signs
+     */
+    public void formula(String latex) {
+        parts.add(new Part.Formula(latex.strip()));
+        out.printf("%n    %s%n", latex.strip());
     }
 
-    /** Prints a row of a table. */
-    void row(String format, Object... values) {
-        out.println("  " + String.format(Locale.ROOT, format, values));
+    /**
+     * Puts sliders on the page of the chapter.
+     *
+     * @param script the name of their script
+     */
+    public void play(String script) {
+        parts.add(new Part.Play(script));
+        out.printf("%n  [sliders on the page: %s]%n", script);
     }
 
-    /** Draws a picture as PNG and as SVG. */
-    void picture(String file, String caption, Chart<?, ?> chart) throws IOException {
-        Path path = folder.resolve(file);
-        Drawing.save(chart, path);
-        ChartEncoder.saveChart(chart, path.toString(), "svg");
-        pictures.add(new Picture(file, caption, chart));
-        out.printf("  [%s.png and .svg] %s%n", path, caption);
+    /**
+     * Prints a result with its code.
+     *
+     * @param code what was computed
+     * @param value the result
+     */
+    public void result(String code, Object value) {
+        print(code + "\n  -> " + value);
+    }
+
+    /**
+     * Prints a row of a table.
+     *
+     * @param format as for {@link String#format(Locale, String, Object...)}
+     * @param values its arguments
+     */
+    public void row(String format, Object... values) {
+        print(String.format(Locale.ROOT, format, values));
+    }
+
+    private void print(String text) {
+        parts.add(new Part.Output(text));
+        out.println(text.indent(2).stripTrailing());
+    }
+
+    /**
+     * Draws a picture, and saves it as PNG.
+     *
+     * @param file the name of the file, without the extension
+     * @param caption a sentence that describes the picture
+     * @param chart a chart that {@code Drawing} created
+     * @throws IOException if the file cannot be written
+     */
+    public void picture(String file, String caption, Chart<?, ?> chart) throws IOException {
+        pictures(file, caption, 1, List.of(chart));
+    }
+
+    /**
+     * Draws small charts side by side as one picture, and saves it as PNG.
+     *
+     * @param file the name of the file, without the extension
+     * @param caption a sentence that describes the picture
+     * @param columns the number of charts side by side on a large screen; a phone shows at most two
+     * @param charts charts that {@code Drawing} created, all of the same kind
+     * @throws IOException if the file cannot be written
+     */
+    public void pictures(String file, String caption, int columns, List<? extends Chart<?, ?>> charts)
+            throws IOException {
+        Figure figure = new Figure(columns, charts);
+        parts.add(new Part.Picture(file, caption, figure));
+        Path png = Files.write(folder.resolve(file + ".png"), figure.png(Look.LIGHT_WIDE));
+        out.printf("  [%s] %s%n", png, caption);
     }
 }

@@ -1,19 +1,67 @@
 package io.github.djlpositional.examples.notebooks;
 
+import static io.github.djlpositional.examples.Drawing.each;
+
 import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import java.util.Arrays;
 import org.knowm.xchart.XYChart;
 
 /** The errors of the usual formula and of this library, in single and in half precision. */
 final class Precision {
 
     private static final int SIZE = 64;
-    private static final int[] POSITIONS = {
-        1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 999_999
-    };
+    private static final SinusoidalEncoding ENCODING = SinusoidalEncoding.vaswani(SIZE);
 
     private Precision() {}
+
+    static void write(Notebook notebook) throws Exception {
+        notebook.title("How exact are the numbers?");
+        notebook.text("""
+                Most programs compute sinusoids in float32, and lose digits at large positions. Below is their formula. Each step
+                is rounded to 24 bits. The position multiplies the rounding error of the frequency. For a large position the error
+                of the angle is large, and so is that of the sine.""");
+        notebook.formula("PE(t, 2k) = \\sin (t e^{-2k \\ln(10000) / d})");
+        notebook.text("Dimension 2 of 64, once with each step rounded to float32, and once exact. The digits run out:");
+        for (int t : new int[] {1, 100, 10_000, 999_999}) {
+            notebook.row(
+                    "position %6d: %11.8f, exact %11.8f", t, usual(FloatFormat.FLOAT32, t, 2), ENCODING.value(t, 2));
+        }
+
+        notebook.text("""
+                The greatest error of the 64 values of a position, for both formats. This library computes each value in double
+                precision or better, and rounds it once, to the nearest number of the format. So its error does not grow.""");
+        double[] positions = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 999_999};
+        double[] halfPositions = Arrays.copyOf(positions, 15); // float16 ends at 65504
+        XYChart chart = Drawing.lines("Greatest error of the 64 values of a position", "position", "error");
+        Drawing.line(
+                chart,
+                "usual, float16",
+                halfPositions,
+                errors(halfPositions, (t, i) -> usual(FloatFormat.FLOAT16, t, i)));
+        Drawing.line(chart, "usual, float32", positions, errors(positions, (t, i) -> usual(FloatFormat.FLOAT32, t, i)));
+        Drawing.line(
+                chart, "library, float16", positions, errors(positions, (t, i) -> library(FloatFormat.FLOAT16, t, i)));
+        Drawing.line(chart, "library, float32", positions, errors(positions, (t, i) -> ENCODING.table(t, 1)[i]));
+        chart.getStyler().setXAxisLogarithmic(true).setYAxisLogarithmic(true);
+        chart.getSeriesCollection()
+                .forEach(line -> notebook.row(
+                        "%-17s position 1: %.1e, position 5000: %.1e, position %.0f: %.1e",
+                        line.getName(),
+                        line.getYData()[0],
+                        line.getYData()[11],
+                        last(line.getXData()),
+                        last(line.getYData())));
+        notebook.picture("precision", "The usual formula loses digits as positions grow", chart);
+
+        notebook.text("""
+                In float16 the position itself is rounded. Above 2048 only even numbers are left, so two neighbours get the same
+                vector. Above 4096 only multiples of four are left, and above 65504 only infinity.""");
+        for (int t : new int[] {2047, 2048, 2049, 2050, 5001, 5002, 70_000}) {
+            notebook.row("%5d in float16 is %.0f", t, FloatFormat.FLOAT16.round(t));
+        }
+    }
 
     /** Computes the usual formula, with every step rounded to a format. */
     private static double usual(FloatFormat format, int position, int dimension) {
@@ -23,47 +71,20 @@ final class Precision {
         return format.round(dimension % 2 == 0 ? Math.sin(angle) : Math.cos(angle));
     }
 
-    static void write(Notebook notebook) throws Exception {
-        notebook.title("Precision");
-        notebook.text("""
-                Most programs compute sin(t · exp(-ln 10000 · 2k/d)) in single precision. The position multiplies the rounding
-                error of the frequency, which for large positions becomes a large angle.""");
-        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(SIZE);
-        double[] x = Drawing.each(POSITIONS.length, i -> POSITIONS[i]);
-        double[][] errors = new double[4][POSITIONS.length];
-        for (int i = 0; i < POSITIONS.length; i++) {
-            int position = POSITIONS[i];
-            float[] table = encoding.table(position, 1);
-            for (int dimension = 0; dimension < SIZE; dimension++) {
-                double exact = encoding.value(position, dimension);
-                worse(errors[0], i, usual(FloatFormat.FLOAT16, position, dimension) - exact);
-                worse(errors[1], i, usual(FloatFormat.FLOAT32, position, dimension) - exact);
-                worse(errors[2], i, FloatFormat.FLOAT16.round(exact) - exact);
-                worse(errors[3], i, table[dimension] - exact);
-            }
-        }
-        notebook.row(
-                "%8s  %14s %14s %14s %14s", "position", "usual fp16", "usual fp32", "library fp16", "library fp32");
-        for (int i = 0; i < POSITIONS.length; i++) {
-            notebook.row(
-                    "%8d  %14.1e %14.1e %14.1e %14.1e",
-                    POSITIONS[i], errors[0][i], errors[1][i], errors[2][i], errors[3][i]);
-        }
-        XYChart chart = Drawing.lines("Greatest error of the 64 values of a position", "position", "error");
-        String[] names = {"usual, float16", "usual, float32", "this library, float16", "this library, float32"};
-        for (int i = 0; i < names.length; i++) {
-            Drawing.line(chart, names[i], x, errors[i]);
-        }
-        chart.getStyler().setXAxisLogarithmic(true).setYAxisLogarithmic(true);
-        notebook.picture(
-                "precision",
-                "The usual formula loses digits as positions grow; this library rounds each value once",
-                chart);
+    private static double library(FloatFormat format, int position, int dimension) {
+        return format.round(ENCODING.value(position, dimension));
     }
 
-    private static void worse(double[] errors, int index, double error) {
-        // half precision has no positions beyond 65504; a logarithmic axis has no 0
-        double size = Double.isNaN(error) ? 1 : Math.max(1e-10, Math.abs(error));
-        errors[index] = Math.max(errors[index], size);
+    /** Returns the greatest error of a formula at each position. */
+    private static double[] errors(double[] positions, Drawing.Cells formula) {
+        return each(positions.length, p -> {
+            int t = (int) positions[p];
+            double[] errors = each(SIZE, i -> Math.abs(formula.value(t, i) - ENCODING.value(t, i)));
+            return Arrays.stream(errors).max().getAsDouble();
+        });
+    }
+
+    private static double last(double... values) {
+        return values[values.length - 1];
     }
 }

@@ -122,8 +122,7 @@ public final class ComparePictures extends EngineCommand {
                 evaluations.put(
                         side + " x " + side, Evaluation.of(model, new PictureOrderDataset(resampled, 1, false)));
             }
-            return new Comparison.Run(
-                    encoding.title(), training.seed(), evaluations, Comparison.parametersOf(encoder), time);
+            return new Comparison.Run(encoding, training.seed(), evaluations, Comparison.parametersOf(encoder), time);
         }
     }
 }

@@ -7,6 +7,7 @@ import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.RotaryPresets;
 import io.github.djlpositional.attention.WindowBiasBlock;
+import io.github.djlpositional.examples.Comparison;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Locale;
@@ -16,7 +17,7 @@ import java.util.Optional;
  * The kinds of positional encodings of two dimensions. In a larger picture than the trained ones, the coordinates
  * either continue (8, 9, …), or are scaled to those of the trained pictures (0, 2/3, 4/3, …).
  */
-enum PictureEncoding {
+enum PictureEncoding implements Comparison.Kind {
     /** No positions: the encoder treats a picture as a bag of pixels. */
     NONE("none"),
 
@@ -44,7 +45,8 @@ enum PictureEncoding {
         this.title = title;
     }
 
-    String title() {
+    @Override
+    public String title() {
         return title;
     }
 

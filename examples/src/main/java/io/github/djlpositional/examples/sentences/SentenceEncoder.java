@@ -16,6 +16,7 @@ import ai.djl.training.initializer.Initializer;
 import io.github.djlpositional.examples.Resource;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.nio.FloatBuffer;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -95,6 +96,23 @@ public final class SentenceEncoder implements AutoCloseable {
     /** Reads the published model, an ONNX file. */
     static byte[] publishedModel() throws IOException {
         return MODEL.read();
+    }
+
+    /**
+     * Reads the published table of learned positions.
+     *
+     * @return one row of numbers for each position
+     * @throws IOException if the model is not on the class path or cannot be read
+     */
+    public static double[][] positionTable() throws IOException {
+        int positions = BertEncoder.Sizes.MINI_LM.positions();
+        FloatBuffer numbers = new OnnxWeights(publishedModel())
+                .get("embeddings.position_embeddings.weight", new Shape(positions, SIZE));
+        double[][] table = new double[positions][SIZE];
+        for (double[] row : table) {
+            Arrays.setAll(row, i -> numbers.get());
+        }
+        return table;
     }
 
     /** Returns a checksum of the published model and its tokenizer. */

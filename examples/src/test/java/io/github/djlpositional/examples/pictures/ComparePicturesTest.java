@@ -33,10 +33,11 @@ class ComparePicturesTest {
         Engines.assumeAvailable(engine);
         String out = ProgramRun.of("compare-pictures --quick --seeds 1 --engine " + engine + " --out " + folder)
                 .success();
-        List<String> kinds =
-                Stream.of(PictureEncoding.values()).map(PictureEncoding::title).toList();
+        List<String> kinds = Stream.of(PictureEncoding.values())
+                .map(PictureEncoding::toString)
+                .toList();
         String table = out.substring(out.indexOf("positions "));
-        assertThat(table.lines().skip(1).limit(kinds.size()).map(line -> line.split("  +", 2)[0]))
+        assertThat(table.lines().skip(1).limit(kinds.size()).map(line -> line.substring(0, line.indexOf(' '))))
                 .isEqualTo(kinds);
         List<String> rows = Files.readAllLines(folder.resolve("comparison.csv"));
         assertThat(rows).hasSize(1 + kinds.size());
@@ -86,7 +87,7 @@ class ComparePicturesTest {
                 NDArray pictures = manager.randomUniform(0, 1, new Shape(2, 8, 8));
                 float[] scores = scores(encoder, pictures);
                 assertThat(scores(encoder.resized(8, manager), pictures))
-                        .as(encoding.title())
+                        .as(encoding.toString())
                         .isEqualTo(scores);
                 // a picture of one color has the same mean over any number of pixels without positions
                 float[] larger = scores(encoder.resized(12, manager), manager.ones(new Shape(2, 12, 12)));

@@ -1,0 +1,191 @@
+package io.github.djlpositional.examples.notebooks;
+
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.ParameterStore;
+import io.github.djlpositional.attention.AlibiBiasBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.attention.ShawRelativePositionBlock;
+import io.github.djlpositional.attention.TransformerXlPositionBlock;
+import io.github.djlpositional.examples.Drawing;
+import io.github.djlpositional.math.AlibiSlopes;
+import io.github.djlpositional.math.RelativeBuckets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.IntStream;
+import org.knowm.xchart.HeatMapChart;
+import org.knowm.xchart.XYChart;
+
+/** Four ways to use the distance: ALiBi's slopes, T5's buckets, Shaw's window, Transformer-XL's two terms. */
+final class BiasesOfDistance {
+
+    private static final int WORDS = 32;
+    private static final int SIZE = 16;
+
+    private BiasesOfDistance() {}
+
+    static void write(Notebook notebook) throws Exception {
+        notebook.title("Four ways to use the distance");
+        notebook.text("""
+                ALiBi, T5, Shaw and Transformer-XL each answer one question differently: what should the distance between two
+                words do to their score?
+
+                **ALiBi** lowers the score by a fixed amount for each step of the distance: Press, Smith and Lewis, *Train Short,
+                Test Long* (2022). Only this amount, the slope, differs between heads. For 8 heads the slopes are the powers of
+                two from 1/2 to 1/256.""");
+        notebook.formula("\\text{bias}_{ij} = -m_h \\, |i - j| \\qquad m_h = 2^{-8h/N}");
+        NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
+        AlibiBiasBlock alibi = AlibiBiasBlock.builder().setHeadCount(8).build();
+        NDArray biases = forward(alibi, manager.zeros(new Shape(1, 101, SIZE)));
+        XYChart slopes = Drawing.lines("ALiBi with 8 heads", "distance to the key", "bias");
+        notebook.row("head      slope  distance 10  distance 100");
+        for (int head : new int[] {0, 1, 2, 4, 7}) {
+            float[] ofLastQuery = biases.get("0, {}, 100", head).toFloatArray();
+            double slope = alibi.getSlopes().get(head);
+            notebook.row("%4d %10.6f %12.4f %13.4f", head + 1, slope, ofLastQuery[90], ofLastQuery[0]);
+            Drawing.line(slopes, "head " + (head + 1), 41, distance -> ofLastQuery[100 - distance]);
+        }
+        notebook.picture(
+                "biases-of-distance-alibi",
+                "A head with a steep slope sees a few words, one with a flat slope sees hundreds",
+                slopes);
+
+        notebook.text("""
+                A bias of -5 divides the weight of a key by e⁵, about 150. The first head reaches it at distance 10, the last one
+                at distance 1280. A longer text brings lower scores, but no numbers of another kind.
+
+                For 12 heads there is no power of two. The authors take the slopes of 8 heads, and then every second one of 16:""");
+        for (int heads : new int[] {8, 12}) {
+            AlibiSlopes ofHeads = AlibiSlopes.of(heads);
+            notebook.row(
+                    "%2d heads: %s",
+                    heads,
+                    IntStream.range(0, heads)
+                            .mapToObj(head -> String.format(Locale.ROOT, "%.4f", ofHeads.get(head)))
+                            .toList());
+        }
+
+        notebook.text("""
+                **T5** does not choose a function of the distance. Each head learns a number for each *bucket* of distances:
+                Raffel et al. (2020). Near distances have a bucket each. Farther ones share buckets, which widen with the
+                distance; the last one has no end. In an encoder, one half of the 32 buckets is for keys before the query and the
+                other half for keys after it. In a decoder all are for keys before it.""");
+        RelativeBuckets encoder = RelativeBuckets.of(true, 32, 128);
+        RelativeBuckets decoder = RelativeBuckets.of(false, 32, 128);
+        notebook.row("%8s %13s %13s %12s", "", "decoder", "encoder", "encoder");
+        notebook.row("%8s %13s %13s %12s", "distance", "key before", "key before", "key after");
+        for (int distance : new int[] {0, 1, 7, 8, 11, 12, 16, 32, 64, 90, 91, 112, 113, 1000}) {
+            notebook.row(
+                    "%8d %13d %13d %12d",
+                    distance, decoder.bucket(-distance), encoder.bucket(-distance), encoder.bucket(distance));
+        }
+        XYChart steps = Drawing.lines("The buckets of T5", "position of the key less that of the query", "bucket");
+        double[] relative = Drawing.each(321, i -> i - 160.0);
+        Drawing.line(steps, "encoder", relative, Drawing.each(321, i -> encoder.bucket(i - 160)));
+        Drawing.line(
+                steps, "decoder", Drawing.each(161, i -> i - 160.0), Drawing.each(161, i -> decoder.bucket(i - 160)));
+        notebook.picture(
+                "biases-of-distance-t5",
+                "The buckets of T5: one for each near distance, then wider and wider ones",
+                steps);
+
+        notebook.text("""
+                **Shaw**, Uszkoreit and Vaswani (2018) learn a vector for each distance up to *k*, and one for all farther ones in
+                each direction. The query is multiplied by it, so the same distance can raise the score of one word and lower
+                that of another. With k = 8, this is the term of three words of a sentence of 32, random words and untrained
+                vectors.""");
+        notebook.formula("s_{ij} = \\frac{q_i \\cdot (k_j + a_{c(j - i)})}{\\sqrt{H}} \\qquad "
+                + "c(d) = \\max(-k, \\min(k, d))");
+        manager.getEngine().setRandomSeed(3);
+        NDArray queries = manager.randomNormal(new Shape(1, 1, WORDS, SIZE));
+        ShawRelativePositionBlock shaw = ShawRelativePositionBlock.builder()
+                .setHeadSize(SIZE)
+                .optMaxDistance(8)
+                .build();
+        NDArray shawTerm = forward(shaw, queries);
+        XYChart window = Drawing.lines("Shaw's term with k = 8", "key", "term");
+        for (int query : new int[] {10, 16, 22}) {
+            float[] ofQuery = shawTerm.get("0, 0, {}", query).toFloatArray();
+            Drawing.line(window, "query " + query, WORDS, key -> ofQuery[key]);
+            for (int key : new int[] {0, query - 8, query - 7}) {
+                notebook.row("query %d, key %2d: %7.4f", query, key, ofQuery[key]);
+            }
+        }
+        notebook.picture(
+                "biases-of-distance-shaw",
+                "Within 8 words of the query, each key has its own number; beyond them, all have the same",
+                window);
+
+        notebook.text("""
+                **Transformer-XL** has no table of distances: Dai et al. (2019) project the *sinusoids* of the distance, R, by a
+                learned matrix W. The paper writes a score as four terms. Two of them, (a) and (c), compare words only; the
+                positions are in (b) and (d).""");
+        notebook.formula(
+                "q_i \\cdot k_j \\; (a) + q_i \\cdot W R_{i-j} \\; (b) + u \\cdot k_j \\; (c) + v \\cdot W R_{i-j} \\; (d)");
+        notebook.text("""
+                The block's own forward returns (b) + (d). With v = 0 only (b) is left, and with queries of 0 only (d).""");
+        TransformerXlPositionBlock xl = TransformerXlPositionBlock.builder()
+                .setEmbeddingSize(SIZE)
+                .setHeadCount(1)
+                .build();
+        xl.initialize(manager, DataType.FLOAT32, queries.getShape());
+        NDArray position = xl.getParameters().get("positionBias").getArray();
+        position.set(manager.randomNormal(position.getShape()).toFloatArray());
+        NDArray both = forward(xl, queries);
+        NDArray global = forward(xl, queries.zerosLike());
+        position.set(new float[SIZE]);
+        NDArray ofWords = forward(xl, queries);
+        notebook.row(
+                "greatest |(b) + (d) - both|: %.1e",
+                greatest(ofWords.add(global).sub(both)));
+        notebook.row(
+                "greatest change along a diagonal: (b) %.3f, (d) %.1e",
+                alongDiagonals(ofWords), alongDiagonals(global));
+        List<HeatMapChart> maps = new ArrayList<>();
+        double scale = Math.max(greatest(both), Math.max(greatest(ofWords), greatest(global)));
+        maps.add(map("(b): words and distance", ofWords, scale));
+        maps.add(map("(d): distance only", global, scale));
+        maps.add(map("(b) + (d)", both, scale));
+        manager.close();
+        notebook.pictures(
+                "biases-of-distance-transformer-xl",
+                "The two terms with positions, and their sum; red raises a score, blue lowers it",
+                3,
+                maps);
+
+        notebook.text("""
+                Term (d) is a bias like T5's: it has the same number along each diagonal. Term (b) lets each word look for its own
+                distances. Because R is defined for any distance and W is learned for all of them together, there is no last
+                bucket and no window.""");
+    }
+
+    private static NDArray forward(RelativeEncoding encoding, NDArray queries) {
+        NDManager manager = queries.getManager();
+        if (!encoding.isInitialized()) {
+            encoding.initialize(manager, DataType.FLOAT32, queries.getShape());
+        }
+        return encoding.forward(new ParameterStore(manager, false), new NDList(queries), false)
+                .singletonOrThrow();
+    }
+
+    private static double greatest(NDArray array) {
+        return array.abs().max().getFloat();
+    }
+
+    private static double alongDiagonals(NDArray term) {
+        return greatest(term.get(":, :, 1:, 1:").sub(term.get(":, :, :-1, :-1")));
+    }
+
+    private static HeatMapChart map(String title, NDArray term, double scale) {
+        float[] values = term.toFloatArray();
+        HeatMapChart map =
+                Drawing.map(title, "key", "query", WORDS, WORDS, (query, key) -> values[query * WORDS + key] / scale);
+        map.getStyler().setLegendVisible(false);
+        return map;
+    }
+}

@@ -1,0 +1,175 @@
+package io.github.djlpositional.examples.notebooks;
+
+import io.github.djlpositional.examples.Drawing;
+import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.math.RotaryScaling;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.knowm.xchart.XYChart;
+
+/** Rotary embeddings beyond the trained length: the angles of each pair under each scaling. */
+final class ContextExtension {
+
+    /** The heads of Llama 2: 64 pairs with the base 10,000, trained with 4096 positions. */
+    private static final int HEAD_SIZE = 128;
+
+    private static final int PAIRS = HEAD_SIZE / 2;
+    private static final double BASE = 10_000;
+    private static final int TRAINED = 4096;
+
+    /** {@code long_factor} of Phi-3-mini-128k-instruct. */
+    private static final double[] PHI_3_LONG = {
+        1.03, 1.05, 1.05, 1.08, 1.23, 1.23, 1.3, 1.45, 1.6, 1.65, 1.9, 2.86, 3.69, 5.42, 5.49, 5.49, 9.09, 11.58, 15.66,
+        15.77, 15.79, 18.36, 21.99, 23.08, 30.01, 32.35, 32.59, 35.56, 39.95, 53.84, 56.2, 57.95, 59.29, 59.77, 59.92,
+        61.19, 61.96, 62.5, 63.37, 63.48, 63.48, 63.66, 63.85, 64.08, 64.76, 64.8, 64.81, 64.81
+    };
+
+    private ContextExtension() {}
+
+    static void write(Notebook notebook) throws Exception {
+        notebook.title("A longer context than in training");
+        notebook.text("""
+                A model with rotary embeddings has met, in each pair of dimensions, the angles of the distances in its training.
+                What are the angles of a text that is twice or eight times as long? The numbers here are those of Llama 2: heads
+                of 128 dimensions, so 64 pairs, with the base 10,000, trained with 4096 positions.""");
+        Frequencies trained = RotaryScaling.none().frequencies(HEAD_SIZE, BASE, TRAINED);
+        for (int pair : new int[] {0, 20, 45, 46, 63}) {
+            notebook.row("pair %2d: %10.5f turns over 4096 positions", pair, turns(trained, pair, TRAINED));
+        }
+        long full = IntStream.range(0, PAIRS)
+                .filter(pair -> turns(trained, pair, TRAINED) >= 1)
+                .count();
+        notebook.row("%d pairs make a full turn, %d do not", full, PAIRS - full);
+
+        notebook.text("""
+                The fast pairs make hundreds of turns. They have met every angle, and a longer text brings no new one. The slow
+                pairs make less than one turn: at twice the length they reach angles that the model has never met.
+
+                A *scaling* changes the frequencies to avoid this. All but the first of these are for eight times the length.""");
+        Map<String, RotaryScaling> scalings = scalings(8);
+        XYChart ratio = Drawing.lines("Frequency with a scaling for 8 times the length", "pair", "scaled / unscaled");
+        scalings.forEach((name, scaling) -> {
+            Frequencies scaled = scaling.frequencies(HEAD_SIZE, BASE, 8 * TRAINED);
+            Drawing.line(ratio, name, PAIRS, pair -> scaled.get(pair) / trained.get(pair));
+        });
+        ratio.getStyler().setYAxisMin(0.0);
+        notebook.picture(
+                "context-extension-ratio",
+                "What each scaling does to the frequencies: the fast pairs are on the left, the slow ones on the right",
+                ratio);
+
+        notebook.text("""
+                - **Linear** (Chen et al., 2023) divides all frequencies by 8. Every angle is then one that was met. But
+                  neighbouring words, which the fast pairs tell apart, are now an eighth as far from each other.
+                - **NTK-aware** (bloc97, 2023) raises the base, so that the first pair is kept and the last one divided by 8.
+                - **YaRN** (Peng et al., 2023) keeps pairs that make more than 32 turns, divides those that make less than one,
+                  and mixes between them.
+                - **Llama 3** does the same between 4 turns and 1, with another mixture.
+
+                How many pairs reach angles outside those of the training? A pair with a full turn has met all of them; for the
+                other 18, the greatest angle at the new length is compared with that at 4096.""");
+        for (int factor : new int[] {2, 8}) {
+            notebook.row("%d times the length   beyond  farthest  first pair", factor);
+            for (Map.Entry<String, RotaryScaling> scaling : scalings(factor).entrySet()) {
+                Frequencies scaled = scaling.getValue().frequencies(HEAD_SIZE, BASE, (long) factor * TRAINED);
+                double[] farther = farther(trained, scaled, factor);
+                notebook.row("%-20s %7d %9.2f %11.3f", scaling.getKey(), beyond(farther), max(farther), scaled.get(0));
+            }
+        }
+
+        notebook.text("""
+                *Beyond* is the number of pairs, *farthest* the greatest angle of any of the 18, relative to the greatest of that
+                pair in training, and *first pair* the angle in radians between neighbouring words in the fastest pair. NTK-aware
+                scaling brings only the last pair inside; its others are too fast, though by less than without scaling. The
+                picture shows the pairs from 40 on. Linear scaling divides by as much as the length has grown, so its line is
+                also that of the training. From pair 46 on, where this line is below one turn, no other must be above it.""");
+        double[] slow = Drawing.each(PAIRS - 40, i -> 40.0 + i);
+        XYChart angles = Drawing.lines("Turns of the slow pairs over 32,768 positions", "pair", "turns");
+        Drawing.line(angles, "one turn", slow, Drawing.each(slow.length, i -> 1));
+        scalings.forEach((name, scaling) -> {
+            Frequencies scaled = scaling.frequencies(HEAD_SIZE, BASE, 8 * TRAINED);
+            Drawing.line(angles, name, slow, Drawing.each(slow.length, i -> turns(scaled, 40 + i, 8 * TRAINED)));
+        });
+        angles.getStyler().setYAxisLogarithmic(true);
+        notebook.picture(
+                "context-extension-turns",
+                "The turns of the slow pairs over 8 times the length; with linear scaling they are those of the training",
+                angles);
+
+        notebook.text("""
+                **LongRoPE** (Ding et al., 2024) has no formula. A search finds a divisor for each pair and model. Phi-3 mini with
+                128k positions publishes its own: 48 pairs, trained with 4096 positions and extended 32 times. Beside them are
+                the scalings above for the same model.""");
+        int extended = 32 * TRAINED;
+        Map<String, RotaryScaling> ofPhi3 = new LinkedHashMap<>();
+        ofPhi3.put("linear", RotaryScaling.linear(32));
+        ofPhi3.put("NTK-aware", RotaryScaling.ntkAware(32));
+        ofPhi3.put("YaRN", RotaryScaling.yarn(32, TRAINED));
+        ofPhi3.put("LongRoPE", RotaryScaling.longRope(PHI_3_LONG, PHI_3_LONG, TRAINED, extended));
+        int pairs = PHI_3_LONG.length;
+        Frequencies unscaled = RotaryScaling.none().frequencies(2 * pairs, BASE, TRAINED);
+        XYChart searched = Drawing.lines("Phi-3 mini, 32 times the length", "pair", "scaled / unscaled");
+        notebook.row("%-10s %8s %8s %8s %8s", "pair", "0", "12", "24", "47");
+        ofPhi3.forEach((name, scaling) -> {
+            Frequencies scaled = scaling.frequencies(2 * pairs, BASE, extended);
+            double[] ratios = Drawing.each(pairs, pair -> scaled.get(pair) / unscaled.get(pair));
+            notebook.row("%-10s %8.4f %8.4f %8.4f %8.4f", name, ratios[0], ratios[12], ratios[24], ratios[47]);
+            Drawing.line(searched, name, pairs, pair -> ratios[pair]);
+        });
+        searched.getStyler().setYAxisLogarithmic(true);
+        notebook.picture(
+                "context-extension-longrope",
+                "The divisors that a search found for Phi-3 mini, as frequencies relative to the unscaled ones",
+                searched);
+
+        notebook.text("""
+                The search slows the fast pairs a little, and the slow ones by up to 64.8, twice what the length asks for. How much
+                of the angles of the training do the slow pairs then use?""");
+        RotaryScaling longRope = ofPhi3.get("LongRoPE");
+        for (int factor : new int[] {2, 8, 32}) {
+            double[] farther = farther(unscaled, longRope.frequencies(2 * pairs, BASE, extended), factor);
+            notebook.row(
+                    "LongRoPE at %2d times: %d pairs beyond, farthest %.2f", factor, beyond(farther), max(farther));
+        }
+        notebook.row("factor of cosines and sines: %.4f", longRope.attentionFactor(extended));
+
+        notebook.text("""
+                Even at 32 times the length, they use about half of the angles that they met.
+
+                YaRN and LongRoPE also multiply cosines and sines by a factor above 1, which makes the attention of a long text
+                sharper. All scalings are options of the same block: `RotaryEmbeddingBlock.builder().optScaling(…)`.""");
+    }
+
+    private static Map<String, RotaryScaling> scalings(int factor) {
+        Map<String, RotaryScaling> scalings = new LinkedHashMap<>();
+        scalings.put("none", RotaryScaling.none());
+        scalings.put("linear", RotaryScaling.linear(factor));
+        scalings.put("NTK-aware", RotaryScaling.ntkAware(factor));
+        scalings.put("YaRN", RotaryScaling.yarn(factor, TRAINED));
+        scalings.put("Llama 3", RotaryScaling.llama3(factor, 1, 4, TRAINED));
+        return scalings;
+    }
+
+    private static double turns(Frequencies frequencies, int pair, int length) {
+        return frequencies.get(pair) * length / (2 * Math.PI);
+    }
+
+    /** The greatest angle of a longer text relative to that in training, of each pair that made no full turn. */
+    private static double[] farther(Frequencies trained, Frequencies scaled, int factor) {
+        return IntStream.range(0, trained.size())
+                .filter(pair -> turns(trained, pair, TRAINED) < 1)
+                .mapToDouble(pair -> factor * scaled.get(pair) / trained.get(pair))
+                .toArray();
+    }
+
+    private static double max(double... numbers) {
+        return Arrays.stream(numbers).max().orElseThrow();
+    }
+
+    /** Counts numbers above 1; the frequencies are rounded. */
+    private static long beyond(double... farther) {
+        return Arrays.stream(farther).filter(angle -> angle > 1 + 1e-12).count();
+    }
+}

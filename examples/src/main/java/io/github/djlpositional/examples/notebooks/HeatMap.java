@@ -1,0 +1,79 @@
+package io.github.djlpositional.examples.notebooks;
+
+import static io.github.djlpositional.examples.Drawing.each;
+
+import io.github.djlpositional.examples.Drawing;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import java.util.Arrays;
+import org.knowm.xchart.XYChart;
+
+/** How to read the heat map of sinusoidal encodings: its rows, its columns, and its right half. */
+final class HeatMap {
+
+    private HeatMap() {}
+
+    static void write(Notebook notebook) throws Exception {
+        notebook.title("The picture that everyone knows");
+        notebook.text("""
+                The encodings of 100 positions in 64 dimensions. Each row is a position, from 0 at the top. It is the vector that
+                is added to the word at this position. Each column is a dimension.""");
+        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(64);
+        notebook.picture(
+                "heat-map",
+                "100 positions in 64 dimensions, from -1 (blue) to 1 (red)",
+                Drawing.map("Sinusoidal encodings", "dimension", "position", 100, 64, encoding::value));
+
+        notebook.text("""
+                Row 0 is striped: the angle of every hand is 0, so sines are 0 and cosines are 1. In row 1, the first hand has
+                turned far, and the last is where it was.""");
+        for (int position : new int[] {0, 1}) {
+            double[] row = each(64, dimension -> encoding.value(position, dimension));
+            notebook.row("position %d: begins with %s", position, Arrays.toString(Arrays.copyOf(row, 4)));
+            notebook.row("            ends with   %s", Arrays.toString(Arrays.copyOfRange(row, 60, 64)));
+        }
+
+        notebook.text("""
+                A column is a wave. Waves become longer to the right, from 2π positions to nearly 2π · 10000. In the right half,
+                a wave is much longer than the 100 rows of the picture, and the last columns hardly change here. They change
+                over thousands of positions.""");
+        for (int dimension : new int[] {0, 8, 16, 24, 32, 40, 48, 62}) {
+            double wavelength = 2 * Math.PI / encoding.frequency(dimension);
+            notebook.row("dimension %2d: a wave is %7.1f positions long", dimension, wavelength);
+        }
+
+        notebook.text("""
+                Four neighbouring columns as curves, in 32 dimensions. Dimensions 6 and 7 are the sine and the cosine of one
+                angle, a quarter of a wave apart. Dimensions 8 and 9 are the next pair, with longer waves.""");
+        SinusoidalEncoding small = SinusoidalEncoding.vaswani(32);
+        XYChart columns = Drawing.lines("Dimensions 6 to 9 of 32", "position", "value");
+        for (int dimension = 6; dimension <= 9; dimension++) {
+            int current = dimension;
+            Drawing.line(columns, "dimension " + dimension, 60, position -> small.value(position, current));
+        }
+        notebook.picture("heat-map-columns", "Two pairs of a sine and a cosine", columns);
+
+        notebook.text("""
+                Are there two positions with the same row? Each column has the same values again and again. But of 2000 rows no
+                two are equal. None are nearer to each other than neighbours are.""");
+        float[] table = encoding.table(0, 2000);
+        double least = Double.MAX_VALUE;
+        for (int a = 0; a < 2000; a++) {
+            for (int b = a + 1; b < 2000; b++) {
+                least = Math.min(least, distance(table, a, b));
+            }
+        }
+        notebook.row("least distance of any two positions:  %.4f", least);
+        notebook.row("distance of positions 1000 and 1001:  %.4f", distance(table, 1000, 1001));
+        notebook.row("distance of positions 0 and 1000:     %.4f", distance(table, 0, 1000));
+    }
+
+    /** Returns the distance of two rows of a table with 64 columns. */
+    private static double distance(float[] table, int a, int b) {
+        double sum = 0;
+        for (int i = 0; i < 64; i++) {
+            double difference = table[64 * a + i] - table[64 * b + i];
+            sum += difference * difference;
+        }
+        return Math.sqrt(sum);
+    }
+}

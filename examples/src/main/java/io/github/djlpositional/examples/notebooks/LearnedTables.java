@@ -1,0 +1,179 @@
+package io.github.djlpositional.examples.notebooks;
+
+import io.github.djlpositional.examples.Drawing;
+import io.github.djlpositional.examples.sentences.SentenceEncoder;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.knowm.xchart.XYChart;
+
+/** The position table of a published model beside sinusoids: similarities, and the waves in both. */
+final class LearnedTables {
+
+    private LearnedTables() {}
+
+    static void write(Notebook notebook) throws Exception {
+        notebook.title("What does a learned table learn?");
+        notebook.text("""
+                A learned table gives each position a vector of free numbers. Nothing tells the model that positions 7 and 8
+                are neighbours; training has to find it out. The sentence encoder all-MiniLM-L6-v2 is a published model of the
+                BERT family with such a table: 512 positions of 384 numbers. Here it is beside the sinusoids of the same size.""");
+        double[][] learned = SentenceEncoder.positionTable();
+        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(384);
+        double[][] sinusoids = IntStream.range(0, 512)
+                .mapToObj(position -> Drawing.each(384, dimension -> encoding.value(position, dimension)))
+                .toArray(double[][]::new);
+        notebook.row("%-10s %8s %10s", "position", "learned", "sinusoids");
+        for (int position : new int[] {0, 1, 2, 100, 511}) {
+            notebook.row("%-10d %8.3f %10.3f", position, length(learned[position]), length(sinusoids[position]));
+        }
+
+        notebook.text("""
+                These are the lengths of the vectors. All sinusoids have the length √(384 / 2). In the learned table, that of
+                position 0 is about five times as long as the next ones. In BERT this is always the position of the same token,
+                `[CLS]`, so its vector can also hold what belongs to that token.
+
+                The cosine of two vectors tells how similar they are, whatever their lengths. Near positions are similar in
+                both tables, and in both the picture consists of diagonal stripes: the similarity depends mostly on the
+                *distance*. For sinusoids this follows from the formula. The model has learned it, for all positions but 0.""");
+        int count = 100;
+        notebook.pictures(
+                "learned-tables-similarity",
+                "The cosine between the first 100 positions: both tables have stripes along the diagonal",
+                2,
+                List.of(
+                        Drawing.map(
+                                "Learned by all-MiniLM-L6-v2",
+                                "position",
+                                "position",
+                                count,
+                                count,
+                                (row, column) -> cosine(learned[row], learned[column])),
+                        Drawing.map(
+                                "Sinusoids",
+                                "position",
+                                "position",
+                                count,
+                                count,
+                                (row, column) -> cosine(sinusoids[row], sinusoids[column]))));
+
+        notebook.text("""
+                The mean over all pairs at a distance, without position 0, shows the difference. The similarity of sinusoids falls
+                slowly and almost without waves. In the learned table, a position is *less* similar to the third than to the sixth
+                after it.""");
+        double[] byDistance = Drawing.each(120, distance -> meanCosine(learned, distance));
+        double[] ofSinusoids = Drawing.each(120, distance -> meanCosine(sinusoids, distance));
+        notebook.row("%-10s %8s %10s", "distance", "learned", "sinusoids");
+        for (int distance : new int[] {1, 3, 6, 9, 12, 17, 25, 52, 100}) {
+            notebook.row("%-10d %8.3f %10.3f", distance, byDistance[distance], ofSinusoids[distance]);
+        }
+        XYChart similarity = Drawing.lines("Mean similarity by distance", "distance in positions", "cosine");
+        Drawing.line(similarity, "learned", 120, distance -> byDistance[distance]);
+        Drawing.line(similarity, "sinusoids", 120, distance -> ofSinusoids[distance]);
+        notebook.picture(
+                "learned-tables-distance",
+                "The learned similarity rises and falls with the distance; that of sinusoids falls slowly",
+                similarity);
+
+        notebook.text("""
+                Waves of which lengths add up to this? The discrete Fourier transform splits each of the 384 columns, less its
+                mean, into waves that fit 1, 2, 3, … times into the positions 1 to 511. This is the share of each wave in the
+                squares of all columns together.""");
+        notebook.formula("p_k = \\frac{\\sum_d |F_{k,d}|^2}{\\sum_{k > 0} \\sum_d |F_{k,d}|^2} \\qquad "
+                + "F_{k,d} = \\sum_{t=0}^{n-1} x_{t,d} \\, e^{-2 \\pi i k t / n}");
+        double[] ofLearned = waves(learned);
+        double[] ofFormula = waves(sinusoids);
+        notebook.row("%-24s %8s %10s", "waves of", "learned", "sinusoids");
+        double[][] bands = {{255, 511}, {127, 171}, {46, 64}, {16, 21}, {5.4, 6.7}};
+        for (double[] band : bands) {
+            notebook.row(
+                    "%5.1f to %5.1f positions %6.1f %% %8.1f %%",
+                    band[0], band[1], 100 * share(ofLearned, band), 100 * share(ofFormula, band));
+        }
+        notebook.row(
+                "%-24s %6.1f %% %8.1f %%",
+                "together",
+                100
+                        * Arrays.stream(bands)
+                                .mapToDouble(band -> share(ofLearned, band))
+                                .sum(),
+                100
+                        * Arrays.stream(bands)
+                                .mapToDouble(band -> share(ofFormula, band))
+                                .sum());
+
+        notebook.text("""
+                Five ranges of lengths have 88 % of the learned table. In the picture they are peaks. The sinusoids have waves of
+                all lengths from 6 on, with more of the long ones.""");
+        int waves = ofLearned.length;
+        double[] periods = Drawing.each(waves, i -> 511.0 / (waves - i));
+        XYChart spectrum = Drawing.lines("The waves in both tables", "length of the wave in positions", "share");
+        Drawing.line(spectrum, "learned", periods, Drawing.each(waves, i -> ofLearned[waves - 1 - i]));
+        Drawing.line(spectrum, "sinusoids", periods, Drawing.each(waves, i -> ofFormula[waves - 1 - i]));
+        spectrum.getStyler().setXAxisLogarithmic(true);
+        notebook.picture(
+                "learned-tables-waves",
+                "The learned table has waves of five lengths, each about three times as long as the next",
+                spectrum);
+
+        notebook.text("""
+                The model was not told to, and has learned waves: of five lengths, from about 6 to about 500 positions, each
+                roughly three times the next. That is the idea of the sinusoids, a geometric sequence of wavelengths, with five
+                lengths instead of 192.
+
+                One thing remains that the formula has and the table does not: the table ends at position 511, and contains nothing
+                about position 512.""");
+    }
+
+    private static double length(double[] vector) {
+        return Math.sqrt(Arrays.stream(vector).map(x -> x * x).sum());
+    }
+
+    private static double cosine(double[] a, double[] b) {
+        return IntStream.range(0, a.length).mapToDouble(i -> a[i] * b[i]).sum() / length(a) / length(b);
+    }
+
+    /** The mean cosine of positions at a distance, without position 0. */
+    private static double meanCosine(double[][] table, int distance) {
+        return IntStream.range(1, table.length - distance)
+                .mapToDouble(position -> cosine(table[position], table[position + distance]))
+                .average()
+                .orElseThrow();
+    }
+
+    /** The share of each wave, from the longest to the shortest: wave k fits k + 1 times into positions 1 to 511. */
+    private static double[] waves(double[][] table) {
+        int n = table.length - 1;
+        double[] cosines = Drawing.each(n, i -> Math.cos(2 * Math.PI * i / n));
+        double[] sines = Drawing.each(n, i -> Math.sin(2 * Math.PI * i / n));
+        double[] sums = new double[n / 2];
+        for (int dimension = 0; dimension < table[0].length; dimension++) {
+            int d = dimension;
+            double mean = IntStream.rangeClosed(1, n)
+                    .mapToDouble(t -> table[t][d])
+                    .average()
+                    .orElseThrow();
+            double[] column = Drawing.each(n, t -> table[t + 1][d] - mean);
+            for (int k = 1; k <= n / 2; k++) {
+                double real = 0;
+                double imaginary = 0;
+                for (int t = 0; t < n; t++) {
+                    real += column[t] * cosines[k * t % n];
+                    imaginary += column[t] * sines[k * t % n];
+                }
+                sums[k - 1] += real * real + imaginary * imaginary;
+            }
+        }
+        double all = Arrays.stream(sums).sum();
+        return Arrays.stream(sums).map(sum -> sum / all).toArray();
+    }
+
+    /** The share of the waves in a range of lengths. */
+    private static double share(double[] waves, double... band) {
+        return IntStream.range(0, waves.length)
+                .filter(k -> 511.0 / (k + 1) >= band[0] && 511.0 / (k + 1) <= band[1])
+                .mapToDouble(k -> waves[k])
+                .sum();
+    }
+}

@@ -1,0 +1,79 @@
+package io.github.djlpositional.examples.notebooks;
+
+import java.io.IOException;
+import java.util.stream.Collectors;
+import org.w3c.dom.Document;
+import org.w3c.dom.Element;
+import org.w3c.dom.Node;
+import org.w3c.dom.NodeList;
+import uk.ac.ed.ph.snuggletex.SnuggleEngine;
+import uk.ac.ed.ph.snuggletex.SnuggleInput;
+import uk.ac.ed.ph.snuggletex.SnuggleSession;
+import uk.ac.ed.ph.snuggletex.XMLStringOutputOptions;
+import uk.ac.ed.ph.snuggletex.utilities.MessageFormatter;
+
+/** Formulas in MathML, which browsers display without a script. */
+final class MathMl {
+
+    private static final String NAMESPACE = "http://www.w3.org/1998/Math/MathML";
+
+    /** Usual commands that SnuggleTeX does not define. */
+    private static final String COMMANDS =
+            "\\newcommand{\\text}[1]{\\mbox{#1}}\\newcommand{\\operatorname}[1]{\\mathrm{#1}}"
+                    + "\\newcommand{\\dots}{\\ldots}\\newcommand{\\to}{\\rightarrow}";
+
+    private static final SnuggleEngine ENGINE = new SnuggleEngine();
+
+    private MathMl() {}
+
+    /**
+     * Converts a displayed formula.
+     *
+     * @throws IllegalArgumentException if the LaTeX has an error, or a command that is not supported
+     */
+    static String of(String latex) {
+        try {
+            SnuggleSession session = ENGINE.createSession();
+            session.parseInput(new SnuggleInput(COMMANDS + "$$" + latex + "$$"));
+            XMLStringOutputOptions options = new XMLStringOutputOptions();
+            options.setEncoding("UTF-8");
+            options.setDOMPostProcessors((document, unused, stylesheets) -> replaceFences(document));
+            String xml = session.buildXMLString(options);
+            if (!session.getErrors().isEmpty()) {
+                String errors = session.getErrors().stream()
+                        .map(MessageFormatter::getErrorMessage)
+                        .collect(Collectors.joining("; "));
+                throw new IllegalArgumentException(
+                        "formula " + latex + ": expected LaTeX that SnuggleTeX supports (" + errors + "); simplify it");
+            }
+            return xml;
+        } catch (IOException e) {
+            throw new IllegalStateException("a string cannot be read", e);
+        }
+    }
+
+    /** Replaces each fence by its brackets: browsers no longer display {@code mfenced}. */
+    private static Document replaceFences(Document document) {
+        NodeList fences = document.getElementsByTagNameNS(NAMESPACE, "mfenced");
+        while (fences.getLength() > 0) {
+            Element fence = (Element) fences.item(0);
+            Element row = document.createElementNS(NAMESPACE, "mrow");
+            row.appendChild(operator(document, fence.getAttribute("open")));
+            for (Node child = fence.getFirstChild(); child != null; child = fence.getFirstChild()) {
+                row.appendChild(child);
+                if (fence.hasChildNodes()) {
+                    row.appendChild(operator(document, ","));
+                }
+            }
+            row.appendChild(operator(document, fence.getAttribute("close")));
+            fence.getParentNode().replaceChild(row, fence);
+        }
+        return document;
+    }
+
+    private static Element operator(Document document, String text) {
+        Element operator = document.createElementNS(NAMESPACE, "mo");
+        operator.setTextContent(text);
+        return operator;
+    }
+}

@@ -1,0 +1,195 @@
+package io.github.djlpositional.examples.notebooks;
+
+import io.github.djlpositional.examples.Look;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.commonmark.Extension;
+import org.commonmark.ext.gfm.tables.TablesExtension;
+import org.commonmark.parser.Parser;
+import org.commonmark.renderer.html.HtmlRenderer;
+
+/** Chapters as HTML pages, which need no other file and no network. */
+final class Page {
+
+    private static final List<Extension> TABLES = List.of(TablesExtension.create());
+    private static final Parser MARKDOWN = Parser.builder().extensions(TABLES).build();
+    private static final HtmlRenderer HTML =
+            HtmlRenderer.builder().extensions(TABLES).build();
+
+    /** What is highlighted in Java: the group that matches is the class of its {@code span}. */
+    private static final Pattern JAVA = Pattern.compile("(?<comment>//.*|/\\*[\\s\\S]*?\\*/)"
+            + "|(?<string>\"\"\"[\\s\\S]*?\"\"\"|\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])')"
+            + "|(?<keyword>\\b(?:boolean|case|default|double|else|float|for|if|int|long|new|private|return|static"
+            + "|switch|throws|try|void|while|final|true|false|null)\\b)"
+            + "|(?<number>\\b\\d[\\d_]*(?:\\.\\d+)?(?:e-?\\d+)?\\b)");
+
+    private Page() {}
+
+    /** Returns the page of a chapter. */
+    static String of(Chapter chapter, Optional<Chapter> previous, Optional<Chapter> next) throws IOException {
+        StringBuilder body = new StringBuilder();
+        for (Chapter.Cell cell : chapter.cells()) {
+            append(body, cell);
+        }
+        if (!chapter.members().isEmpty()) {
+            body.append("<details><summary>Constants and methods of this chapter</summary>\n")
+                    .append(code(String.join("\n\n", chapter.members())))
+                    .append("</details>\n");
+        }
+        String links = "<nav>" + link(previous, "prev", "← ") + "<a href=\"index.html\">Contents</a>"
+                + link(next, "next", "→ ") + "</nav>\n";
+        return page(chapter.title(), links + "<main>\n" + body + "</main>\n" + links + scripts(chapter));
+    }
+
+    /** Returns the page of contents: for each chapter its title, one line, and a small picture. */
+    static String contents(List<Chapter> chapters) throws IOException {
+        StringBuilder body =
+                new StringBuilder("<main>\n<h1>Positions, chapter by chapter</h1>\n<ol class=\"contents\">\n");
+        for (Chapter chapter : chapters) {
+            body.append(String.format(
+                    "<li><a href=\"%s.html\">%s<span><strong>%s</strong><br>%s</span></a></li>%n",
+                    chapter.name(),
+                    chapter.cover().isPresent() ? cover(chapter.cover().get()) : "",
+                    escaped(chapter.title()),
+                    escaped(chapter.summary())));
+        }
+        return page(
+                "Positions, chapter by chapter", body.append("</ol>\n</main>\n").toString());
+    }
+
+    private static String page(String title, String body) throws IOException {
+        return resource("/page.html").replace("${title}", escaped(title)).replace("${body}", body);
+    }
+
+    private static String resource(String path) throws IOException {
+        try (InputStream in = Page.class.getResourceAsStream(path)) {
+            if (in == null) {
+                throw new IOException(path + " is not on the class path: expected a resource of the examples");
+            }
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+
+    private static String link(Optional<Chapter> chapter, String relation, String arrow) {
+        return chapter.map(target -> String.format(
+                        "<a rel=\"%s\" href=\"%s.html\">%s%s</a>",
+                        relation, target.name(), arrow, escaped(target.title())))
+                .orElse("<span></span>");
+    }
+
+    private static void append(StringBuilder body, Chapter.Cell cell) throws IOException {
+        body.append(prose(cell.prose()));
+        if (!cell.code().isEmpty()) {
+            body.append(code(cell.code()));
+        }
+        StringBuilder output = new StringBuilder();
+        for (Part part : cell.outputs()) {
+            if (part instanceof Part.Output printed) {
+                output.append(printed.text()).append('\n');
+            } else if (part instanceof Part.Picture picture) {
+                flush(output, body);
+                body.append(figure(picture));
+            }
+        }
+        flush(output, body);
+    }
+
+    private static void flush(StringBuilder output, StringBuilder body) {
+        if (!output.isEmpty()) {
+            body.append("<pre class=\"output\">")
+                    .append(escaped(output.toString()))
+                    .append("</pre>\n");
+            output.setLength(0);
+        }
+    }
+
+    private static String prose(Part.Prose prose) {
+        if (prose instanceof Part.Title title) {
+            return "<h1>" + escaped(title.text()) + "</h1>\n";
+        } else if (prose instanceof Part.Text text) {
+            return HTML.render(MARKDOWN.parse(text.markdown()));
+        } else if (prose instanceof Part.Formula formula) {
+            return "<div class=\"formula\">" + MathMl.of(formula.latex()) + "</div>\n";
+        } else {
+            return String.format("<div class=\"play\" data-play=\"%s\"></div>%n", ((Part.Play) prose).script());
+        }
+    }
+
+    private static String code(String java) {
+        StringBuilder html = new StringBuilder("<pre class=\"code\"><code>");
+        int end = 0;
+        for (MatchResult match : JAVA.matcher(java).results().toList()) {
+            int group = 1;
+            while (match.group(group) == null) {
+                group++;
+            }
+            html.append(escaped(java.substring(end, match.start())))
+                    .append(String.format(
+                            "<span class=\"%s\">%s</span>",
+                            List.of("comment", "string", "keyword", "number").get(group - 1), escaped(match.group())));
+            end = match.end();
+        }
+        return html.append(escaped(java.substring(end)))
+                .append("</code></pre>\n")
+                .toString();
+    }
+
+    private static String figure(Part.Picture picture) throws IOException {
+        return String.format(
+                "<figure><picture>%s%s%s%s</picture><figcaption>%s</figcaption></figure>%n",
+                source(picture, Look.DARK_NARROW, "(prefers-color-scheme: dark) and (max-width: 600px)"),
+                source(picture, Look.DARK_WIDE, "(prefers-color-scheme: dark)"),
+                source(picture, Look.LIGHT_NARROW, "(max-width: 600px)"),
+                image(picture, Look.LIGHT_WIDE),
+                escaped(picture.caption()));
+    }
+
+    private static String cover(Part.Picture picture) throws IOException {
+        return "<picture>" + source(picture, Look.DARK_NARROW, "(prefers-color-scheme: dark)")
+                + image(picture, Look.LIGHT_NARROW) + "</picture>";
+    }
+
+    private static String source(Part.Picture picture, Look look, String media) throws IOException {
+        return String.format("<source media=\"%s\" srcset=\"%s 2x\">", media, data(picture, look));
+    }
+
+    private static String image(Part.Picture picture, Look look) throws IOException {
+        return String.format("<img alt=\"%s\" srcset=\"%s 2x\">", escaped(picture.caption()), data(picture, look));
+    }
+
+    private static String data(Part.Picture picture, Look look) throws IOException {
+        return "data:image/png;base64,"
+                + Base64.getEncoder().encodeToString(picture.figure().png(look));
+    }
+
+    /** Returns the scripts of the sliders. */
+    private static String scripts(Chapter chapter) throws IOException {
+        List<String> played = chapter.cells().stream()
+                .map(Chapter.Cell::prose)
+                .filter(Part.Play.class::isInstance)
+                .map(prose -> ((Part.Play) prose).script())
+                .distinct()
+                .toList();
+        StringBuilder scripts = new StringBuilder();
+        if (!played.isEmpty()) {
+            for (String script :
+                    Stream.concat(Stream.of("play"), played.stream()).toList()) {
+                scripts.append("<script>\n")
+                        .append(resource("/play/" + script + ".js"))
+                        .append("</script>\n");
+            }
+        }
+        return scripts.toString();
+    }
+
+    private static String escaped(String text) {
+        return text.replace("&", "&amp;").replace("<", "&lt;").replace("\"", "&quot;");
+    }
+}

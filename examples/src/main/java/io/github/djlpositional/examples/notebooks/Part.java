@@ -1,0 +1,63 @@
+package io.github.djlpositional.examples.notebooks;
+
+import io.github.djlpositional.examples.Figure;
+import java.util.List;
+import org.knowm.xchart.internal.chartpart.Chart;
+
+/** A part of a chapter. */
+sealed interface Part {
+
+    /** Begins a cell: the code of the cell follows the call in the source file. */
+    sealed interface Prose extends Part {
+
+        /** Returns the name of the method of {@link Notebook} that wrote it. */
+        String call();
+    }
+
+    /** A heading. */
+    record Title(String text) implements Prose {
+        @Override
+        public String call() {
+            return "title";
+        }
+    }
+
+    /** Paragraphs of Markdown. */
+    record Text(String markdown) implements Prose {
+        @Override
+        public String call() {
+            return "text";
+        }
+    }
+
+    /** A displayed formula. */
+    record Formula(String latex) implements Prose {
+        @Override
+        public String call() {
+            return "formula";
+        }
+    }
+
+    /** Sliders to play with, which a script in {@code resources/play} draws. */
+    record Play(String script) implements Prose {
+        @Override
+        public String call() {
+            return "play";
+        }
+    }
+
+    /** Printed output. */
+    record Output(String text) implements Part {}
+
+    /**
+     * A picture.
+     *
+     * @param file the name of its PNG file, without the extension
+     */
+    record Picture(String file, String caption, Figure figure) implements Part {
+
+        List<? extends Chart<?, ?>> charts() {
+            return figure.charts();
+        }
+    }
+}

@@ -1,0 +1,107 @@
+package io.github.djlpositional.examples.notebooks;
+
+import static io.github.djlpositional.examples.Drawing.each;
+
+import io.github.djlpositional.examples.Drawing;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import org.knowm.xchart.XYChart;
+
+/** The product of two encodings: it depends only on the distance, but it does not fall all the way. */
+final class Similarity {
+
+    private Similarity() {}
+
+    static void write(Notebook notebook) throws Exception {
+        notebook.title("Are near positions similar?");
+        notebook.text("""
+                The product of two encodings says how similar they are. For each hand it is the cosine of the angle between its
+                two places, which depends only on the distance *k* of the positions:""");
+        notebook.formula("PE(t) PE(t + k) = \\sum_i \\cos \\omega_i k");
+        notebook.text("The same distance forward from 100 and backward from 1000, with 64 dimensions:");
+        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(64);
+        for (int k : new int[] {0, 1, 2, 5, 10, 50}) {
+            notebook.row(
+                    "distance %2d: %.4f and %.4f",
+                    k, product(encoding, 100, 100 + k), product(encoding, 1000, 1000 - k));
+        }
+        XYChart curve = Drawing.lines("Similarity of two positions", "distance", "product of the encodings");
+        Drawing.line(curve, "64 dimensions", each(241, i -> i - 120), each(241, i -> encoding.similarity(i - 120)));
+        notebook.picture("similarity", "Symmetric, and greatest at distance 0. Beyond, it rises and falls", curve);
+
+        notebook.text("""
+                It is often said that the similarity falls with the distance. It does at first, and it is never again as great as
+                at distance 0. But it is not monotonic. It rises for the first time from distance 5 to 6. At distance 101 it is
+                greater than at 30.""");
+        for (int k : new int[] {5, 6, 30, 96, 100, 101, 105}) {
+            notebook.row("distance %3d: %.3f of %d", k, encoding.similarity(k), 64 / 2);
+        }
+
+        notebook.text("""
+                Why? Each hand contributes a number from -1 to 1, and fast hands come back. The first hand makes 16 turns in 100.5
+                positions. At distance 101, hands 1 and 2 are also back near their start. Five positions before, they pointed the
+                other way.""");
+        notebook.result("turns of the first hand in 101 positions", 101 * encoding.frequency(0) / (2 * Math.PI));
+        XYChart parts = Drawing.lines("What each hand adds to the similarity", "pair", "cosine of its angle");
+        for (int k : new int[] {96, 101}) {
+            Drawing.line(parts, "distance " + k, 32, pair -> Math.cos(k * encoding.frequency(2 * pair)));
+        }
+        notebook.picture(
+                "similarity-parts", "The slow hands on the right agree; the fast ones on the left decide", parts);
+
+        notebook.text("""
+                All pairs of 120 positions at once, divided by 32. The diagonal is 1: each position is most similar to itself. The
+                stripes beside it are the distances where the similarity rises again.""");
+        notebook.picture(
+                "similarity-map",
+                "Similarity of each position to each other one",
+                Drawing.map(
+                        "Similarity, divided by 32",
+                        "position",
+                        "position",
+                        120,
+                        120,
+                        (row, column) -> encoding.similarity(column - row) / 32));
+
+        notebook.text("""
+                More dimensions help. With 512 there are eight times as many hands, and a few that meet matter less. Of the first
+                100 steps in distance, fewer go up, and the greatest rise is much smaller.""");
+        XYChart sizes = Drawing.lines("Similarity by size, divided by its greatest value", "distance", "similarity");
+        for (int size : new int[] {64, 512}) {
+            SinusoidalEncoding sized = SinusoidalEncoding.vaswani(size);
+            double[] shares = each(121, k -> sized.similarity(k) / (size / 2.0));
+            notebook.row(
+                    "%3d dimensions: %d of 100 steps go up, greatest rise %.4f",
+                    size, rises(shares), greatestRise(shares));
+            Drawing.line(sizes, size + " dimensions", each(121, k -> k), shares);
+        }
+        notebook.picture("similarity-sizes", "With more dimensions the similarity falls more evenly", sizes);
+
+        notebook.text("""
+                So a model should not rely on the product alone as a measure of distance, and it need not: attention multiplies
+                queries and keys by learned matrices first. The next chapter shows one that finds a distance exactly.""");
+    }
+
+    private static double product(SinusoidalEncoding encoding, int a, int b) {
+        double sum = 0;
+        for (int i = 0; i < encoding.getEmbeddingSize(); i++) {
+            sum += encoding.value(a, i) * encoding.value(b, i);
+        }
+        return sum;
+    }
+
+    private static int rises(double... shares) {
+        int count = 0;
+        for (int k = 1; k <= 100; k++) {
+            count += shares[k] > shares[k - 1] ? 1 : 0;
+        }
+        return count;
+    }
+
+    private static double greatestRise(double... shares) {
+        double greatest = 0;
+        for (int k = 1; k <= 100; k++) {
+            greatest = Math.max(greatest, shares[k] - shares[k - 1]);
+        }
+        return greatest;
+    }
+}

@@ -1,0 +1,134 @@
+package io.github.djlpositional.examples.notebooks;
+
+import static io.github.djlpositional.examples.Drawing.each;
+
+import ai.djl.ndarray.NDManager;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.examples.Drawing;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.knowm.xchart.XYChart;
+
+/** Sinusoids as the hands of a clock, as a formula, and computed by hand. */
+final class SinesAsAClock {
+
+    private SinesAsAClock() {}
+
+    static void write(Notebook notebook) throws Exception {
+        notebook.title("Sines as a clock");
+        notebook.text("""
+                A clock shows the time with hands that turn at different speeds. The second hand tells near times apart, the hour
+                hand far ones, and no hand ever jumps. Sinusoidal encodings do this with positions. Each pair of dimensions is
+                the point of a hand. The angle begins at the right and grows counterclockwise, so the point is the cosine and
+                the sine of the angle.
+
+                With 8 dimensions there are 4 hands. The first turns by 1 radian a position, and each of the others ten times
+                slower. The numbers in the picture are positions.""");
+        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(8);
+        List<XYChart> hands = new ArrayList<>();
+        for (int pair = 0; pair < 4; pair++) {
+            double speed = encoding.frequency(2 * pair);
+            notebook.row(
+                    "pair %d: %.3f radians a position, one turn in %.1f positions", pair, speed, 2 * Math.PI / speed);
+            double[] positions = each(7, i -> Math.rint(i / speed));
+            hands.add(clock("Pair " + pair, encoding, pair, positions));
+        }
+        notebook.pictures(
+                "sines-as-a-clock-hands",
+                "The four hands of size 8 at different positions: each is ten times slower than the one before",
+                2,
+                hands);
+
+        notebook.text("""
+                To read a position, look at all hands. From 25 to 26 the first hand turns by 57 degrees and tells neighbours
+                apart. The third turns by half a degree, but it is elsewhere at position 250. In the rows below, each hand has
+                two numbers, its sine and its cosine.""");
+        for (double position : new double[] {25, 26, 250}) {
+            notebook.row("%3.0f: %s", position, rounded(each(8, i -> encoding.value(position, i))));
+        }
+        List<XYChart> read = new ArrayList<>();
+        for (int pair = 0; pair < 4; pair++) {
+            read.add(clock("Pair " + pair, encoding, pair, 25, 26));
+        }
+        notebook.pictures("sines-as-a-clock-read", "Positions 25 and 26, read from the four hands", 2, read);
+
+        notebook.text("""
+                Why two numbers for a hand? The sine is only the height of its point, and two points of a circle have the same
+                height. In dimension 100 of 512, positions 22 and 35 have nearly the same sine, but different cosines. Positions
+                16 and 22 have nearly the same cosine, but different sines.""");
+        SinusoidalEncoding large = SinusoidalEncoding.vaswani(512);
+        for (double position : new double[] {16, 22, 35}) {
+            notebook.row(
+                    "position %.0f: sine %+.4f, cosine %+.4f",
+                    position, large.value(position, 100), large.value(position, 101));
+        }
+        notebook.picture(
+                "sines-as-a-clock-pair",
+                "22 and 35 have nearly the same height; 22 is nearly below 16",
+                clock("Dimensions 100 and 101 of 512", large, 50, 16, 22, 35));
+
+        notebook.text("""
+                As a formula (Vaswani et al., *Attention Is All You Need*, 2017), with *t* for the position, *d* for the number of
+                dimensions and *k* for the pair:""");
+        notebook.formula("PE(t, 2k) = \\sin \\frac{t}{10000^{2k/d}}");
+        notebook.formula("PE(t, 2k + 1) = \\cos \\frac{t}{10000^{2k/d}}");
+        notebook.text("Position 3 with 4 dimensions, by hand:");
+        double[] byHand = new double[4];
+        for (int pair = 0; pair < 2; pair++) {
+            double divisor = Math.pow(10_000, 2 * pair / 4.0);
+            double angle = 3 / divisor;
+            byHand[2 * pair] = Math.sin(angle);
+            byHand[2 * pair + 1] = Math.cos(angle);
+            notebook.row("pair %d: divisor 10000^(%d/4) = %.0f, angle 3/%3$.0f = %.4f", pair, 2 * pair, divisor, angle);
+            notebook.row("        sin = %.10f, cos = %.10f", byHand[2 * pair], byHand[2 * pair + 1]);
+        }
+
+        notebook.text(
+                "The library has the same numbers, as a function of plain Java and as a block that returns floats:");
+        SinusoidalEncoding small = SinusoidalEncoding.vaswani(4);
+        double[] computed = each(4, i -> small.value(3, i));
+        notebook.result("SinusoidalEncoding", Arrays.toString(computed));
+        NDManager manager = NDManager.newBaseManager();
+        PositionalEncodingBlock block =
+                PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
+        float[] encoded = block.encode(manager.create(new int[] {3})).toFloatArray();
+        manager.close();
+        notebook.result("PositionalEncodingBlock", Arrays.toString(encoded));
+        double[] differences = each(4, i -> Math.abs(computed[i] - byHand[i]));
+        notebook.result(
+                "greatest difference from the numbers by hand",
+                Arrays.stream(differences).max().getAsDouble());
+
+        notebook.text("Move the position and watch the hands. A larger base makes all hands but the first slower.");
+        notebook.play("sinusoids");
+    }
+
+    /** Draws a pair of dimensions at some positions; hands that are close together share a label. */
+    private static XYChart clock(String title, SinusoidalEncoding encoding, int pair, double... positions) {
+        double[] x = each(positions.length, i -> encoding.value(positions[i], 2 * pair + 1));
+        double[] y = each(positions.length, i -> encoding.value(positions[i], 2 * pair));
+        String[] labels = new String[positions.length];
+        for (int i = 0; i < labels.length; i++) {
+            labels[i] = String.format("%.0f", positions[i]);
+            if (i > 0 && Math.hypot(x[i] - x[i - 1], y[i] - y[i - 1]) < 0.2) {
+                labels[i] = labels[i - 1] + ", " + labels[i];
+                labels[i - 1] = "";
+            }
+        }
+        XYChart chart = Drawing.plane(title, "cosine", "sine", 0, 0, 1.7);
+        chart.getStyler().setLegendVisible(false);
+        Drawing.circle(chart, "circle", 0, 0, 1);
+        Drawing.hands(chart, "hand", 0, 0, x, y, labels);
+        return chart;
+    }
+
+    private static String rounded(double... values) {
+        StringBuilder row = new StringBuilder();
+        for (double value : values) {
+            row.append(String.format("%7.3f", value));
+        }
+        return row.toString();
+    }
+}

@@ -1,0 +1,138 @@
+package io.github.djlpositional.examples.notebooks;
+
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.training.ParameterStore;
+import io.github.djlpositional.GridPositionalEncodingBlock;
+import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.attention.RotaryPresets;
+import io.github.djlpositional.attention.WindowBiasBlock;
+import io.github.djlpositional.examples.Drawing;
+import io.github.djlpositional.math.GridEncoding;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.knowm.xchart.HeatMapChart;
+
+/** Positions in a grid: fixed encodings, rotary embeddings on two axes, and the bias of a window. */
+final class TwoDimensions {
+
+    private static final int SIDE = 16;
+
+    private TwoDimensions() {}
+
+    static void write(Notebook notebook) throws Exception {
+        notebook.title("Rows and columns");
+        notebook.text("""
+                An image is cut into patches, and each patch is a token. Read row by row, the patch below another one is 16 tokens
+                later, as far away as the patch 16 columns to the right would be. One number does not tell where a patch is; a
+                row and a column do.
+
+                The usual fixed encoding gives half of the dimensions to the column and half to the row, each with the sinusoids
+                of its number. This is the one of the masked autoencoder (He et al., 2022) for 16 by 16 patches.""");
+        NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
+        GridPositionalEncodingBlock grid = GridPositionalEncodingBlock.builder()
+                .setEncoding(GridEncoding.visionTransformer(64))
+                .optAddToInput(false)
+                .build();
+        NDArray encodings = forward(grid, manager.zeros(new Shape(1, SIDE, SIDE, 64)));
+        NDArray flat = encodings.reshape(SIDE * SIDE, 64);
+        notebook.result("encodings.getShape()", encodings.getShape());
+        List<HeatMapChart> similarities = new ArrayList<>();
+        for (int[] place : new int[][] {{0, 0}, {4, 10}, {8, 8}}) {
+            NDArray vector = flat.get(place[0] * SIDE + place[1]);
+            float[] similar = flat.matMul(vector).div(32).toFloatArray();
+            int row = place[0] * SIDE;
+            notebook.row("row %d, column %d", place[0], place[1]);
+            notebook.row("  to itself %.3f", similar[row + place[1]]);
+            notebook.row("  to column 15 of its row %.3f", similar[row + 15]);
+            notebook.row("  to row 15, column 15 %.3f", similar[SIDE * SIDE - 1]);
+            similarities.add(map("Row " + place[0] + ", column " + place[1], similar));
+        }
+        notebook.pictures(
+                "two-dimensions-grid",
+                "The similarity of one patch to all patches, for three patches",
+                3,
+                similarities);
+
+        notebook.text("""
+                The similarity is that of the rows plus that of the columns, so the picture is a cross: patches of the same row
+                and of the same column remain similar over the whole image.
+
+                **Rotary embeddings** work on two axes as well. Each pair of dimensions gets an axis: half of the pairs turn with
+                the row and half with the column. This is the layout of the vision towers of Qwen2-VL.""");
+        RotaryEmbeddingBlock rotary = RotaryPresets.qwenVision(64).build();
+        NDArray positions = manager.create(RotaryPresets.positions(SIDE, SIDE)).expandDims(1);
+        notebook.result("positions.getShape()", positions.getShape());
+        notebook.row("axis of each pair: %s", rotary.getAxes().axisOfPair());
+        manager.getEngine().setRandomSeed(2);
+        NDArray word = manager.randomNormal(new Shape(1, 1, 1, 64)).toType(DataType.FLOAT64, false);
+        NDArray turned = forward(rotary, word.repeat(2, SIDE * SIDE), positions).reshape(SIDE * SIDE, 64);
+        NDArray scores = turned.matMul(turned.transpose());
+        notebook.row("from (2, 3) to (4, 8): %.12f", scores.getDouble(2 * SIDE + 3, 4 * SIDE + 8));
+        notebook.row("from (9, 6) to (11, 11): %.12f", scores.getDouble(9 * SIDE + 6, 11 * SIDE + 11));
+        notebook.row("from (2, 3) to (8, 4): %.12f", scores.getDouble(2 * SIDE + 3, 8 * SIDE + 4));
+
+        notebook.text("""
+                The score depends on the difference of the rows and the difference of the columns: two rows down and five columns
+                right give the same score from any patch.
+
+                **A window bias** (Liu et al., *Swin Transformer*, 2021) learns a number for each pair of differences. For a window
+                of h by w patches there are (2h - 1)(2w - 1) of them, and row""");
+        notebook.formula("(y - y' + h - 1) (2w - 1) + x - x' + w - 1");
+        notebook.text("""
+                of the table belongs to a query in row y and column x and a key in row y' and column x'. To see it, the biases are
+                set to the numbers of their rows; the forward then returns the index. For a window of 2 by 2 patches:""");
+        float[] small = indices(manager, 2);
+        for (int query = 0; query < 4; query++) {
+            notebook.row("query %d: %s", query, Arrays.toString(Arrays.copyOfRange(small, 4 * query, 4 * query + 4)));
+        }
+        float[] large = indices(manager, 4);
+        manager.close();
+        HeatMapChart index = Drawing.map(
+                "Row of the table, 4 by 4 patches", "key", "query", 16, 16, (query, key) -> large[16 * query + key]);
+        index.getStyler().setMin(0).setMax(48);
+        notebook.picture(
+                "two-dimensions-window",
+                "The row of the table of biases for each query and key of a window of 4 by 4 patches",
+                index);
+
+        notebook.text("""
+                The map consists of blocks of 4 by 4. Within a block the rows of the patches are the same and only the columns differ;
+                each block, and the pattern of the blocks, is constant along its diagonals. So 49 numbers serve 256 pairs of
+                patches.""");
+    }
+
+    /** The row of the table of biases for each query and key of a square window. */
+    private static float[] indices(NDManager manager, int side) {
+        int differences = 2 * side - 1;
+        WindowBiasBlock window =
+                WindowBiasBlock.builder().setHeadCount(1).setWindow(side, side).build();
+        NDArray patches = manager.zeros(new Shape(1, (long) side * side, 8));
+        window.initialize(manager, DataType.FLOAT32, patches.getShape());
+        window.getBiases()
+                .getArray()
+                .set(manager.arange(differences * differences)
+                        .toType(DataType.FLOAT32, false)
+                        .toFloatArray());
+        return forward(window, patches).toFloatArray();
+    }
+
+    private static NDArray forward(Block block, NDArray... inputs) {
+        ParameterStore store = new ParameterStore(inputs[0].getManager(), false);
+        return block.forward(store, new NDList(inputs), false).singletonOrThrow();
+    }
+
+    private static HeatMapChart map(String title, float... similar) {
+        // rounding must not make a similarity greater than 1
+        HeatMapChart map = Drawing.map(
+                title, "column", "row", SIDE, SIDE, (row, column) -> Math.min(1, similar[row * SIDE + column]));
+        map.getStyler().setMin(0.5);
+        return map;
+    }
+}

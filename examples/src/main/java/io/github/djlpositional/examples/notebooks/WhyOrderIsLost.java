@@ -1,0 +1,135 @@
+package io.github.djlpositional.examples.notebooks;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.training.ParameterStore;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.examples.Drawing;
+import java.util.List;
+
+/** What attention computes for a sentence and for the same words in another order, without and with positions. */
+final class WhyOrderIsLost {
+
+    private WhyOrderIsLost() {}
+
+    static void write(Notebook notebook) throws Exception {
+        notebook.title("Why order is lost");
+        notebook.text("""
+                *The dog bites the man* and *the man bites the dog* have the same words. Only their order says who bites whom.
+                How much of it is left after attention? First, each word is replaced by a vector of 64 random numbers, which is
+                the same wherever the word occurs.""");
+        List<String> dogBites = List.of("the", "dog", "bites", "the", "man");
+        List<String> manBites = List.of("the", "man", "bites", "the", "dog");
+        NDManager manager = NDManager.newBaseManager();
+        manager.getEngine().setRandomSeed(1);
+        InputEmbeddingBlock words = InputEmbeddingBlock.builder()
+                .setVocabularySize(4) // the, dog, bites, man
+                .setEmbeddingSize(64)
+                .optNoPositions()
+                .build();
+        words.initialize(manager, DataType.FLOAT32, new Shape(1, 5));
+        NDArray first = forward(manager.create(new long[] {0, 1, 2, 0, 3}, new Shape(1, 5)), words);
+        NDArray second = forward(manager.create(new long[] {0, 3, 2, 0, 1}, new Shape(1, 5)), words);
+        notebook.result("first.getShape()", first.getShape());
+
+        notebook.text("""
+                Attention makes a query *q*, a key *k* and a value *v* of each vector. For each query it returns a weighted
+                mean of the values. The weights come from the products of the query with the keys:""");
+        notebook.formula("y_i = \\sum_j w_{ij} v_j");
+        notebook.formula("w_{ij} = \\frac{e^{q_i k_j / \\sqrt{H}}}{\\sum_n e^{q_i k_n / \\sqrt{H}}}");
+        notebook.text("""
+                *i*, *j* and *n* say which word is meant, but no number is computed from them, and a sum is the same in any
+                order. So the words of the second sentence get the vectors of the first. Even the two *the* of one sentence
+                cannot be told apart. Here are three of the 64 numbers of each word.""");
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(64)
+                .setHeadCount(4)
+                .build();
+        attention.initialize(manager, DataType.FLOAT32, first.getShape());
+        NDArray y = forward(first, attention).squeeze(0);
+        NDArray z = forward(second, attention).squeeze(0);
+        for (int i = 0; i < 5; i++) {
+            notebook.row("%-5s %s   %-5s %s", dogBites.get(i), three(y.get(i)), manBites.get(i), three(z.get(i)));
+        }
+        notebook.pictures(
+                "why-order-is-lost-words",
+                "The results of attention, one row for each word: the rows of dog and man are exchanged",
+                2,
+                List.of(
+                        Drawing.wordRows("The dog bites the man", "dimension", dogBites, 16, 3, y::getFloat),
+                        Drawing.wordRows("The man bites the dog", "dimension", manBites, 16, 3, z::getFloat)));
+
+        notebook.text("""
+                To compare all 64 numbers, the rows of the second result are put back into the order of the first sentence.
+                What remains is rounding: the sums were added in another order. A classifier that reads the mean of the words
+                sees no difference either.""");
+        NDArray order = manager.create(new int[] {0, 4, 2, 3, 1}); // where the second has the words of the first
+        notebook.result("greatest difference of a number", greatest(y.sub(z.get(order))));
+        notebook.result("greatest difference of the means", greatest(mean(y).sub(mean(z))));
+
+        notebook.text("""
+                Now a position is added to each vector before the same attention. *Dog* at position 1 and *dog* at position 4
+                have different results, and so have the sentences.""");
+        PositionalEncodingBlock positions =
+                PositionalEncodingBlock.builder().setEmbeddingSize(64).build();
+        NDArray yWith = forward(first, positions, attention).squeeze(0);
+        NDArray zWith = forward(second, positions, attention).squeeze(0);
+        notebook.result("greatest difference of a number, with positions", greatest(yWith.sub(zWith.get(order))));
+        notebook.result(
+                "greatest difference of the means, with positions",
+                greatest(mean(yWith).sub(mean(zWith))));
+        NDArray without = y.sub(z.get(order));
+        NDArray with = yWith.sub(zWith.get(order));
+        notebook.pictures(
+                "why-order-is-lost-differences",
+                "The difference that the order makes to each word: none without positions",
+                2,
+                List.of(
+                        Drawing.wordRows(
+                                "Difference without positions", "dimension", dogBites, 16, 3, without::getFloat),
+                        Drawing.wordRows("Difference with positions", "dimension", dogBites, 16, 3, with::getFloat)));
+
+        notebook.text("""
+                Causal attention, as in models that generate text, is an exception: a word sees only the words before it. *Dog*
+                has seen one word in the first sentence and four in the second. So some order is left even without
+                positions.""");
+        MultiHeadAttentionBlock causal = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(64)
+                .setHeadCount(4)
+                .optCausal(true)
+                .build();
+        causal.initialize(manager, DataType.FLOAT32, first.getShape());
+        NDArray yCausal = forward(first, causal).squeeze(0);
+        NDArray zCausal = forward(second, causal).squeeze(0);
+        notebook.result("greatest difference, causal", greatest(yCausal.sub(zCausal.get(order))));
+        manager.close();
+    }
+
+    /** Returns what some blocks make of an array, one after the other. */
+    private static NDArray forward(NDArray input, Block... blocks) {
+        ParameterStore parameters = new ParameterStore(input.getManager(), false);
+        NDList list = new NDList(input);
+        for (Block block : blocks) {
+            list = block.forward(parameters, list, false);
+        }
+        return list.singletonOrThrow();
+    }
+
+    private static String three(NDArray vector) {
+        return String.format("%6.3f %6.3f %6.3f", vector.getFloat(0), vector.getFloat(1), vector.getFloat(2));
+    }
+
+    private static NDArray mean(NDArray rows) {
+        return rows.mean(new int[] {0});
+    }
+
+    private static float greatest(NDArray differences) {
+        return differences.abs().max().getFloat();
+    }
+}

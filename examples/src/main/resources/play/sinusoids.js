@@ -1,0 +1,86 @@
+// Sinusoidal positions to play with: the table as a heat map, and one position as bars, hands of clocks and numbers.
+var sinusoids = {
+    /** In a convention, pair k of n has the frequency base^(-k / period), and dimensions for its sine and cosine. */
+    conventions: {
+        // Vaswani et al. (2017), section 3.5
+        vaswani: { label: "Attention Is All You Need", period: n => n, dimensions: (k, n) => [2 * k, 2 * k + 1] },
+        // get_timing_signal_1d, with timescales from 1 to the base
+        tensor2tensor: { label: "tensor2tensor", period: n => Math.max(n - 1, 1), dimensions: (k, n) => [k, n + k] },
+        // ScaledSinusoidalEmbedding
+        xTransformers: { label: "x-transformers", period: n => n, dimensions: (k, n) => [k, n + k] },
+        // get_timestep_embedding with flip_sin_to_cos
+        diffusion: { label: "Stable Diffusion", period: n => n, dimensions: (k, n) => [n + k, k] }
+    },
+
+    /** Returns each pair's angle per position, in radians, and its dimensions, for an even size. */
+    pairs(convention, size, base) {
+        const { period, dimensions } = sinusoids.conventions[convention];
+        const n = size / 2;
+        return play.each(n, k => ({ frequency: base ** (-k / period(n)), dimensions: dimensions(k, n) }));
+    },
+
+    /** Returns the encoding of a position: the sine and the cosine of position times frequency, for each pair. */
+    values(convention, size, base, position) {
+        const values = [];
+        sinusoids.pairs(convention, size, base).forEach(({ frequency, dimensions }) => {
+            values[dimensions[0]] = Math.sin(position * frequency);
+            values[dimensions[1]] = Math.cos(position * frequency);
+        });
+        return values;
+    }
+};
+
+play.start("sinusoids", {
+    title: "Sinusoidal positions",
+    fields: {
+        convention: { label: "convention", options: sinusoids.conventions },
+        size: { label: "size D", min: 2, max: 64, step: 2, start: 32 },
+        base: { label: "base", values: play.bases, start: 10000 },
+        length: { label: "length T", min: 10, max: 200, step: 10, start: 100 },
+        position: { label: "position", min: 0, max: 199, start: 20 }
+    },
+
+    view: `
+        <figure>
+            <div class="plot">
+                <span></span><span>dimension 0 <span class="last"></span></span>
+                <span class="rows">0 <span class="end"></span></span>
+                <div class="frame"><canvas role="img" aria-label="Heat map"></canvas><div class="mark"></div></div>
+                <span class="rows">1 <span>0</span> <span>-1</span></span>
+                <div class="frame bars" role="img" aria-label="Bars of the values"></div>
+            </div>
+            <figcaption>One row for each position, 0 at the top. Blue is above 0, orange below; a stronger color is
+                farther from 0. The frame marks the position; the bars below are its values.</figcaption>
+        </figure>
+        <figure>
+            <div class="clocks" role="img" aria-label="The pairs as hands of clocks"></div>
+            <figcaption>Each pair of a sine and a cosine is the hand of a clock, named by its two dimensions. The
+                cosine is its reach to the right, the sine its height.</figcaption>
+        </figure>`,
+
+    draw({ convention, size, base, length, position }, find) {
+        // one pixel for each number; the page shines through where it is near 0
+        const table = play.each(length, row => sinusoids.values(convention, size, base, row)).flat();
+        const color = value => [...(value < 0 ? [0xd5, 0x5e, 0] : [0, 0x72, 0xb2]), Math.round(255 * Math.abs(value))];
+        const pixels = new ImageData(Uint8ClampedArray.from(table.flatMap(color)), size, length);
+        [find("canvas").width, find("canvas").height] = [size, length];
+        find("canvas").getContext("2d").putImageData(pixels, 0, 0);
+        [find(".last").textContent, find(".end").textContent] = [size - 1, length - 1];
+        find(".mark").hidden = position >= length;
+        find(".mark").style = `top: calc(${100 * position / length}% - 2px); height: ${100 / length}%`;
+        const values = sinusoids.values(convention, size, base, position);
+        const bars = values.map((value, i) => `<rect class="${value < 0 ? "below" : "above"}" x="${i + 0.1}"
+            width=".8" y="${-Math.max(value, 0)}" height="${Math.abs(value)}"/>`);
+        find(".bars").innerHTML = `<svg viewBox="0 -1 ${size} 2" preserveAspectRatio="none" style="height: 5rem">
+            ${bars.join("")}<line class="zero" x2="${size}"/></svg>`;
+
+        const pairs = sinusoids.pairs(convention, size, base);
+        find(".clocks").innerHTML =
+            play.clocks(pairs.map(({ frequency, dimensions }) => [dimensions.join(", "), [position * frequency]]));
+        find("table").innerHTML = play.table(
+            ["dimensions", "positions per turn", "angle in radians", "sine", "cosine"],
+            pairs.map(({ frequency, dimensions }) => [
+                dimensions.join(", "), play.wavelength(frequency), play.number(position * frequency, 3),
+                ...dimensions.map(dimension => play.number(values[dimension], 4))]));
+    }
+});

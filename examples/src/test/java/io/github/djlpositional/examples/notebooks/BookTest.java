@@ -1,0 +1,267 @@
+package io.github.djlpositional.examples.notebooks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import com.networknt.schema.InputFormat;
+import com.networknt.schema.Schema;
+import com.networknt.schema.SchemaRegistry;
+import com.networknt.schema.SpecificationVersion;
+import io.github.djlpositional.examples.Drawing;
+import io.github.djlpositional.examples.Program;
+import java.io.ByteArrayInputStream;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.StreamSupport;
+import javax.imageio.ImageIO;
+import jdk.jshell.JShell;
+import jdk.jshell.Snippet;
+import jdk.jshell.SnippetEvent;
+import jdk.jshell.SourceCodeAnalysis;
+import jdk.jshell.execution.LocalExecutionControlProvider;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.knowm.xchart.XYChart;
+
+/** The pages and Jupyter notebooks of a chapter with every kind of part, and of some chapters of the book. */
+class BookTest {
+
+    @TempDir
+    private static Path folder;
+
+    private static String page;
+
+    private static Notebook everyKindOfPart() throws Exception {
+        Notebook notebook = new Notebook(
+                new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8), folder, folder);
+        XYChart chart = Drawing.lines("A line", "x", "y");
+        Drawing.line(chart, "line", 20, x -> x);
+        notebook.title("Every <kind>");
+        notebook.text("Some *prose* & a table.\n\n| a | b |\n| - | - |\n| 1 | 2 |");
+        notebook.formula("\\frac{a}{b}");
+        notebook.row("a < %d", 1);
+        notebook.picture("every-kind", "A \"line\" < 20", chart);
+        notebook.row("after the picture");
+        return notebook;
+    }
+
+    @BeforeAll
+    static void writeAChapter() throws Exception {
+        ChapterSource source = ChapterSource.parse("EveryKind", """
+                final class EveryKind {
+
+                    private static final int ONE = 1;
+
+                    static void write(Notebook notebook) throws Exception {
+                        notebook.title("Every <kind>");
+                        notebook.text("…");
+                        notebook.formula("…");
+                        int a = 2 < 3 ? 12 : 0; // "comment" & more
+                        notebook.row("a < %d", ONE);
+                    }
+                }
+                """);
+        Chapter chapter = Chapter.of("EveryKind", everyKindOfPart().parts(), source);
+        Chapter other = new Chapter("Other", "Another chapter", List.of(), List.of(), chapter.cells());
+        assertThat(Book.write(folder, List.of(other, chapter), true))
+                .containsExactly(
+                        folder.resolve("Other.html"), folder.resolve("EveryKind.html"), folder.resolve("index.html"));
+        page = Files.readString(folder.resolve("EveryKind.html"));
+    }
+
+    @Test
+    void partsAreInOrder() {
+        assertThat(page)
+                .containsSubsequence(
+                        "<h1>Every &lt;kind></h1>",
+                        "<p>Some <em>prose</em> &amp; a table.</p>",
+                        "<td>1</td>",
+                        "<math",
+                        "<mfrac>",
+                        "<pre class=\"code\">",
+                        "<pre class=\"output\">a &lt; 1\n</pre>",
+                        "<figure>",
+                        "<figcaption>A &quot;line&quot; &lt; 20</figcaption>",
+                        "<pre class=\"output\">after the picture\n</pre>",
+                        "<details>",
+                        "ONE = <span class=\"number\">1</span>;");
+    }
+
+    @Test
+    void codeIsThatOfTheSource() {
+        String code = page.substring(page.indexOf("<pre class=\"code\">"), page.indexOf("</pre>"));
+        assertThat(code).contains("<span class=\"comment\">// &quot;comment&quot; &amp; more</span>");
+        assertThat(code.replaceAll("<[^>]*>", "")
+                        .replace("&lt;", "<")
+                        .replace("&quot;", "\"")
+                        .replace("&amp;", "&"))
+                .isEqualTo("int a = 2 < 3 ? 12 : 0; // \"comment\" & more\nnotebook.row(\"a < %d\", ONE);");
+    }
+
+    @Test
+    void pageNeedsNoNetworkAndNoOtherFile() {
+        // names of XML are not loaded
+        String loaded = page.replace("xmlns=\"http://www.w3.org/1998/Math/MathML\"", "");
+        assertThat(loaded).doesNotContain("http:", "https:", "<link", "<script", "url(", " src=\"");
+        assertThat(loaded).contains("prefers-color-scheme: dark", "width=device-width");
+        assertThat(Pattern.compile("href=\"([^\"]*)\"").matcher(page).results().map(link -> link.group(1)))
+                .containsOnly("index.html", "Other.html");
+    }
+
+    @Test
+    void pictureIsPaintedForLightAndDarkWideAndNarrowPages() throws Exception {
+        List<MatchResult> sources = Pattern.compile("srcset=\"data:image/png;base64,([^ ]*) 2x\"")
+                .matcher(page)
+                .results()
+                .toList();
+        assertThat(sources).hasSize(4);
+        List<Integer> widths = new ArrayList<>();
+        List<Integer> corners = new ArrayList<>();
+        for (MatchResult source : sources) {
+            byte[] png = Base64.getDecoder().decode(source.group(1));
+            widths.add(ImageIO.read(new ByteArrayInputStream(png)).getWidth());
+            corners.add(ImageIO.read(new ByteArrayInputStream(png)).getRGB(0, 0));
+        }
+        // two pixels for each CSS pixel of 358 and 800
+        assertThat(widths).containsExactly(716, 1600, 716, 1600);
+        assertThat(corners).containsExactly(0xFF16191D, 0xFF16191D, 0xFFFFFFFF, 0xFFFFFFFF);
+        assertThat(page)
+                .contains(
+                        "media=\"(prefers-color-scheme: dark) and (max-width: 600px)\"",
+                        "alt=\"A &quot;line&quot; &lt; 20\"");
+    }
+
+    @Test
+    void contentsLinkToEveryChapterWithAPicture() throws Exception {
+        String contents = Files.readString(folder.resolve("index.html"));
+        assertThat(contents)
+                .containsSubsequence(
+                        "<a href=\"Other.html\"><picture>",
+                        "<strong>Another chapter</strong><br>Some prose &amp; a table.",
+                        "<a href=\"EveryKind.html\"><picture>",
+                        "<strong>Every &lt;kind></strong>");
+    }
+
+    @Test
+    void jupyterNotebookHasTheSameParts() throws Exception {
+        JsonObject notebook = JsonParser.parseString(Files.readString(folder.resolve("EveryKind.ipynb")))
+                .getAsJsonObject();
+        List<String> sources = StreamSupport.stream(
+                        notebook.getAsJsonArray("cells").spliterator(), false)
+                .map(cell -> cell.getAsJsonObject().get("source").getAsString())
+                .toList();
+        assertThat(sources).hasSize(5);
+        assertThat(sources.get(0)).isEqualTo("# Every <kind>");
+        assertThat(sources.get(1))
+                .startsWith("%maven io.github.djlpositional:djl-positional-examples:")
+                .contains("private static final int ONE = 1;");
+        assertThat(sources.get(3)).isEqualTo("$$\n\\frac{a}{b}\n$$");
+        assertThat(sources.get(4)).startsWith("int a = 2 < 3");
+        JsonObject picture = notebook.getAsJsonArray("cells")
+                .get(4)
+                .getAsJsonObject()
+                .getAsJsonArray("outputs")
+                .get(1)
+                .getAsJsonObject()
+                .getAsJsonObject("data");
+        byte[] png = Base64.getDecoder().decode(picture.get("image/png").getAsString());
+        assertThat(ImageIO.read(new ByteArrayInputStream(png)).getWidth()).isEqualTo(1600);
+        assertThat(picture.get("text/plain").getAsString()).isEqualTo("A \"line\" < 20");
+    }
+
+    private static Schema nbformat() throws Exception {
+        try (InputStream in = BookTest.class.getResourceAsStream("/nbformat/nbformat.v4.5.schema.json")) {
+            return SchemaRegistry.withDefaultDialect(SpecificationVersion.DRAFT_4)
+                    .getSchema(in);
+        }
+    }
+
+    @Test
+    void jupyterNotebookIsValid() throws Exception {
+        String notebook = Files.readString(folder.resolve("EveryKind.ipynb"));
+        assertThat(nbformat().validate(notebook, InputFormat.JSON)).isEmpty();
+        // the schema is in force
+        assertThat(nbformat().validate(notebook.replace("\"id\"", "\"identity\""), InputFormat.JSON))
+                .isNotEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"GettingStarted", "Conventions", "Precision"})
+    void jupyterNotebooksOfChaptersAreValidAndRun(String name) throws Exception {
+        assertThat(Program.commandLine(new Book()).execute("--out", folder.toString(), name))
+                .isZero();
+        String notebook = Files.readString(folder.resolve(name + ".ipynb"));
+        assertThat(nbformat().validate(notebook, InputFormat.JSON)).isEmpty();
+        List<String> code = new ArrayList<>();
+        for (JsonElement cell :
+                JsonParser.parseString(notebook).getAsJsonObject().getAsJsonArray("cells")) {
+            if (cell.getAsJsonObject().get("cell_type").getAsString().equals("code")) {
+                code.add(cell.getAsJsonObject().get("source").getAsString());
+            }
+        }
+        assertThat(code).hasSizeGreaterThan(1);
+        // a kernel loads the artifact; here it is on the class path
+        code.set(0, code.get(0).replaceFirst("%maven .*", "").replace("\"notebooks\"", "\"" + folder + "\""));
+        runInJShell(code);
+    }
+
+    private static void runInJShell(List<String> cells) {
+        try (JShell shell = JShell.builder()
+                .executionEngine(new LocalExecutionControlProvider(), Map.of())
+                .compilerOptions("-classpath", System.getProperty("java.class.path"))
+                .build()) {
+            for (String cell : cells) {
+                for (String rest = cell; !rest.isBlank(); ) {
+                    SourceCodeAnalysis.CompletionInfo next =
+                            shell.sourceCodeAnalysis().analyzeCompletion(rest);
+                    assertThat(next.completeness().isComplete()).as(rest).isTrue();
+                    for (SnippetEvent event : shell.eval(next.source())) {
+                        assertThat(event.status())
+                                .as(
+                                        "%s: %s",
+                                        next.source(),
+                                        shell.diagnostics(event.snippet())
+                                                .map(problem -> problem.getMessage(null))
+                                                .toList())
+                                .isIn(Snippet.Status.VALID, Snippet.Status.OVERWRITTEN);
+                        assertThat(event.exception()).as(next.source()).isNull();
+                    }
+                    rest = next.remaining();
+                }
+            }
+        }
+    }
+
+    @Test
+    void rejectsAnUnknownChapter() {
+        StringWriter err = new StringWriter();
+        assertThat(Program.commandLine(new Book())
+                        .setErr(new PrintWriter(err))
+                        .execute("--out", folder.toString(), "Unknown"))
+                .isEqualTo(1);
+        assertThat(err.toString()).startsWith("error: unknown chapter 'Unknown': choose from WhyOrderIsLost, ");
+    }
+
+    @Test
+    void helpNamesEveryChapter() {
+        assertThat(Program.commandLine(new Book()).getUsageMessage().replaceAll("\\s+", " "))
+                .contains(String.join(", ", Book.CHAPTERS.keySet()));
+    }
+}

@@ -1,0 +1,103 @@
+package io.github.djlpositional.examples.notebooks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import org.knowm.xchart.HeatMapChart;
+import org.knowm.xchart.HeatMapSeries;
+import org.knowm.xchart.XYChart;
+import org.knowm.xchart.internal.chartpart.Chart;
+
+/** What a chapter printed and drew in a test. */
+record ChapterRun(String printed, Notebook notebook) {
+
+    private static final Pattern NUMBER = Pattern.compile("[-+]?\\d+(\\.\\d+)?([eE][-+]?\\d+)?");
+
+    static ChapterRun of(Chapter.Author chapter, Path folder) {
+        ByteArrayOutputStream printed = new ByteArrayOutputStream();
+        Notebook notebook = new Notebook(
+                new PrintStream(printed, true, StandardCharsets.UTF_8), folder, folder.resolve("model.zip"));
+        Book.write(chapter, notebook);
+        // throws an exception for LaTeX that the page cannot display
+        for (Part part : notebook.parts()) {
+            if (part instanceof Part.Formula formula) {
+                MathMl.of(formula.latex());
+            }
+        }
+        return new ChapterRun(printed.toString(StandardCharsets.UTF_8), notebook);
+    }
+
+    /** Returns the first numbers that are printed after a text. */
+    double[] after(String text, int count) {
+        assertThat(printed).contains(text);
+        double[] numbers = NUMBER.matcher(printed.substring(printed.indexOf(text) + text.length()))
+                .results()
+                .limit(count)
+                .map(MatchResult::group)
+                .mapToDouble(Double::parseDouble)
+                .toArray();
+        assertThat(numbers).as(text).hasSize(count);
+        return numbers;
+    }
+
+    /** Returns the first number that is printed after a text. */
+    double after(String text) {
+        return after(text, 1)[0];
+    }
+
+    /** Returns the charts of a picture. */
+    private List<? extends Chart<?, ?>> charts(String file) {
+        List<? extends Chart<?, ?>> charts = notebook.pictures().stream()
+                .filter(picture -> picture.file().equals(file))
+                .flatMap(picture -> picture.charts().stream())
+                .toList();
+        assertThat(charts).as(file).isNotEmpty();
+        return charts;
+    }
+
+    /** Returns the lines of a picture. */
+    XYChart lines(String file, String title) {
+        return (XYChart) titled(file, title);
+    }
+
+    /** Returns a heat map of a picture. */
+    HeatMapChart map(String file, String title) {
+        return (HeatMapChart) titled(file, title);
+    }
+
+    private Chart<?, ?> titled(String file, String title) {
+        return charts(file).stream()
+                .filter(chart -> chart.getTitle().equals(title))
+                .findAny()
+                .orElseThrow(() -> new AssertionError("no chart '" + title + "' in " + file));
+    }
+
+    /**
+     * Returns the value of a cell of a heat map, rounded to a float, where row 0 is at the top; its labels must name
+     * its row and column.
+     */
+    static double value(HeatMapChart map, int row, int column) {
+        HeatMapSeries series = map.getHeatMapSeries();
+        int fromBelow = series.getYData().size() - 1 - row; // XChart draws from the bottom up
+        assertNames(series.getYData().get(fromBelow), row);
+        assertNames(series.getXData().get(column), column);
+        for (Number[] cell : series.getHeatData()) {
+            if (cell[0].intValue() == column && cell[1].intValue() == fromBelow) {
+                return cell[2].doubleValue();
+            }
+        }
+        throw new AssertionError("no cell in row " + row + ", column " + column);
+    }
+
+    /** A label is empty, a number, or the number of a word, counted from 1, and the word. */
+    private static void assertNames(Object label, int index) {
+        assertThat(label.toString().replaceFirst(" .*", ""))
+                .isIn("", Integer.toString(label.toString().contains(" ") ? index + 1 : index));
+    }
+}

@@ -1,0 +1,95 @@
+package io.github.djlpositional.examples.notebooks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.knowm.xchart.XYChart;
+
+/** The expected numbers are those of the published formulas in Python. */
+class ContextExtensionTest {
+
+    @TempDir
+    private static Path folder;
+
+    private static ChapterRun run;
+
+    @BeforeAll
+    static void write() {
+        run = ChapterRun.of(ContextExtension::write, folder);
+    }
+
+    @Test
+    void eighteenPairsMakeNoFullTurn() {
+        // 10000^(-k/64) · 4096 / 2π
+        assertThat(run.after("pair  0:")).isEqualTo(651.89865);
+        assertThat(run.after("pair 45:")).isEqualTo(1.00388);
+        assertThat(run.after("pair 46:")).isEqualTo(0.86932);
+        assertThat(run.after("pair 63:")).isEqualTo(0.07528);
+        assertThat(run.printed()).contains("46 pairs make a full turn, 18 do not");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "2, none, 18, 2.00, 1",
+        "2, linear, 0, 1.00, 0.5",
+        "2, NTK-aware, 17, 1.21, 1",
+        "2, YaRN, 0, 1.00, 1",
+        "2, Llama 3, 0, 1.00, 1",
+        "8, none, 18, 8.00, 1",
+        "8, linear, 0, 1.00, 0.125",
+        "8, NTK-aware, 17, 1.75, 1",
+        "8, YaRN, 0, 1.00, 1",
+        "8, Llama 3, 0, 1.00, 1"
+    })
+    void anglesBeyondTheTraining(int factor, String scaling, double beyond, double farthest, double first) {
+        String table = run.printed().substring(run.printed().indexOf(factor + " times the length   beyond"));
+        double[] numbers = new ChapterRun(table, null).after(String.format("%n  %-20s ", scaling), 3);
+        assertThat(numbers).containsExactly(beyond, farthest, first);
+    }
+
+    @Test
+    void ratiosAreThoseOfTheFormulas() {
+        XYChart chart = run.lines("context-extension-ratio", "Frequency with a scaling for 8 times the length");
+        // 8^(-2k/126) for k = 32
+        assertThat(chart.getSeries("NTK-aware").getYData()[32]).isCloseTo(Math.pow(8, -64 / 126.0), within(1e-12));
+        assertThat(chart.getSeries("linear").getYData()[32]).isCloseTo(0.125, within(1e-12));
+        // the mixtures end at the pairs with 32 turns and with 1 turn, and with 4 turns and 1 turn
+        assertThat(chart.getSeries("YaRN").getYData()[20]).isEqualTo(1);
+        assertThat(chart.getSeries("YaRN").getYData()[46]).isCloseTo(0.125, within(1e-12));
+        assertThat(chart.getSeries("Llama 3").getYData()[35]).isEqualTo(1);
+        assertThat(chart.getSeries("Llama 3").getYData()[46]).isCloseTo(0.125, within(1e-12));
+    }
+
+    @Test
+    void turnsAreThoseOfTheWholeText() {
+        XYChart chart = run.lines("context-extension-turns", "Turns of the slow pairs over 32,768 positions");
+        double turns = Math.pow(10_000, -40 / 64.0) * 32_768 / (2 * Math.PI);
+        assertThat(chart.getSeries("none").getXData()[0]).isEqualTo(40);
+        assertThat(chart.getSeries("none").getYData()[0]).isCloseTo(turns, within(1e-12));
+        assertThat(chart.getSeries("linear").getYData()[0]).isCloseTo(turns / 8, within(1e-12));
+        assertThat(chart.getSeries("one turn").getYData()).containsOnly(1);
+        assertThat(chart.getSeries("NTK-aware").getXData()[23]).isEqualTo(63);
+        assertThat(chart.getSeries("NTK-aware").getYData()[23]).isCloseTo(0.07528, within(5e-6));
+    }
+
+    @Test
+    void longRopeSlowsTheSlowPairsMost() {
+        ChapterRun phi3 = new ChapterRun(run.printed().substring(run.printed().indexOf("Phi-3 mini")), null);
+        assertThat(phi3.after(String.format("%n  LongRoPE   "), 4)).containsExactly(0.9709, 0.2710, 0.0333, 0.0154);
+        assertThat(phi3.after(String.format("%n  NTK-aware  "), 4)).containsExactly(1, 0.4128, 0.1704, 0.0313);
+        assertThat(phi3.after(String.format("%n  YaRN       "), 4)).containsExactly(1, 1, 0.5411, 0.0313);
+        assertThat(run.printed())
+                .contains(
+                        "LongRoPE at  2 times: 0 pairs beyond, farthest 0.03",
+                        "LongRoPE at  8 times: 0 pairs beyond, farthest 0.13",
+                        "LongRoPE at 32 times: 0 pairs beyond, farthest 0.53");
+        // √(1 + ln 32 / ln 4096)
+        assertThat(run.after("factor of cosines and sines:")).isEqualTo(1.1902);
+    }
+}

@@ -1,0 +1,87 @@
+package io.github.djlpositional.examples.notebooks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.knowm.xchart.HeatMapChart;
+
+class FirstIdeasTest {
+
+    @TempDir
+    private static Path folder;
+
+    private static ChapterRun run;
+
+    @BeforeAll
+    static void write() {
+        run = ChapterRun.of(FirstIdeas::write, folder);
+    }
+
+    @Test
+    void aLargeCountHidesTheWords() {
+        // the length of 64 random numbers is below 12; a vector of that length turns one of length 1000 by 0.012 at
+        // most
+        assertThat(run.after("position 1000: cosine of dog and man")).isBetween(Math.cos(2 * 0.012) - 5e-5, 1.0);
+    }
+
+    @Test
+    void sinusoidsDoNotHideTheWords() {
+        String sinusoids = run.printed().substring(run.printed().indexOf("What is needed"));
+        // the product is 32 plus that of the words, with a deviation of 8, and twice that of a word and a position,
+        // 5.7;
+        // the squares of the lengths are about 96; so it is 0.33 with a deviation of 0.12
+        for (String position : new String[] {"   0", "  10", " 100", "1000"}) {
+            String row = "position " + position + ": cosine of dog and man ";
+            int start = sinusoids.indexOf(row) + row.length();
+            assertThat(Double.parseDouble(sinusoids.substring(start, start + 6)))
+                    .isBetween(0.0, 0.33 + 4 * 0.12);
+        }
+    }
+
+    @Test
+    void aFractionIsAnotherPositionInEachSentence() {
+        assertThat(run.after("sentence of  5 words: one step is", 3)).containsExactly(0.25, 4, 1);
+        assertThat(run.after("sentence of 20 words: one step is", 3)).containsExactly(0.053, 4, 0.211);
+        assertThat(run.after("sentence of 50 words: one step is", 3)).containsExactly(0.02, 4, 0.082);
+        double[] fractions = run.lines("first-ideas-fractions", "A position as a fraction of the sentence")
+                .getSeries("20 words")
+                .getYData();
+        assertThat(fractions).hasSize(20);
+        assertThat(fractions[4]).isCloseTo(4 / 19.0, within(1e-15));
+    }
+
+    @Test
+    void bitsJump() {
+        // the square root of the number of bits that differ from 10000: in 00000, 01110, 01111, 10001, 11000
+        assertThat(run.after("distance of 16 and  0:")).isEqualTo(1);
+        assertThat(run.after("distance of 16 and 14:")).isEqualTo(2);
+        assertThat(run.after("distance of 16 and 15:")).isEqualTo(2.236);
+        assertThat(run.after("distance of 16 and 17:")).isEqualTo(1);
+        assertThat(run.after("distance of 16 and 24:")).isEqualTo(1);
+        HeatMapChart bits = run.map("first-ideas-bits", "Positions as bits");
+        for (int position = 0; position < 32; position++) {
+            String digits = Integer.toBinaryString(32 + position).substring(1);
+            for (int i = 0; i < 5; i++) {
+                assertThat(ChapterRun.value(bits, position, i)).isEqualTo(digits.charAt(i) - '0');
+            }
+        }
+    }
+
+    @Test
+    void stepsOfSinusoidsAreEqual() {
+        // numpy: √(2 · (32 - Σ cos(10000^(-k/32)))) = 1.47184805
+        for (String position : new String[] {"   1", "  10", " 100", "1000"}) {
+            assertThat(run.after("step from " + position + " to the next:")).isEqualTo(1.4718);
+        }
+        double[] distances = run.lines("first-ideas-distances", "How far is a position from position 16?")
+                .getSeries("sines and cosines")
+                .getYData();
+        assertThat(distances[16]).isZero();
+        assertThat(distances[15]).isCloseTo(1.47184805, within(1e-8));
+        assertThat(distances[17]).isCloseTo(1.47184805, within(1e-8));
+    }
+}

@@ -1,0 +1,71 @@
+package io.github.djlpositional.examples.notebooks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.knowm.xchart.HeatMapChart;
+import org.knowm.xchart.XYChart;
+import org.knowm.xchart.XYSeries;
+
+/** The expected numbers are those of numpy for the initializer {@code embeddings.position_embeddings.weight}. */
+class LearnedTablesTest {
+
+    @TempDir
+    private static Path folder;
+
+    private static ChapterRun run;
+
+    @BeforeAll
+    static void write() {
+        run = ChapterRun.of(LearnedTables::write, folder);
+    }
+
+    @Test
+    void positionZeroIsLongerThanTheOthers() {
+        assertThat(run.after("position    learned  sinusoids", 15))
+                .containsExactly(
+                        0, 2.362, 13.856, 1, 0.491, 13.856, 2, 0.447, 13.856, 100, 0.417, 13.856, 511, 0.970, 13.856);
+    }
+
+    @Test
+    void bothTablesHaveStripesAlongTheDiagonal() {
+        HeatMapChart learned = run.map("learned-tables-similarity", "Learned by all-MiniLM-L6-v2");
+        assertThat(ChapterRun.value(learned, 0, 0)).isCloseTo(1, within(0x1p-24));
+        assertThat(ChapterRun.value(learned, 0, 1)).isCloseTo(0.27571, within(5e-6));
+        assertThat(ChapterRun.value(learned, 1, 2)).isCloseTo(0.81586, within(5e-6));
+        assertThat(ChapterRun.value(learned, 49, 99)).isCloseTo(0.33325, within(5e-6));
+        HeatMapChart sinusoids = run.map("learned-tables-similarity", "Sinusoids");
+        // the mean of cos(10000^(-k/192)) and of cos(50 · 10000^(-k/192)), k = 0 … 191
+        assertThat(ChapterRun.value(sinusoids, 0, 1)).isCloseTo(0.97275, within(5e-6));
+        assertThat(ChapterRun.value(sinusoids, 49, 99)).isCloseTo(0.51220, within(5e-6));
+    }
+
+    @Test
+    void learnedSimilarityRisesAndFalls() {
+        assertThat(run.after("distance    learned  sinusoids", 27))
+                .containsExactly(
+                        1, 0.852, 0.973, 3, 0.440, 0.826, 6, 0.691, 0.735, 9, 0.207, 0.700, 12, 0.569, 0.662, 17, 0.521,
+                        0.621, 25, 0.122, 0.587, 52, 0.440, 0.506, 100, 0.154, 0.439);
+        XYChart chart = run.lines("learned-tables-distance", "Mean similarity by distance");
+        assertThat(chart.getSeries("learned").getYData()[6]).isCloseTo(0.691, within(5e-4));
+        assertThat(chart.getSeries("sinusoids").getYData()[6]).isCloseTo(0.735, within(5e-4));
+    }
+
+    @Test
+    void learnedTableHasWavesOfFiveLengths() {
+        assertThat(run.after("255.0 to 511.0 positions", 2)).containsExactly(18.8, 31.9);
+        assertThat(run.after("127.0 to 171.0 positions", 2)).containsExactly(16.4, 11.8);
+        assertThat(run.after(" 46.0 to  64.0 positions", 2)).containsExactly(16.7, 8.3);
+        assertThat(run.after(" 16.0 to  21.0 positions", 2)).containsExactly(12.3, 5.1);
+        assertThat(run.after("  5.4 to   6.7 positions", 2)).containsExactly(24.1, 1.7);
+        XYSeries waves =
+                run.lines("learned-tables-waves", "The waves in both tables").getSeries("learned");
+        // numpy.fft: the third wave has 0.151 of the squares
+        assertThat(waves.getXData()[252]).isCloseTo(170.33, within(5e-3));
+        assertThat(waves.getYData()[252]).isCloseTo(0.151, within(5e-4));
+    }
+}

@@ -1,0 +1,73 @@
+package io.github.djlpositional.examples.notebooks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.knowm.xchart.XYChart;
+import org.knowm.xchart.XYSeries;
+
+class LengthExtrapolationTest {
+
+    @TempDir
+    private static Path folder;
+
+    private static ChapterRun run;
+    private static Map<String, double[]> accuracies;
+
+    @BeforeAll
+    static void write() throws IOException {
+        run = ChapterRun.of(LengthExtrapolation::write, folder);
+        accuracies = LengthExtrapolation.table("mean ");
+    }
+
+    /** Returns how much the accuracy changes from the trained length to the longest. */
+    private static double change(String kind) {
+        return accuracies.get(kind)[2] - accuracies.get(kind)[0];
+    }
+
+    @Test
+    void everyKindOfTheTableIsDrawn() throws IOException {
+        try (BufferedReader csv = new BufferedReader(new InputStreamReader(
+                LengthExtrapolation.class.getResourceAsStream("/comparison.csv"), StandardCharsets.UTF_8))) {
+            assertThat(csv.readLine()).startsWith("positions,mean 5-16,least 5-16,greatest 5-16,mean 17-24,");
+            assertThat(csv.lines()).hasSize(accuracies.size()).hasSizeGreaterThanOrEqualTo(9);
+        }
+        for (String kind : accuracies.keySet()) {
+            XYChart chart = run.lines("length-extrapolation", kind);
+            assertThat(chart.getXAxisTitle()).isEqualTo("words");
+            assertThat(chart.getSeries("trained").getXData()).containsExactly(16, 16);
+            XYSeries line = chart.getSeries(kind);
+            // the middles of 5 to 16, 17 to 24 and 25 to 40 words
+            assertThat(line.getXData()).containsExactly(10.5, 20.5, 32.5);
+            assertThat(line.getYData()).containsExactly(accuracies.get(kind));
+            // all kinds behind, the mark, and the kind
+            assertThat(chart.getSeriesCollection()).hasSize(accuracies.size() + 2);
+        }
+    }
+
+    @Test
+    void numbersAreThoseOfTheTable() {
+        assertThat(accuracies.get("rotary")).startsWith(0.9438, 0.9660, 0.8962);
+        assertThat(run.after(String.format("%n  %-16s ", "rotary"), 3)).containsExactly(0.944, 0.966, 0.896);
+    }
+
+    /** What the text says about the table must hold for a new table too. */
+    @Test
+    void conclusionsAreThoseOfTheTable() {
+        assertThat(accuracies.get("none")).containsOnly(0.5);
+        assertThat(accuracies.keySet().stream().filter(kind -> change(kind) < -0.12))
+                .contains("sinusoidal", "learned");
+        assertThat(change("ALiBi")).isPositive();
+        assertThat(change("KERPLE")).isPositive();
+        assertThat(accuracies.get("ALiBi")[0]).isLessThan(0.9);
+        assertThat(accuracies.get("KERPLE")[0]).isLessThan(0.9);
+    }
+}
