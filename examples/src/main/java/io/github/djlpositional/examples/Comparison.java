@@ -220,10 +220,11 @@ public final class Comparison {
 
     /** Draws the summary. */
     private static void draw(Path file, String title, String unit, List<Row> rows) throws IOException {
-        CategoryChart chart =
-                Drawing.columns(title, "positions", "held-out accuracy from chance, 0.5; ± half of the range");
-        chart.getStyler().setYAxisMin(0.5).setYAxisMax(1.0).setPlotGridVerticalLinesVisible(false);
-        chart.getStyler().setXAxisLabelRotation(45);
+        CategoryChart chart = Drawing.columns(
+                title + ": mean ± half of the range", "positions", "accuracy, from 0.4 (chance: 0.5)");
+        chart.getStyler().setYAxisMin(0.4).setYAxisMax(1.0).setPlotGridVerticalLinesVisible(false);
+        // otherwise XChart leaves labels out
+        chart.getStyler().setXAxisLabelRotation(45).setXAxisMaxLabelCount(rows.size());
         List<String> kinds = rows.stream().map(row -> row.kind.title()).toList();
         for (String size : sizes(rows)) {
             List<DoubleSummaryStatistics> accuracies =
