@@ -220,8 +220,8 @@ public final class Comparison {
 
     /** Draws the summary. */
     private static void draw(Path file, String title, String unit, List<Row> rows) throws IOException {
-        CategoryChart chart = Drawing.columns(
-                title + ": mean ± half of the range", "positions", "accuracy, from 0.4 (chance: 0.5)");
+        CategoryChart chart =
+                Drawing.columns(title + ": mean ± half of the range", "positions", "accuracy, from 0.4 (chance: 0.5)");
         chart.getStyler().setYAxisMin(0.4).setYAxisMax(1.0).setPlotGridVerticalLinesVisible(false);
         // otherwise XChart leaves labels out
         chart.getStyler().setXAxisLabelRotation(45).setXAxisMaxLabelCount(rows.size());

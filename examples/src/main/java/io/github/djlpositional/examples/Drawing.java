@@ -239,7 +239,7 @@ public final class Drawing {
         chart.addSeries(name, x, y)
                 .setMarker(SeriesMarkers.NONE)
                 .setLineStyle(SeriesLines.SOLID)
-                .setLineWidth(1)
+                .setLineWidth(0.5f)
                 .setLineColor(COLORS[7]);
     }
 
@@ -247,10 +247,10 @@ public final class Drawing {
     public static void ahead(XYChart chart, String name, double[] x, double[] y) {
         chart.addSeries(name, x, y)
                 .setMarker(SeriesMarkers.CIRCLE)
-                .setMarkerColor(COLORS[0])
+                .setMarkerColor(COLORS[1])
                 .setLineStyle(SeriesLines.SOLID)
                 .setLineWidth(3)
-                .setLineColor(COLORS[0]);
+                .setLineColor(COLORS[1]);
     }
 
     /** Adds a dashed vertical line. */
@@ -259,7 +259,7 @@ public final class Drawing {
                 .setMarker(SeriesMarkers.NONE)
                 .setLineStyle(SeriesLines.DASH_DASH)
                 .setLineWidth(1)
-                .setLineColor(COLORS[1]);
+                .setLineColor(COLORS[5]);
     }
 
     /** Creates a heat map of values from -reach (blue) through 0 (white) to reach (red), with a word for each row. */

@@ -40,11 +40,11 @@ final class LengthExtrapolation {
         Map<String, double[]> accuracies = table("mean ");
         Map<String, double[]> least = table("least ");
         Map<String, double[]> greatest = table("greatest ");
-        notebook.row("%-16s %7s %7s %7s %7s", "words", "5-16", "17-24", "25-40", "±");
+        notebook.row("%-20s %7s %7s %7s %7s", "words", "5-16", "17-24", "25-40", "±");
         accuracies.entrySet().stream()
                 .sorted(Comparator.comparingDouble(kind -> -kind.getValue()[2]))
                 .forEach(kind -> notebook.row(
-                        "%-16s %7.3f %7.3f %7.3f %7.3f",
+                        "%-20s %7.3f %7.3f %7.3f %7.3f",
                         kind.getKey(),
                         kind.getValue()[0],
                         kind.getValue()[1],
@@ -75,9 +75,10 @@ final class LengthExtrapolation {
 
         notebook.text("""
                 Without positions there is nothing but chance. The kinds that are *added to the input*, sinusoidal and learned,
-                lose more than 0.12 beyond the trained length: there the encoder meets vectors that it has never seen. ALiBi and
-                KERPLE, which only lower scores with the distance, begin below 0.9 and lose nothing. The others begin higher, and
-                the table shows which of them stay there.""");
+                lose more than 0.12 beyond the trained length: there the encoder meets vectors that it has never seen. ALiBi,
+                KERPLE and Sandwich, which only lower scores with the distance, begin below 0.9 and lose nothing. Of the kinds
+                that begin above 0.92, the distance network, Transformer-XL and DeBERTa gain with the length; rotary, T5 and
+                Shaw lose.""");
     }
 
     /** Reads a column for each length: by the kind in words, one number for each {@link LengthClass}. */
