@@ -11,6 +11,7 @@ import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
@@ -219,7 +220,7 @@ public final class ShawRelativePositionBlock extends RelativeTermBlock {
      * A split has one array of gradients on PyTorch, where slices would have one each; on MXNet it is slower than they.
      */
     private static NDList split(NDArray columns, long... cuts) {
-        if (TorchFunctions.of(columns) != null) {
+        if (Arithmetic.isPyTorch(columns)) {
             return columns.split(cuts, 3);
         }
         NDList parts = new NDList();

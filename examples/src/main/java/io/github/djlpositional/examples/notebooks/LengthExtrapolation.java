@@ -35,7 +35,7 @@ final class LengthExtrapolation {
                 Which kinds still work on sentences that are longer than all sentences of the training? Small encoders learned to
                 tell definitions from shuffled ones, three times with each kind of positions. No sentence had more than 16
                 words. Then they were measured with others: as short, longer, and much longer. The command `train-encoder.jar
-                compare` does all of this in about 30 minutes; its table is read here. The numbers are the fraction of correct
+                compare` does all of this; its table is read here. The numbers are the fraction of correct
                 answers, and 0.5 is chance.""");
         Map<String, double[]> accuracies = table("mean ");
         Map<String, double[]> least = table("least ");

@@ -52,7 +52,12 @@ public final class Notebook {
         return folder;
     }
 
-    Path model() {
+    /**
+     * Returns the file of the trained model that a chapter shows.
+     *
+     * @return a file that may not exist yet
+     */
+    public Path model() {
         return model;
     }
 

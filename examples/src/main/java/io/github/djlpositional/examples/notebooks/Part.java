@@ -2,6 +2,7 @@ package io.github.djlpositional.examples.notebooks;
 
 import io.github.djlpositional.examples.Figure;
 import java.util.List;
+import java.util.Locale;
 import org.knowm.xchart.internal.chartpart.Chart;
 
 /** A part of a chapter. */
@@ -11,40 +12,22 @@ sealed interface Part {
     sealed interface Prose extends Part {
 
         /** Returns the name of the method of {@link Notebook} that wrote it. */
-        String call();
+        default String call() {
+            return getClass().getSimpleName().toLowerCase(Locale.ROOT);
+        }
     }
 
     /** A heading. */
-    record Title(String text) implements Prose {
-        @Override
-        public String call() {
-            return "title";
-        }
-    }
+    record Title(String text) implements Prose {}
 
     /** Paragraphs of Markdown. */
-    record Text(String markdown) implements Prose {
-        @Override
-        public String call() {
-            return "text";
-        }
-    }
+    record Text(String markdown) implements Prose {}
 
     /** A displayed formula. */
-    record Formula(String latex) implements Prose {
-        @Override
-        public String call() {
-            return "formula";
-        }
-    }
+    record Formula(String latex) implements Prose {}
 
     /** Sliders to play with, which a script in {@code resources/play} draws. */
-    record Play(String script) implements Prose {
-        @Override
-        public String call() {
-            return "play";
-        }
-    }
+    record Play(String script) implements Prose {}
 
     /** Printed output. */
     record Output(String text) implements Part {}
