@@ -26,6 +26,8 @@ final class ChartStyle {
     /** The greatest width of a chart with the same scale on both axes, which would be too high for a screen. */
     private static final int SQUARE_WIDTH = 480;
 
+    private static final String NUMBER = "#,##0.######";
+
     private final AxesChart<?, ?> chart;
     private final AxesChartStyler styler;
     private final Look look;
@@ -67,6 +69,13 @@ final class ChartStyle {
                 .setYAxisTickMarkSpacingHint(3 * font.getSize())
                 .setPlotMargin(4)
                 .setAxisTitlePadding(6);
+        // XChart leaves out the zero of 0.5 otherwise
+        if (!styler.isXAxisLogarithmic()) {
+            styler.setXAxisDecimalPattern(NUMBER);
+        }
+        if (!styler.isYAxisLogarithmic()) {
+            styler.setYAxisDecimalPattern(NUMBER);
+        }
         if (chart instanceof XYChart xy) {
             roundTicks(xy);
         }

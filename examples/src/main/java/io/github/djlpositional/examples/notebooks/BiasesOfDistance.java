@@ -99,8 +99,8 @@ final class BiasesOfDistance {
                 each direction. The query is multiplied by it, so the same distance can raise the score of one word and lower
                 that of another. With k = 8, this is the term of three words of a sentence of 32, random words and untrained
                 vectors.""");
-        notebook.formula("s_{ij} = \\frac{q_i \\cdot (k_j + a_{c(j - i)})}{\\sqrt{H}} \\qquad "
-                + "c(d) = \\max(-k, \\min(k, d))");
+        notebook.formula("s_{ij} = \\frac{q_i \\cdot (k_j + a_{c(j - i)})}{\\sqrt{H}}");
+        notebook.formula("c(d) = \\max(-k, \\min(k, d))");
         manager.getEngine().setRandomSeed(3);
         NDArray queries = manager.randomNormal(new Shape(1, 1, WORDS, SIZE));
         ShawRelativePositionBlock shaw = ShawRelativePositionBlock.builder()
@@ -125,8 +125,8 @@ final class BiasesOfDistance {
                 **Transformer-XL** has no table of distances: Dai et al. (2019) project the *sinusoids* of the distance, R, by a
                 learned matrix W. The paper writes a score as four terms. Two of them, (a) and (c), compare words only; the
                 positions are in (b) and (d).""");
-        notebook.formula(
-                "q_i \\cdot k_j \\; (a) + q_i \\cdot W R_{i-j} \\; (b) + u \\cdot k_j \\; (c) + v \\cdot W R_{i-j} \\; (d)");
+        notebook.formula("q_i \\cdot k_j \\; (a) + q_i \\cdot W R_{i-j} \\; (b)");
+        notebook.formula("{} + u \\cdot k_j \\; (c) + v \\cdot W R_{i-j} \\; (d)");
         notebook.text("""
                 The block's own forward returns (b) + (d). With v = 0 only (b) is left, and with queries of 0 only (d).""");
         TransformerXlPositionBlock xl = TransformerXlPositionBlock.builder()

@@ -71,8 +71,12 @@ public final class Book implements Callable<Integer> {
     @Option(
             names = "--model",
             description =
-                    "The file of the trained model that is shown. If it does not exist, a smaller model is trained.")
+                    "The file of the trained model that is shown. If it does not exist, or has other positions than a"
+                            + " chapter needs, a smaller model is trained.")
     private Path model = Path.of("model.zip");
+
+    @Option(names = "--glosses", description = "The number of definitions that a smaller model is trained with.")
+    private int glosses = Notebook.GLOSSES;
 
     /**
      * Runs chapters.
@@ -92,7 +96,7 @@ public final class Book implements Callable<Integer> {
                 throw new UserError(
                         "unknown chapter '" + name + "': choose from " + String.join(", ", CHAPTERS.keySet()));
             }
-            Notebook notebook = new Notebook(System.out, folder, model);
+            Notebook notebook = new Notebook(System.out, folder, model, glosses);
             write(CHAPTERS.get(name), notebook);
             chapters.add(Chapter.of(name, notebook));
         }

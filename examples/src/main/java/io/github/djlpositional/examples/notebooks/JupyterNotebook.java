@@ -80,7 +80,7 @@ final class JupyterNotebook {
         }
         lines.add("");
         lines.addAll(chapter.imports());
-        lines.add("import io.github.djlpositional.examples.notebooks.Notebook;");
+        lines.add("import io.github.djlpositional.examples.notebooks.*;");
         lines.add("import java.nio.file.Path;");
         for (String member : chapter.members()) {
             lines.add("");

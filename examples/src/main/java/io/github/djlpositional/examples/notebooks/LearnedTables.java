@@ -1,14 +1,25 @@
 package io.github.djlpositional.examples.notebooks;
 
+import ai.djl.Device;
+import ai.djl.engine.Engine;
+import ai.djl.modality.Classifications;
+import ai.djl.ndarray.NDArray;
+import ai.djl.repository.zoo.ZooModel;
 import io.github.djlpositional.examples.Drawing;
+import io.github.djlpositional.examples.EncoderFile;
+import io.github.djlpositional.examples.Encoding;
 import io.github.djlpositional.examples.sentences.SentenceEncoder;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.knowm.xchart.HeatMapChart;
 import org.knowm.xchart.XYChart;
 
-/** The position table of a published model beside sinusoids: similarities, and the waves in both. */
+/**
+ * The position tables of a published model and of the example beside sinusoids: similarities, and the waves in them.
+ */
 final class LearnedTables {
 
     private LearnedTables() {}
@@ -20,10 +31,7 @@ final class LearnedTables {
                 are neighbours; training has to find it out. The sentence encoder all-MiniLM-L6-v2 is a published model of the
                 BERT family with such a table: 512 positions of 384 numbers. Here it is beside the sinusoids of the same size.""");
         double[][] learned = SentenceEncoder.positionTable();
-        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(384);
-        double[][] sinusoids = IntStream.range(0, 512)
-                .mapToObj(position -> Drawing.each(384, dimension -> encoding.value(position, dimension)))
-                .toArray(double[][]::new);
+        double[][] sinusoids = sinusoids(512, 384);
         notebook.row("%-10s %8s %10s", "position", "learned", "sinusoids");
         for (int position : new int[] {0, 1, 2, 100, 511}) {
             notebook.row("%-10d %8.3f %10.3f", position, length(learned[position]), length(sinusoids[position]));
@@ -43,20 +51,8 @@ final class LearnedTables {
                 "The cosine between the first 100 positions: both tables have stripes along the diagonal",
                 2,
                 List.of(
-                        Drawing.map(
-                                "Learned by all-MiniLM-L6-v2",
-                                "position",
-                                "position",
-                                count,
-                                count,
-                                (row, column) -> cosine(learned[row], learned[column])),
-                        Drawing.map(
-                                "Sinusoids",
-                                "position",
-                                "position",
-                                count,
-                                count,
-                                (row, column) -> cosine(sinusoids[row], sinusoids[column]))));
+                        similarity("Learned by all-MiniLM-L6-v2", learned, count),
+                        similarity("Sinusoids", sinusoids, count)));
 
         notebook.text("""
                 The mean over all pairs at a distance, without position 0, shows the difference. The similarity of sinusoids falls
@@ -80,8 +76,8 @@ final class LearnedTables {
                 Waves of which lengths add up to this? The discrete Fourier transform splits each of the 384 columns, less its
                 mean, into waves that fit 1, 2, 3, … times into the positions 1 to 511. This is the share of each wave in the
                 squares of all columns together.""");
-        notebook.formula("p_k = \\frac{\\sum_d |F_{k,d}|^2}{\\sum_{k > 0} \\sum_d |F_{k,d}|^2} \\qquad "
-                + "F_{k,d} = \\sum_{t=0}^{n-1} x_{t,d} \\, e^{-2 \\pi i k t / n}");
+        notebook.formula("p_k = \\frac{\\sum_d |F_{k,d}|^2}{\\sum_{k > 0} \\sum_d |F_{k,d}|^2}");
+        notebook.formula("F_{k,d} = \\sum_{t=0}^{n-1} x_{t,d} \\, e^{-2 \\pi i k t / n}");
         double[] ofLearned = waves(learned);
         double[] ofFormula = waves(sinusoids);
         notebook.row("%-24s %8s %10s", "waves of", "learned", "sinusoids");
@@ -122,8 +118,60 @@ final class LearnedTables {
                 roughly three times the next. That is the idea of the sinusoids, a geometric sequence of wavelengths, with five
                 lengths instead of 192.
 
-                One thing remains that the formula has and the table does not: the table ends at position 511, and contains nothing
-                about position 512.""");
+                Does every learned table become a table of waves? The example's own encoder has one too, with 16 positions of 64
+                numbers, for another task: is this definition in order, or shuffled?""");
+        double[][] own = table(TrainedModel.of(notebook, Encoding.LEARNED));
+        notebook.row("%-10s %8s %24s", "position", "length", "cosine to the next one");
+        for (int position = 0; position < own.length - 1; position++) {
+            notebook.row(
+                    "%-10d %8.3f %24.3f", position, length(own[position]), cosine(own[position], own[position + 1]));
+        }
+        notebook.pictures(
+                "learned-tables-own",
+                "The cosine between positions: the example's table tells the first ones apart, sinusoids treat all alike",
+                2,
+                List.of(
+                        similarity("Learned by the example", own, own.length),
+                        similarity("Sinusoids", sinusoids(own.length, own[0].length), own.length)));
+
+        notebook.text("""
+                No stripes. All vectors began as small random numbers, of about the length 0.16. The first four have become different
+                from each other and from all others, and from the fifth on all have become alike. A likely reason: definitions begin
+                in a few ways, *a person who*, *the act of*, *of or relating to*, so that the first words tell most about the order.
+                For the rest of a sentence, *not at the beginning* is enough.
+
+                A learned table contains what its task needs, and for some tasks that is less than a position. Two more things that
+                the formula has and a table does not: it treats position 3 and position 300 alike, and it does not end. That of
+                all-MiniLM-L6-v2 ends at position 511, and contains nothing about position 512.""");
+    }
+
+    private static double[][] sinusoids(int count, int size) {
+        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(size);
+        return IntStream.range(0, count)
+                .mapToObj(position -> Drawing.each(size, dimension -> encoding.value(position, dimension)))
+                .toArray(double[][]::new);
+    }
+
+    /** Reads the table of learned positions of a saved encoder. */
+    private static double[][] table(Path file) {
+        try (ZooModel<String, Classifications> model =
+                EncoderFile.load(file, Engine.getEngine("PyTorch"), Device.cpu(), Classifications.class)) {
+            NDArray table = model.getBlock().getParameters().stream()
+                    .filter(parameter -> parameter.getKey().endsWith("encodings"))
+                    .map(parameter -> parameter.getValue().getArray())
+                    .findAny()
+                    .orElseThrow();
+            float[] numbers = table.toFloatArray();
+            int size = (int) table.getShape().get(1);
+            return IntStream.range(0, numbers.length / size)
+                    .mapToObj(position -> Drawing.each(size, dimension -> numbers[position * size + dimension]))
+                    .toArray(double[][]::new);
+        }
+    }
+
+    private static HeatMapChart similarity(String title, double[][] table, int count) {
+        return Drawing.map(
+                title, "position", "position", count, count, (row, column) -> cosine(table[row], table[column]));
     }
 
     private static double length(double[] vector) {

@@ -15,21 +15,27 @@ import org.knowm.xchart.internal.chartpart.Chart;
 /** Records a chapter while it runs, and prints it: text, results and pictures, one after the other. */
 public final class Notebook {
 
+    /** Trained in about a minute. */
+    static final int GLOSSES = 20_000;
+
     private final PrintStream out;
     private final Path folder;
     private final Path model;
+    private final int glosses;
     private final List<Part> parts = new ArrayList<>();
 
     /**
      * Creates a notebook without parts.
      *
      * @param folder the folder of the pictures, which exists
-     * @param model the file of the trained model that a chapter shows
+     * @param model the file of a trained model, which may not exist
+     * @param glosses the number of definitions for the training of a smaller one
      */
-    Notebook(PrintStream out, Path folder, Path model) {
+    Notebook(PrintStream out, Path folder, Path model, int glosses) {
         this.out = out;
         this.folder = folder;
         this.model = model;
+        this.glosses = glosses;
     }
 
     /**
@@ -41,7 +47,7 @@ public final class Notebook {
      */
     public static Notebook in(Path folder) throws IOException {
         Files.createDirectories(folder);
-        return new Notebook(System.out, folder, folder.resolve("model.zip"));
+        return new Notebook(System.out, folder, folder.resolve("model.zip"), GLOSSES);
     }
 
     PrintStream out() {
@@ -52,13 +58,12 @@ public final class Notebook {
         return folder;
     }
 
-    /**
-     * Returns the file of the trained model that a chapter shows.
-     *
-     * @return a file that may not exist yet
-     */
-    public Path model() {
+    Path model() {
         return model;
+    }
+
+    int glosses() {
+        return glosses;
     }
 
     /** Returns what was recorded, in order. */

@@ -41,8 +41,9 @@ final class RelativePositions {
                 Sinusoids and learned tables add positions to the words. The other kinds leave the words alone and act where
                 words are compared, in the scores of the attention. For the query *q* of word *i* and the key *k* of word *j*, a
                 score becomes""");
-        notebook.formula("s_{ij} = \\frac{q_i \\cdot k_j + \\text{term}_{ij}}{\\sqrt{H}} \\quad \\text{or} \\quad "
-                + "s_{ij} = \\frac{q_i \\cdot k_j}{\\sqrt{H}} + \\text{bias}_{ij}");
+        notebook.formula("s_{ij} = \\frac{q_i \\cdot k_j + \\text{term}_{ij}}{\\sqrt{H}}");
+        notebook.text("or");
+        notebook.formula("s_{ij} = \\frac{q_i \\cdot k_j}{\\sqrt{H}} + \\text{bias}_{ij}");
         notebook.text("""
                 where DeBERTa divides by √(3H). In the second form the number depends on positions only; it is called a bias. To compare the kinds, they all get
                 the same sentence: 32 words with the same random queries and keys, in 4 heads of 16 dimensions.""");

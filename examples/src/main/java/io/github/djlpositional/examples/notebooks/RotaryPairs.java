@@ -30,8 +30,8 @@ final class RotaryPairs {
                 has four products, and three of them contain a position. Su et al., *RoFormer* (2021), *multiply* instead: they
                 turn the vectors. The dimensions of a query or key are taken in pairs, and pair *k* at position *p* is turned by
                 the angle""");
-        notebook.formula("\\phi = p \\, \\theta_k \\qquad \\theta_k = 10000^{-2k/H} \\qquad "
-                + "\\begin{pmatrix} a' \\\\ b' \\end{pmatrix} = "
+        notebook.formula("\\phi = p \\, \\theta_k \\qquad \\theta_k = 10000^{-2k/H}");
+        notebook.formula("\\begin{pmatrix} a' \\\\ b' \\end{pmatrix} = "
                 + "\\begin{pmatrix} \\cos \\phi & -\\sin \\phi \\\\ \\sin \\phi & \\cos \\phi \\end{pmatrix} "
                 + "\\begin{pmatrix} a \\\\ b \\end{pmatrix}");
         notebook.text("""
@@ -67,8 +67,8 @@ final class RotaryPairs {
                 the vector at position 0. Turning back is turning by the negative angle, which is also the transpose of the
                 matrix R. So of the query's position *i* and the key's position *j*, one matrix is left, and in it only the
                 difference:""");
-        notebook.formula(
-                "(R_i \\, q) \\cdot (R_j \\, k) = q^T R_i^T R_j \\, k = q^T R_{-i} R_j \\, k = q^T R_{j-i} \\, k");
+        notebook.formula("(R_i \\, q) \\cdot (R_j \\, k) = q^T R_i^T R_j \\, k");
+        notebook.formula("{} = q^T R_{-i} R_j \\, k = q^T R_{j-i} \\, k");
         notebook.text("""
                 For each pair, written with the length of its query, its key and the angle *α* from the query's to the key's, the
                 same is""");

@@ -4,12 +4,7 @@ import io.github.djlpositional.examples.AttentionMaps;
 import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.examples.EncoderFile;
 import io.github.djlpositional.examples.Encoding;
-import io.github.djlpositional.examples.TrainEncoder;
 import io.github.djlpositional.examples.TrainingLog;
-import io.github.djlpositional.examples.UserError;
-import java.io.PrintWriter;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -47,7 +42,7 @@ final class TrainedHeads {
                 The example's encoders learn to tell definitions of WordNet from shuffled ones. Without positions a sentence is a
                 bag of words, and there is nothing to learn. With positions there is. These are the loss and the accuracy of each
                 batch in training; the first model has no positions, the second one has. The accuracy of guessing is 0.5.""");
-        Path model = modelOf(notebook);
+        Path model = TrainedModel.of(notebook, Encoding.NONE, Encoding.SINUSOIDAL);
         Map<Encoding, List<TrainingLog.Line>> trainings = EncoderFile.readLog(model).lines().stream()
                 .collect(Collectors.groupingBy(TrainingLog.Line::encoding, LinkedHashMap::new, Collectors.toList()));
         trainings.forEach((encoding, lines) -> notebook.row(
@@ -129,25 +124,6 @@ final class TrainedHeads {
                 "trained-heads-shuffled",
                 "The same words shuffled, the same head",
                 wordMap(maps.get(SENTENCES.size() - 1), best[0], best[1], "Shuffled: " + name));
-    }
-
-    /** Returns the file of the main job's model, or of a smaller one that is trained now. */
-    private static Path modelOf(Notebook notebook) {
-        if (Files.exists(notebook.model())) {
-            notebook.row("The model is '%s'.", notebook.model());
-            return notebook.model();
-        }
-        Path smaller = notebook.folder().resolve("model.zip");
-        notebook.row("'%s' does not exist: a smaller model is trained now, in about a minute.", notebook.model());
-        int status = TrainEncoder.commandLine()
-                .setOut(new PrintWriter(notebook.out(), true, StandardCharsets.UTF_8))
-                .execute("--glosses", "20000", "--held-out", "1000", "--out", smaller.toString());
-        if (status != 0) {
-            throw new UserError(
-                    "the smaller model could not be trained: see the messages of the training above, or name"
-                            + " a trained model with --model");
-        }
-        return smaller;
     }
 
     private static double lastMean(List<TrainingLog.Line> lines, ToDoubleFunction<TrainingLog.Line> number) {

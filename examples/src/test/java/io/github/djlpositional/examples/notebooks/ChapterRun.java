@@ -22,7 +22,7 @@ record ChapterRun(String printed, Notebook notebook) {
     static ChapterRun of(Chapter.Author chapter, Path folder) {
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         Notebook notebook = new Notebook(
-                new PrintStream(printed, true, StandardCharsets.UTF_8), folder, folder.resolve("model.zip"));
+                new PrintStream(printed, true, StandardCharsets.UTF_8), folder, folder.resolve("model.zip"), 600);
         Book.write(chapter, notebook);
         // throws an exception for LaTeX that the page cannot display
         for (Part part : notebook.parts()) {

@@ -3,6 +3,14 @@ package io.github.djlpositional.examples.notebooks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import ai.djl.Device;
+import ai.djl.engine.Engine;
+import ai.djl.modality.Classifications;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.repository.zoo.ZooModel;
+import io.github.djlpositional.examples.EncoderFile;
+import io.github.djlpositional.examples.SmallEncoder;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -20,7 +28,8 @@ class LearnedTablesTest {
     private static ChapterRun run;
 
     @BeforeAll
-    static void write() {
+    static void writeWithATinyModel() {
+        SmallEncoder.saveTo(folder.resolve("model.zip"), "PyTorch", "--encoding", "learned");
         run = ChapterRun.of(LearnedTables::write, folder);
     }
 
@@ -67,5 +76,33 @@ class LearnedTablesTest {
         // numpy.fft: the third wave has 0.151 of the squares
         assertThat(waves.getXData()[252]).isCloseTo(170.33, within(5e-3));
         assertThat(waves.getYData()[252]).isCloseTo(0.151, within(5e-4));
+    }
+
+    @Test
+    void tableOfTheExampleIsThatOfItsModel() {
+        HeatMapChart own = run.map("learned-tables-own", "Learned by the example");
+        double[] printed = run.after("position     length   cosine to the next one", 3 * 15);
+        try (ZooModel<String, Classifications> model = EncoderFile.load(
+                folder.resolve("model.zip"), Engine.getEngine("MXNet"), Device.cpu(), Classifications.class)) {
+            NDArray table = model.getBlock().getChildren().get("01input").getParameters().stream()
+                    .map(parameter -> parameter.getValue().getArray())
+                    .filter(array -> array.getShape().equals(new Shape(16, 64)))
+                    .findAny()
+                    .orElseThrow();
+            for (int position = 0; position < 15; position++) {
+                double length = table.get(position).norm().getFloat();
+                double next = table.get(position + 1).norm().getFloat();
+                double product =
+                        table.get(position).dot(table.get(position + 1)).getFloat();
+                assertThat(printed[3 * position]).isEqualTo(position);
+                assertThat(printed[3 * position + 1]).isCloseTo(length, within(6e-4));
+                assertThat(printed[3 * position + 2]).isCloseTo(product / length / next, within(6e-4));
+                assertThat(ChapterRun.value(own, position, position + 1))
+                        .isCloseTo(product / length / next, within(1e-5));
+            }
+        }
+        HeatMapChart sinusoids = run.map("learned-tables-own", "Sinusoids");
+        // the mean of cos(10000^(-k/32)), k = 0 … 31
+        assertThat(ChapterRun.value(sinusoids, 7, 8)).isCloseTo(0.96615, within(5e-6));
     }
 }

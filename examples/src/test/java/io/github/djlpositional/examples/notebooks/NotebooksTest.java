@@ -30,7 +30,7 @@ class NotebooksTest {
         SmallEncoder.saveTo(model, "PyTorch", "--encoding", "none,sinusoidal");
         Book.CHAPTERS.forEach((name, page) -> {
             PrintStream unused = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
-            Notebook notebook = new Notebook(unused, folder, model);
+            Notebook notebook = new Notebook(unused, folder, model, 600);
             Book.write(page, notebook);
             NOTEBOOKS.put(name, notebook);
         });

@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -30,25 +31,6 @@ class PlayIT {
 
     private static final String BROWSER = System.getProperty("browser", "chromium");
     private static final int CASES = 20;
-
-    private static final String PAGE = """
-            <!DOCTYPE html>
-            <html lang="en">
-            <head>
-            <meta charset="utf-8">
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <style>
-            :root { color-scheme: light dark; --page: #ffffff; --text: #1b1f24; --code: #f0f2f4; --line: #d0d7de }
-            body { margin: 0 auto; max-width: 62rem; padding: 1rem; background: var(--page); color: var(--text) }
-            </style>
-            </head>
-            <body>
-            <div class="play" data-play="sinusoids"></div><script>%s%s</script>
-            <div class="play" data-play="rotary"></div><script>%1$s%s</script>
-            <script>const cases = %s; %s</script>
-            </body>
-            </html>
-            """;
 
     /** A window of any width; that of Chromium has at least 500 pixels. */
     private static final String WINDOW =
@@ -101,15 +83,17 @@ class PlayIT {
         }
     }
 
-    private Dump open(List<Case> cases, int width) throws Exception {
+    private Dump open(List<Case> moves, int width) throws Exception {
         String harness =
                 new String(new Resource("/play-harness.js", "djl-positional-examples").read(), StandardCharsets.UTF_8);
-        String html = PAGE.formatted(
-                PlayScript.source("play"),
-                PlayScript.source("sinusoids"),
-                PlayScript.source("rotary"),
-                JsonUtils.GSON.toJson(cases),
-                harness);
+        List<Chapter.Cell> cells = Stream.of("sinusoids", "rotary")
+                .map(script -> new Chapter.Cell(new Part.Play(script), "", List.of()))
+                .toList();
+        String page = Page.of(
+                new Chapter("Sliders", "All sliders", List.of(), List.of(), cells), Optional.empty(), Optional.empty());
+        String html = page.replace(
+                "</body>",
+                "<script>const cases = " + JsonUtils.GSON.toJson(moves) + ";\n" + harness + "</script></body>");
         String escaped = html.replace("&", "&amp;").replace("\"", "&quot;");
         Path file = Files.writeString(folder.resolve("page.html"), WINDOW.formatted(width, escaped));
         Path dump = folder.resolve("dump.html");
