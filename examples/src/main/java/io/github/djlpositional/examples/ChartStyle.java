@@ -5,6 +5,8 @@ import java.awt.Font;
 import java.awt.Graphics2D;
 import java.awt.font.FontRenderContext;
 import java.awt.image.BufferedImage;
+import java.text.DecimalFormat;
+import java.text.DecimalFormatSymbols;
 import java.util.Arrays;
 import java.util.DoubleSummaryStatistics;
 import java.util.Locale;
@@ -26,6 +28,8 @@ final class ChartStyle {
     /** The greatest width of a chart with the same scale on both axes, which would be too high for a screen. */
     private static final int SQUARE_WIDTH = 480;
 
+    private static final DecimalFormatSymbols SYMBOLS = DecimalFormatSymbols.getInstance(Locale.ROOT);
+    private static final int LEGEND_PADDING = 10;
     private static final String NUMBER = "#,##0.######";
 
     private final AxesChart<?, ?> chart;
@@ -60,13 +64,14 @@ final class ChartStyle {
         styler.setChartPadding(10)
                 .setChartTitleFont(fitted(font.deriveFont(Font.BOLD, font.getSize() + 1f), chart.getTitle(), width))
                 .setLegendFont(font)
+                .setAnnotationTextFont(font)
                 .setMarkerSize(width < 400 ? 5 : 8)
                 .setLocale(Locale.ROOT);
         styler.setAxisTickLabelsFont(font)
                 .setAxisTitleFont(
                         fitted(fitted(font, chart.getXAxisTitle(), 0.8 * width), chart.getYAxisTitle(), 0.65 * height))
                 .setXAxisTickMarkSpacingHint(5 * font.getSize())
-                .setYAxisTickMarkSpacingHint(3 * font.getSize())
+                .setYAxisTickMarkSpacingHint((isSquare() ? 5 : 3) * font.getSize())
                 .setPlotMargin(4)
                 .setAxisTitlePadding(6);
         // XChart leaves out the zero of 0.5 otherwise
@@ -79,14 +84,18 @@ final class ChartStyle {
         if (chart instanceof XYChart xy) {
             roundTicks(xy);
         }
-        // XChart uses the size of the title of the last painting
+        // XChart uses the size of the title of the last painting, and another height may change the width of labels
         Graphics2D unused = new BufferedImage(1, 1, BufferedImage.TYPE_INT_RGB).createGraphics();
-        chart.paint(unused, width, height);
+        for (int i = 0; i < 3; i++) {
+            chart.paint(unused, width, height);
+            height += isSquare() ? missingHeight() : 0;
+        }
         unused.dispose();
-        return isSquare() ? height + missingHeight() : height;
+        return height;
     }
 
-    private void color() {
+    /** Colors the chart for the page. */
+    void color() {
         styler.setChartBackgroundColor(look.page())
                 .setPlotBackgroundColor(look.page())
                 .setLegendBackgroundColor(look.page())
@@ -119,8 +128,9 @@ final class ChartStyle {
         if (!styler.isLegendVisible()) {
             return 0;
         }
-        styler.setLegendPadding(6).setLegendSeriesLineLength(2 * font.getSize());
+        styler.setLegendPadding(LEGEND_PADDING).setLegendSeriesLineLength(2 * font.getSize());
         if (styler instanceof HeatMapStyler map) {
+            map.setHeatMapDecimalValueFormatter(value -> new DecimalFormat("0.##", SYMBOLS).format(value));
             boolean isBeside = width >= 400;
             map.setLegendPosition(isBeside ? LegendPosition.OutsideE : LegendPosition.OutsideS);
             map.setLegendLayout(isBeside ? LegendLayout.Vertical : LegendLayout.Horizontal);
@@ -128,13 +138,13 @@ final class ChartStyle {
                     .setGradientColorColumnHeight(isBeside ? 200 : Math.floorDiv(width, 2));
             return isBeside ? 0 : 4 * font.getSize();
         }
-        double length = labels().mapToDouble(label -> length(font, label) + 2.0 * font.getSize() + 12)
+        double length = labels().mapToDouble(label -> length(font, label) + 2.0 * font.getSize() + 2 * LEGEND_PADDING)
                 .sum();
         boolean fits = length < width - 20;
         boolean isBeside = !fits && width >= 400 && !isSquare();
         styler.setLegendPosition(isBeside ? LegendPosition.OutsideE : LegendPosition.OutsideS)
                 .setLegendLayout(fits ? LegendLayout.Horizontal : LegendLayout.Vertical);
-        return fits || isBeside ? 0 : (int) labels().count() * (font.getSize() + 6);
+        return fits || isBeside ? 0 : (int) labels().count() * (font.getSize() + LEGEND_PADDING);
     }
 
     private Stream<String> labels() {

@@ -1,5 +1,6 @@
 package io.github.djlpositional.examples;
 
+import java.awt.BasicStroke;
 import java.awt.Color;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -112,6 +113,17 @@ public final class Drawing {
         chart.addSeries(name, x, y).setMarker(new SparseMarker(symbol));
     }
 
+    /**
+     * Adds a line with the color and the symbol of the line of this number, counted from 0: for lines that occur in
+     * several charts.
+     */
+    public static void line(XYChart chart, int number, String name, double[] x, double[] y) {
+        chart.addSeries(name, x, y)
+                .setMarker(new SparseMarker(SYMBOLS[number]))
+                .setMarkerColor(COLORS[number])
+                .setLineColor(COLORS[number]);
+    }
+
     /** Adds a line of a function of the numbers 0 … count - 1. */
     public static void line(XYChart chart, String name, int count, IntToDoubleFunction function) {
         line(chart, name, each(count, x -> x), each(count, function));
@@ -142,20 +154,31 @@ public final class Drawing {
         return chart;
     }
 
-    /** Creates a heat map of words by words, from 0 (white) to the maximum (red); the first row is at the top. */
-    public static HeatMapChart wordMap(String title, String xTitle, String yTitle, List<String> words, Cells cells) {
-        List<String> labels = new ArrayList<>();
-        double greatest = 0;
-        for (int row = 0; row < words.size(); row++) {
-            // XChart merges columns with equal names
-            labels.add(row + 1 + " " + words.get(row));
-            for (int column = 0; column < words.size(); column++) {
-                greatest = Math.max(greatest, cells.value(row, column));
-            }
-        }
+    /** Creates a heat map of values from a least one (white) to a greatest one (red); row 0 is at the top. */
+    public static HeatMapChart map(
+            String title,
+            String xTitle,
+            String yTitle,
+            int rows,
+            int columns,
+            double least,
+            double greatest,
+            Cells cells) {
+        HeatMapChart chart = map(title, xTitle, yTitle, numbers(rows), numbers(columns), cells, HEIGHT);
+        chart.getStyler().setRangeColors(new Color[] {WHITE, RED}).setMin(least).setMax(greatest);
+        return chart;
+    }
+
+    /** Creates a heat map of words by words, from 0 (white) to a greatest value (red); the first row is at the top. */
+    public static HeatMapChart wordMap(
+            String title, String xTitle, String yTitle, List<String> words, double greatest, Cells cells) {
+        // XChart merges columns with equal names
+        List<String> labels = IntStream.range(0, words.size())
+                .mapToObj(i -> i + " " + words.get(i))
+                .toList();
         HeatMapChart chart = map(title, xTitle, yTitle, labels, labels, cells, WORD_HEIGHT);
-        chart.getStyler().setRangeColors(new Color[] {WHITE, RED}).setMin(0).setMax(Math.ceil(10 * greatest) / 10);
-        chart.getStyler().setXAxisLabelRotation(45);
+        chart.getStyler().setRangeColors(new Color[] {WHITE, RED}).setMin(0).setMax(greatest);
+        chart.getStyler().setXAxisLabelRotation(90);
         return chart;
     }
 
@@ -238,8 +261,7 @@ public final class Drawing {
     public static void behind(XYChart chart, String name, double[] x, double[] y) {
         chart.addSeries(name, x, y)
                 .setMarker(SeriesMarkers.NONE)
-                .setLineStyle(SeriesLines.SOLID)
-                .setLineWidth(0.5f)
+                .setLineStyle(new BasicStroke(0.5f))
                 .setLineColor(COLORS[7]);
     }
 
@@ -248,8 +270,7 @@ public final class Drawing {
         chart.addSeries(name, x, y)
                 .setMarker(SeriesMarkers.CIRCLE)
                 .setMarkerColor(COLORS[1])
-                .setLineStyle(SeriesLines.SOLID)
-                .setLineWidth(3)
+                .setLineStyle(new BasicStroke(3))
                 .setLineColor(COLORS[1]);
     }
 
@@ -258,15 +279,14 @@ public final class Drawing {
         chart.addSeries(name, new double[] {x, x}, new double[] {from, to})
                 .setMarker(SeriesMarkers.NONE)
                 .setLineStyle(SeriesLines.DASH_DASH)
-                .setLineWidth(1)
-                .setLineColor(COLORS[5]);
+                .setLineColor(BLACK);
     }
 
     /** Creates a heat map of values from -reach (blue) through 0 (white) to reach (red), with a word for each row. */
     public static HeatMapChart wordRows(
             String title, String xTitle, List<String> words, int columns, double reach, Cells cells) {
         List<String> rows = IntStream.range(0, words.size())
-                .mapToObj(i -> i + 1 + " " + words.get(i))
+                .mapToObj(i -> i + " " + words.get(i))
                 .toList();
         HeatMapChart chart = map(title, xTitle, "word", rows, numbers(columns), cells, HEIGHT);
         chart.getStyler()

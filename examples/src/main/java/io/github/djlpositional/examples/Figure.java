@@ -12,12 +12,16 @@ import javax.imageio.ImageIO;
 import org.knowm.xchart.internal.chartpart.AxesChart;
 import org.knowm.xchart.internal.chartpart.Chart;
 import org.knowm.xchart.internal.series.Series;
+import org.knowm.xchart.style.AxesChartStyler;
 
 /** One picture of one or several charts, which can be painted for every {@link Look}. */
 public final class Figure {
 
     /** Pixels for each CSS pixel. */
     private static final int SCALE = 2;
+
+    private static final int COVER_WIDTH = 180;
+    private static final int COVER_HEIGHT = 110;
 
     private final int columns;
     private final List<AxesChart<?, ?>> charts;
@@ -31,7 +35,8 @@ public final class Figure {
     /**
      * Creates a picture.
      *
-     * @param columns the number of charts side by side on a large screen; a phone shows at most two
+     * @param columns the number of charts side by side on a large screen; a phone shows at most two, and three below
+     *     each other
      * @param charts charts that {@link Drawing} created, at least one, all of the same kind
      * @throws IllegalArgumentException if a title or the name of a series is missing or not in words
      */
@@ -74,7 +79,8 @@ public final class Figure {
      * @return a picture with two pixels for each CSS pixel
      */
     public BufferedImage paint(Look look) {
-        int inRow = look.isNarrow() ? Math.min(columns, 2) : columns;
+        // three charts in two columns would leave an empty place
+        int inRow = !look.isNarrow() ? columns : charts.size() == 3 ? 1 : Math.min(columns, 2);
         int rows = -Math.floorDiv(-charts.size(), inRow);
         List<ChartStyle> styles = charts.stream()
                 .map(chart -> new ChartStyle(chart, look, inRow, aspect))
@@ -98,6 +104,36 @@ public final class Figure {
     }
 
     /**
+     * Paints the inside of the first chart, for a page of contents.
+     *
+     * @param look the page
+     * @return the bytes of a PNG file with two pixels for each CSS pixel
+     * @throws IOException if the picture cannot be encoded
+     */
+    public byte[] cover(Look look) throws IOException {
+        AxesChart<?, ?> chart = charts.get(0);
+        AxesChartStyler styler = chart.getStyler();
+        boolean hasLegend = styler.isLegendVisible();
+        new ChartStyle(chart, look, 1, 1).color();
+        styler.setAxisTicksVisible(false).setAxisTitlesVisible(false);
+        styler.setChartTitleVisible(false).setLegendVisible(false).setChartPadding(4);
+        BufferedImage image = new BufferedImage(SCALE * COVER_WIDTH, SCALE * COVER_HEIGHT, BufferedImage.TYPE_INT_RGB);
+        Graphics2D graphics = image.createGraphics();
+        graphics.scale(SCALE, SCALE);
+        chart.paint(graphics, COVER_WIDTH, COVER_HEIGHT);
+        graphics.dispose();
+        styler.setAxisTicksVisible(true).setAxisTitlesVisible(true);
+        styler.setChartTitleVisible(true).setLegendVisible(hasLegend);
+        return png(image);
+    }
+
+    private static byte[] png(BufferedImage image) throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        ImageIO.write(image, "png", out);
+        return out.toByteArray();
+    }
+
+    /**
      * Paints the picture as a PNG file, once for each page.
      *
      * @param look the page
@@ -106,9 +142,7 @@ public final class Figure {
      */
     public byte[] png(Look look) throws IOException {
         if (!files.containsKey(look)) {
-            ByteArrayOutputStream out = new ByteArrayOutputStream();
-            ImageIO.write(paint(look), "png", out);
-            files.put(look, out.toByteArray());
+            files.put(look, png(paint(look)));
         }
         return files.get(look);
     }

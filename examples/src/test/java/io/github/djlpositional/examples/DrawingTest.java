@@ -92,16 +92,16 @@ class DrawingTest {
     void labelsOfWordMapNameItsCells() {
         List<String> words = List.of("one", "small", "word", "small");
         Drawing.Cells cells = (row, column) -> (4 * row + column) / 15.0;
-        HeatMapChart chart = Drawing.wordMap("map", "to", "from", words, cells);
+        HeatMapChart chart = Drawing.wordMap("map", "to", "from", words, 1, cells);
         BufferedImage picture = paint(chart, Look.LIGHT_WIDE);
         List<Tick> columns = PaintedAxes.x(chart);
         List<Tick> rows = PaintedAxes.y(chart);
-        assertThat(columns).extracting(Tick::label).containsExactly("1 one", "2 small", "3 word", "4 small");
+        assertThat(columns).extracting(Tick::label).containsExactly("0 one", "1 small", "2 word", "3 small");
         assertThat(rows).hasSize(4);
         for (Tick row : rows) {
             for (Tick column : columns) {
                 double value =
-                        cells.value(row.label().charAt(0) - '1', column.label().charAt(0) - '1');
+                        cells.value(row.label().charAt(0) - '0', column.label().charAt(0) - '0');
                 assertSameColor(
                         color(picture, column.pixel(), row.pixel()), between(WHITE, RED, value), row + " " + column);
             }

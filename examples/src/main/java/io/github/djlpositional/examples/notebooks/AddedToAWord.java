@@ -18,7 +18,9 @@ final class AddedToAWord {
     private AddedToAWord() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("What does a position do to a word?");
+        notebook.title(
+                "What does a position do to a word?",
+                "A position is added to the vector of a word, and both can still be found.");
         notebook.text("""
                 The vector of a position is added to that of the word. Is the word still recognizable? In the plane of the first two
                 dimensions, a word is a point. Its position moves it by a hand of length 1. The numbers are positions: the same

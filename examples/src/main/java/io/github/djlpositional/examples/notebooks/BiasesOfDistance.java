@@ -30,7 +30,9 @@ final class BiasesOfDistance {
     private BiasesOfDistance() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("Four ways to use the distance");
+        notebook.title(
+                "Four ways to use the distance",
+                "ALiBi's slopes, T5's buckets, Shaw's window and Transformer-XL's two terms.");
         notebook.text("""
                 ALiBi, T5, Shaw and Transformer-XL each answer one question differently: what should the distance between two
                 words do to their score?

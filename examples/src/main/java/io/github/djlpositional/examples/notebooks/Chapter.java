@@ -4,19 +4,18 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.commonmark.parser.Parser;
-import org.commonmark.renderer.text.TextContentRenderer;
 
 /**
  * A finished chapter: what its run recorded, with the code of its source.
  *
  * @param name the name of its class
  * @param title its heading
+ * @param line what it shows
  * @param imports the import declarations of its source
  * @param members the constants and helper methods of its source
  * @param cells its cells in order
  */
-record Chapter(String name, String title, List<String> imports, List<String> members, List<Cell> cells) {
+record Chapter(String name, String title, String line, List<String> imports, List<String> members, List<Cell> cells) {
 
     /** Prose, the code that follows it, and what that code printed and drew. */
     record Cell(Part.Prose prose, String code, List<Part> outputs) {}
@@ -60,21 +59,7 @@ record Chapter(String name, String title, List<String> imports, List<String> mem
                 cells.get(cells.size() - 1).outputs().add(part);
             }
         }
-        return new Chapter(name, title.text(), source.imports(), source.members(), cells);
-    }
-
-    /** Returns the first sentence of its first text, without markup. */
-    String summary() {
-        String markdown = cells.stream()
-                .map(Cell::prose)
-                .filter(Part.Text.class::isInstance)
-                .map(prose -> ((Part.Text) prose).markdown())
-                .findFirst()
-                .orElse("");
-        String text = TextContentRenderer.builder()
-                .build()
-                .render(Parser.builder().build().parse(markdown));
-        return text.replaceAll("\\s+", " ").replaceFirst("(?<=[.?!]) (?=\\p{Lu}).*", "");
+        return new Chapter(name, title.text(), title.line(), source.imports(), source.members(), cells);
     }
 
     /** Returns its first picture. */

@@ -29,7 +29,9 @@ final class ContextExtension {
     private ContextExtension() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("A longer context than in training");
+        notebook.title(
+                "A longer context than in training",
+                "What each scaling does to the angles of rotary positions at twice and eight times the length.");
         notebook.text("""
                 A model with rotary embeddings has met, in each pair of dimensions, the angles of the distances in its training.
                 What are the angles of a text that is twice or eight times as long? The numbers here are those of Llama 2: heads

@@ -22,7 +22,9 @@ final class Conventions {
     private Conventions() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("Which sinusoids does a model use?");
+        notebook.title(
+                "Which sinusoids does a model use?",
+                "Ten models, ten conventions: what differs, and what that changes.");
         notebook.text("""
                 Every program computes "the" sinusoidal encoding, but not the same one. Here are published conventions at size 8.
                 Those with equal numbers are in one group. The numbers are those of position 1.""");

@@ -15,7 +15,7 @@ final class FirstIdeas {
     private FirstIdeas() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("Why not just count?");
+        notebook.title("Why not just count?", "Integers, fractions and bits as positions, and why each of them fails.");
         notebook.text("""
                 Integers, fractions and bits are simple ways to number positions, but each of them has a problem.
 

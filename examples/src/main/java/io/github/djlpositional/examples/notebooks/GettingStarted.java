@@ -22,7 +22,7 @@ final class GettingStarted {
     private GettingStarted() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("In your model");
+        notebook.title("In your model", "The blocks of the library and their shapes, step by step.");
         notebook.text("""
                 The blocks of this library turn token ids into vectors with positions. The input embedding looks up a vector for
                 each token, and adds the sines and cosines of its position. Two sequences of ten tokens, with 512

@@ -13,7 +13,7 @@ final class HeatMap {
     private HeatMap() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("The picture that everyone knows");
+        notebook.title("The picture that everyone knows", "The table of sinusoids, row by row and column by column.");
         notebook.text("""
                 The encodings of 100 positions in 64 dimensions. Each row is a position, from 0 at the top. It is the vector that
                 is added to the word at this position. Each column is a dimension.""");

@@ -62,7 +62,7 @@ final class JupyterNotebook {
 
     private String markdown(Part.Prose prose) {
         if (prose instanceof Part.Title title) {
-            return "# " + title.text();
+            return "# " + title.text() + "\n\n*" + title.line() + "*";
         } else if (prose instanceof Part.Text text) {
             return text.markdown();
         } else if (prose instanceof Part.Formula formula) {

@@ -25,7 +25,9 @@ final class LearnedTables {
     private LearnedTables() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("What does a learned table learn?");
+        notebook.title(
+                "What does a learned table learn?",
+                "Waves in the table of a published model, and the beginning of a sentence in another.");
         notebook.text("""
                 A learned table gives each position a vector of free numbers. Nothing tells the model that positions 7 and 8
                 are neighbours; training has to find it out. The sentence encoder all-MiniLM-L6-v2 is a published model of the

@@ -30,7 +30,9 @@ final class LengthExtrapolation {
     private LengthExtrapolation() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("Sentences longer than in training");
+        notebook.title(
+                "Sentences longer than in training",
+                "Sixteen kinds of positions, measured on sentences longer than those of their training.");
         notebook.text("""
                 Which kinds still work on sentences that are longer than all sentences of the training? Small encoders learned to
                 tell definitions from shuffled ones, three times with each kind of positions. No sentence had more than 16

@@ -1,6 +1,7 @@
 package io.github.djlpositional.examples.notebooks;
 
 import java.io.IOException;
+import java.util.List;
 import java.util.stream.Collectors;
 import org.w3c.dom.Document;
 import org.w3c.dom.Element;
@@ -37,7 +38,7 @@ final class MathMl {
             session.parseInput(new SnuggleInput(COMMANDS + "$$" + latex + "$$"));
             XMLStringOutputOptions options = new XMLStringOutputOptions();
             options.setEncoding("UTF-8");
-            options.setDOMPostProcessors((document, unused, stylesheets) -> replaceFences(document));
+            options.setDOMPostProcessors((document, unused, stylesheets) -> replaceHyphens(replaceFences(document)));
             String xml = session.buildXMLString(options);
             if (!session.getErrors().isEmpty()) {
                 String errors = session.getErrors().stream()
@@ -67,6 +68,18 @@ final class MathMl {
             }
             row.appendChild(operator(document, fence.getAttribute("close")));
             fence.getParentNode().replaceChild(row, fence);
+        }
+        return document;
+    }
+
+    /** Replaces hyphens by minus signs, which are as long as a plus sign. */
+    private static Document replaceHyphens(Document document) {
+        for (String name : List.of("mo", "mn")) {
+            NodeList elements = document.getElementsByTagNameNS(NAMESPACE, name);
+            for (int i = 0; i < elements.getLength(); i++) {
+                elements.item(i)
+                        .setTextContent(elements.item(i).getTextContent().replace('-', '\u2212'));
+            }
         }
         return document;
     }

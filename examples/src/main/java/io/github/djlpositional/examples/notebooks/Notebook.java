@@ -82,10 +82,11 @@ public final class Notebook {
      * Writes the heading of the chapter; call this first.
      *
      * @param text the question or the subject
+     * @param line what the chapter shows, in one line, also for the page of contents
      */
-    public void title(String text) {
-        parts.add(new Part.Title(text));
-        out.printf("%n%s%n%s%n", text, "=".repeat(text.length()));
+    public void title(String text, String line) {
+        parts.add(new Part.Title(text, line));
+        out.printf("%n%s%n%s%n%n%s%n", text, "=".repeat(text.length()), line);
     }
 
     /**

@@ -50,15 +50,17 @@ final class Page {
 
     /** Returns the page of contents: for each chapter its title, one line, and a small picture. */
     static String contents(List<Chapter> chapters) throws IOException {
-        StringBuilder body =
-                new StringBuilder("<main>\n<h1>Positions, chapter by chapter</h1>\n<ol class=\"contents\">\n");
+        StringBuilder body = new StringBuilder(
+                "<main>\n<h1>Positions, chapter by chapter</h1>\n<p>A Transformer does not see the order"
+                        + " of its words by itself. These chapters show, with formulas, code that runs, and pictures, how"
+                        + " positions tell it.</p>\n<ol class=\"contents\">\n");
         for (Chapter chapter : chapters) {
             body.append(String.format(
                     "<li><a href=\"%s.html\">%s<span><strong>%s</strong><br>%s</span></a></li>%n",
                     chapter.name(),
                     chapter.cover().isPresent() ? cover(chapter.cover().get()) : "",
                     escaped(chapter.title()),
-                    escaped(chapter.summary())));
+                    escaped(chapter.line())));
         }
         return page(
                 "Positions, chapter by chapter", body.append("</ol>\n</main>\n").toString());
@@ -103,7 +105,10 @@ final class Page {
 
     private static void flush(StringBuilder output, StringBuilder body) {
         if (!output.isEmpty()) {
-            body.append("<pre class=\"output\">")
+            // page.html makes the letters small enough for the longest line
+            int columns =
+                    output.toString().lines().mapToInt(String::length).max().orElse(0);
+            body.append(String.format("<pre class=\"output\" style=\"--columns: %d\">", columns))
                     .append(escaped(output.toString()))
                     .append("</pre>\n");
             output.setLength(0);
@@ -112,7 +117,7 @@ final class Page {
 
     private static String prose(Part.Prose prose) {
         if (prose instanceof Part.Title title) {
-            return "<h1>" + escaped(title.text()) + "</h1>\n";
+            return "<h1>" + escaped(title.text()) + "</h1>\n<p class=\"line\">" + escaped(title.line()) + "</p>\n";
         } else if (prose instanceof Part.Text text) {
             return HTML.render(MARKDOWN.parse(text.markdown()));
         } else if (prose instanceof Part.Formula formula) {
@@ -152,21 +157,27 @@ final class Page {
     }
 
     private static String cover(Part.Picture picture) throws IOException {
-        return "<picture>" + source(picture, Look.DARK_NARROW, "(prefers-color-scheme: dark)")
-                + image(picture, Look.LIGHT_NARROW) + "</picture>";
+        return String.format(
+                "<picture><source media=\"(prefers-color-scheme: dark)\" srcset=\"%s 2x\">"
+                        + "<img alt=\"\" srcset=\"%s 2x\"></picture>",
+                data(picture.figure().cover(Look.DARK_NARROW)),
+                data(picture.figure().cover(Look.LIGHT_NARROW)));
     }
 
     private static String source(Part.Picture picture, Look look, String media) throws IOException {
-        return String.format("<source media=\"%s\" srcset=\"%s 2x\">", media, data(picture, look));
+        return String.format(
+                "<source media=\"%s\" srcset=\"%s 2x\">",
+                media, data(picture.figure().png(look)));
     }
 
     private static String image(Part.Picture picture, Look look) throws IOException {
-        return String.format("<img alt=\"%s\" srcset=\"%s 2x\">", escaped(picture.caption()), data(picture, look));
+        return String.format(
+                "<img alt=\"%s\" srcset=\"%s 2x\">",
+                escaped(picture.caption()), data(picture.figure().png(look)));
     }
 
-    private static String data(Part.Picture picture, Look look) throws IOException {
-        return "data:image/png;base64,"
-                + Base64.getEncoder().encodeToString(picture.figure().png(look));
+    private static String data(byte... png) {
+        return "data:image/png;base64," + Base64.getEncoder().encodeToString(png);
     }
 
     /** Returns the scripts of the sliders. */

@@ -17,8 +17,8 @@ sealed interface Part {
         }
     }
 
-    /** A heading. */
-    record Title(String text) implements Prose {}
+    /** A heading, with one line for the page of contents. */
+    record Title(String text, String line) implements Prose {}
 
     /** Paragraphs of Markdown. */
     record Text(String markdown) implements Prose {}

@@ -17,7 +17,9 @@ final class Precision {
     private Precision() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("How exact are the numbers?");
+        notebook.title(
+                "How exact are the numbers?",
+                "Why a table computed in float is wrong at position 5000, and how to avoid it.");
         notebook.text("""
                 Most programs compute sinusoids in float32, and lose digits at large positions. Below is their formula. Each step
                 is rounded to 24 bits. The position multiplies the rounding error of the frequency. For a large position the error

@@ -36,7 +36,9 @@ final class RelativePositions {
     private RelativePositions() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("What does each kind add to the scores?");
+        notebook.title(
+                "What does each kind add to the scores?",
+                "One sentence, and the numbers that every relative kind adds to its scores.");
         notebook.text("""
                 Sinusoids and learned tables add positions to the words. The other kinds leave the words alone and act where
                 words are compared, in the scores of the attention. For the query *q* of word *i* and the key *k* of word *j*, a

@@ -23,7 +23,9 @@ final class RotaryPairs {
     private RotaryPairs() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("Rotary embeddings: pairs that turn");
+        notebook.title(
+                "Rotary embeddings: pairs that turn",
+                "Queries and keys turn with their positions; only the difference is left.");
         notebook.text("""
                 A score compares a query with a key. It would be convenient if it depended on their words and on the *distance*
                 between them, not on where the two are. Adding a vector for each position does not give this: (q + p) · (k + r)

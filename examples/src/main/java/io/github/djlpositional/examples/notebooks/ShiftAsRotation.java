@@ -16,7 +16,7 @@ final class ShiftAsRotation {
     private ShiftAsRotation() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("A shift is a rotation");
+        notebook.title("A shift is a rotation", "A step of k positions is the same rotation everywhere.");
         notebook.text("""
                 *k* positions later, each hand has turned by *k* times its angle. This does not depend on where it was. In
                 formulas: the hand of a pair with frequency ω is at the angle ωt, and the angle-sum formulas say where it is at

@@ -12,7 +12,9 @@ final class Similarity {
     private Similarity() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("Are near positions similar?");
+        notebook.title(
+                "Are near positions similar?",
+                "The similarity of two positions falls with their distance, but not always.");
         notebook.text("""
                 The product of two encodings says how similar they are. For each hand it is the cosine of the angle between its
                 two places, which depends only on the distance *k* of the positions:""");

@@ -17,7 +17,7 @@ final class SinesAsAClock {
     private SinesAsAClock() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("Sines as a clock");
+        notebook.title("Sines as a clock", "A position as the hands of clocks, from a fast one to a very slow one.");
         notebook.text("""
                 A clock shows the time with hands that turn at different speeds. The second hand tells near times apart, the hour
                 hand far ones, and no hand ever jumps. Sinusoidal encodings do this with positions. Each pair of dimensions is

@@ -37,7 +37,7 @@ final class TrainedHeads {
     private TrainedHeads() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("What do trained heads look at?");
+        notebook.title("What do trained heads look at?", "The attention of a small trained encoder, head by head.");
         notebook.text("""
                 The example's encoders learn to tell definitions of WordNet from shuffled ones. Without positions a sentence is a
                 bag of words, and there is nothing to learn. With positions there is. These are the loss and the accuracy of each
@@ -116,14 +116,16 @@ final class TrainedHeads {
 
         notebook.text("""
                 The same head with the words, in order and shuffled. Columns are the attended words.""");
+        AttentionMaps shuffled = maps.get(SENTENCES.size() - 1);
+        double greatest = Math.max(greatest(inOrder, best[0], best[1]), greatest(shuffled, best[0], best[1]));
         notebook.picture(
                 "trained-heads-in-order",
                 "The attention of each word (row) to each word (column): " + name,
-                wordMap(inOrder, best[0], best[1], "In order: " + name));
+                wordMap(inOrder, best[0], best[1], "In order: " + name, greatest));
         notebook.picture(
                 "trained-heads-shuffled",
                 "The same words shuffled, the same head",
-                wordMap(maps.get(SENTENCES.size() - 1), best[0], best[1], "Shuffled: " + name));
+                wordMap(shuffled, best[0], best[1], "Shuffled: " + name, greatest));
     }
 
     private static double lastMean(List<TrainingLog.Line> lines, ToDoubleFunction<TrainingLog.Line> number) {
@@ -201,12 +203,20 @@ final class TrainedHeads {
         return map;
     }
 
-    private static HeatMapChart wordMap(AttentionMaps maps, int layer, int head, String title) {
+    /** The greatest weight, rounded up to tenths. */
+    private static double greatest(AttentionMaps maps, int layer, int head) {
+        double greatest =
+                Arrays.stream(maps.layers().get(layer).get(head)).max().orElseThrow();
+        return Math.ceil(10 * greatest) / 10;
+    }
+
+    private static HeatMapChart wordMap(AttentionMaps maps, int layer, int head, String title, double greatest) {
         return Drawing.wordMap(
                 title,
                 "attended word",
                 "attending word",
                 maps.words(),
+                greatest,
                 (row, column) -> maps.weight(layer, head, row, column));
     }
 }

@@ -27,7 +27,8 @@ final class TwoDimensions {
     private TwoDimensions() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("Rows and columns");
+        notebook.title(
+                "Rows and columns", "Grids of patches: sinusoids, rotary positions and window biases on two axes.");
         notebook.text("""
                 An image is cut into patches, and each patch is a token. Read row by row, the patch below another one is 16 tokens
                 later, as far away as the patch 16 columns to the right would be. One number does not tell where a patch is; a

@@ -19,7 +19,9 @@ final class WhyOrderIsLost {
     private WhyOrderIsLost() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("Why order is lost");
+        notebook.title(
+                "Why order is lost",
+                "A shuffled sentence gives the same numbers: attention alone sees a bag of words.");
         notebook.text("""
                 *The dog bites the man* and *the man bites the dog* have the same words. Only their order says who bites whom.
                 How much of it is left after attention? First, each word is replaced by a vector of 64 random numbers, which is

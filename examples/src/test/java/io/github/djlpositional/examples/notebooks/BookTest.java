@@ -56,7 +56,7 @@ class BookTest {
                 new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8), folder, folder, 1);
         XYChart chart = Drawing.lines("A line", "x", "y");
         Drawing.line(chart, "line", 20, x -> x);
-        notebook.title("Every <kind>");
+        notebook.title("Every <kind>", "All & each.");
         notebook.text("Some *prose* & a table.\n\n| a | b |\n| - | - |\n| 1 | 2 |");
         notebook.formula("\\frac{a}{b}");
         notebook.row("a < %d", 1);
@@ -73,7 +73,7 @@ class BookTest {
                     private static final int ONE = 1;
 
                     static void write(Notebook notebook) throws Exception {
-                        notebook.title("Every <kind>");
+                        notebook.title("Every <kind>", "All & each.");
                         notebook.text("…");
                         notebook.formula("…");
                         int a = 2 < 3 ? 12 : 0; // "comment" & more
@@ -82,7 +82,8 @@ class BookTest {
                 }
                 """);
         Chapter chapter = Chapter.of("EveryKind", everyKindOfPart().parts(), source);
-        Chapter other = new Chapter("Other", "Another chapter", List.of(), List.of(), chapter.cells());
+        Chapter other =
+                new Chapter("Other", "Another chapter", "Some prose & a table.", List.of(), List.of(), chapter.cells());
         assertThat(Book.write(folder, List.of(other, chapter), true))
                 .containsExactly(
                         folder.resolve("Other.html"), folder.resolve("EveryKind.html"), folder.resolve("index.html"));
@@ -94,15 +95,16 @@ class BookTest {
         assertThat(page)
                 .containsSubsequence(
                         "<h1>Every &lt;kind></h1>",
+                        "<p class=\"line\">All &amp; each.</p>",
                         "<p>Some <em>prose</em> &amp; a table.</p>",
                         "<td>1</td>",
                         "<math",
                         "<mfrac>",
                         "<pre class=\"code\">",
-                        "<pre class=\"output\">a &lt; 1\n</pre>",
+                        "<pre class=\"output\" style=\"--columns: 5\">a &lt; 1\n</pre>",
                         "<figure>",
                         "<figcaption>A &quot;line&quot; &lt; 20</figcaption>",
-                        "<pre class=\"output\">after the picture\n</pre>",
+                        "<pre class=\"output\" style=\"--columns: 17\">after the picture\n</pre>",
                         "<details>",
                         "ONE = <span class=\"number\">1</span>;");
     }
@@ -171,7 +173,7 @@ class BookTest {
                 .map(cell -> cell.getAsJsonObject().get("source").getAsString())
                 .toList();
         assertThat(sources).hasSize(5);
-        assertThat(sources.get(0)).isEqualTo("# Every <kind>");
+        assertThat(sources.get(0)).isEqualTo("# Every <kind>\n\n*All & each.*");
         assertThat(sources.get(1))
                 .startsWith("%maven io.github.djlpositional:djl-positional-examples:")
                 .contains("private static final int ONE = 1;");

@@ -95,9 +95,8 @@ record ChapterRun(String printed, Notebook notebook) {
         throw new AssertionError("no cell in row " + row + ", column " + column);
     }
 
-    /** A label is empty, a number, or the number of a word, counted from 1, and the word. */
+    /** A label is empty, a number, or the number of a word and the word. */
     private static void assertNames(Object label, int index) {
-        assertThat(label.toString().replaceFirst(" .*", ""))
-                .isIn("", Integer.toString(label.toString().contains(" ") ? index + 1 : index));
+        assertThat(label.toString().replaceFirst(" .*", "")).isIn("", Integer.toString(index));
     }
 }

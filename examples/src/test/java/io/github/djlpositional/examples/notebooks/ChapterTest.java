@@ -33,7 +33,7 @@ class ChapterTest {
                 }
 
                 static void write(Notebook notebook) throws Exception {
-                    notebook.title("Small");
+                    notebook.title("Small", "One line.");
                     notebook.text(\"""
                             One *sentence*. Another
                             one.\""");
@@ -50,7 +50,7 @@ class ChapterTest {
             """;
 
     private static final List<Part> RUN = List.of(
-            new Part.Title("Small"),
+            new Part.Title("Small", "One line."),
             new Part.Text("One *sentence*. Another\none."),
             new Part.Output("0"),
             new Part.Output("1"),
@@ -90,7 +90,7 @@ class ChapterTest {
     void outputsBelongToTheCellThatPrintedThem() throws Exception {
         Chapter chapter = Chapter.of("Small", RUN, ChapterSource.parse("Small", SOURCE));
         assertThat(chapter.title()).isEqualTo("Small");
-        assertThat(chapter.summary()).isEqualTo("One sentence.");
+        assertThat(chapter.line()).isEqualTo("One line.");
         assertThat(chapter.cells()).hasSize(3);
         assertThat(chapter.cells().get(1).outputs()).containsExactly(new Part.Output("0"), new Part.Output("1"));
         assertThat(chapter.cells().get(2).outputs()).containsExactly(new Part.Output("four\n  -> 4"));

@@ -90,7 +90,9 @@ class PlayIT {
                 .map(script -> new Chapter.Cell(new Part.Play(script), "", List.of()))
                 .toList();
         String page = Page.of(
-                new Chapter("Sliders", "All sliders", List.of(), List.of(), cells), Optional.empty(), Optional.empty());
+                new Chapter("Sliders", "All sliders", "", List.of(), List.of(), cells),
+                Optional.empty(),
+                Optional.empty());
         String html = page.replace(
                 "</body>",
                 "<script>const cases = " + JsonUtils.GSON.toJson(moves) + ";\n" + harness + "</script></body>");

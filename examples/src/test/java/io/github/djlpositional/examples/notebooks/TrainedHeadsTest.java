@@ -95,12 +95,12 @@ class TrainedHeadsTest {
                 .orElseThrow()
                 .replaceFirst(".*: ", "");
         HeatMapChart map = run.map("trained-heads-in-order", "In order: " + title);
-        assertThat(map.getHeatMapSeries().getXData().get(1)).isEqualTo("2 small");
+        assertThat(map.getHeatMapSeries().getXData().get(1)).isEqualTo("1 small");
         assertThat(ChapterRun.value(map, 0, 1)).isBetween(0.0, 1.0);
         assertThat(run.map("trained-heads-shuffled", "Shuffled: " + title)
                         .getHeatMapSeries()
                         .getXData()
                         .get(0))
-                .isEqualTo("1 pet");
+                .isEqualTo("0 pet");
     }
 }
