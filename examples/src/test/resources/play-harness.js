@@ -19,8 +19,8 @@ const shown = cases.map(({ name, inputs }) => {
         bars: all("rect", bar => bar.height.baseVal.value * (bar.matches(".above") ? 1 : -1)),
         curve: all(".curve", curve => curve.getAttribute("d").slice(1).split("L").map(point => point.split(" ").map(Number)))
             .flat(),
-        // the opacity of each pixel; negative for orange, which has more red than blue
-        cells: pixels.flatMap((opacity, i) => i % 4 === 3 ? [pixels[i - 3] > pixels[i - 1] ? -opacity : opacity] : [])
+        // the opacity of each pixel; negative for blue
+        cells: pixels.flatMap((opacity, i) => i % 4 === 3 ? [pixels[i - 3] < pixels[i - 1] ? -opacity : opacity] : [])
     };
 });
 const written = Object.assign(document.createElement("pre"), { id: "shown" });

@@ -69,8 +69,9 @@ var play = {
         return `<thead>${row("th", headings)}</thead><tbody>${rows.map(cells => row("td", cells)).join("")}</tbody>`;
     },
 
-    // blue and orange of Okabe and Ito, legible on light and dark pages; SVG of any width without redrawing
-    style: `.play { --blue: #0072b2; --orange: #d55e00; margin: 1.5rem 0; line-height: 1.4;
+    // for hands blue and orange of Okabe and Ito, for signs red and blue as in the pictures, all legible on light and dark
+    // pages; SVG of any width without redrawing
+    style: `.play { --blue: #0072b2; --orange: #d55e00; --above: #d03a3a; --below: #2a7fc8; margin: 1.5rem 0; line-height: 1.4;
         fieldset { display: grid; grid-template-columns: auto minmax(4rem, 1fr) 4.5em; gap: .4rem .8rem; margin: 0;
             align-items: center; border: 1px solid var(--line); border-radius: .4rem }
         label { display: contents }
@@ -81,7 +82,7 @@ var play = {
         figcaption { margin: .4rem 0; padding: 0; font-size: .9rem; text-align: left }
         .plot { display: grid; grid-template-columns: 2.8em 1fr; gap: .2rem .4rem; font-size: .8rem }
         .plot > span { display: flex; justify-content: space-between; text-align: right }
-        .plot > .rows { flex-direction: column }
+        .plot > .rows { flex-direction: column; margin: -.6em 0 }
         .frame { position: relative; border: 1px solid var(--line) }
         .mark { position: absolute; left: -3px; right: -3px; border: 2px solid }
         .clocks { display: grid; grid-template-columns: repeat(auto-fill, minmax(max(2.7rem, 5%), 1fr)); gap: .3rem;
@@ -93,8 +94,9 @@ var play = {
         .hand0, .curve { stroke: var(--blue); stroke-width: 2px }
         .hand1, .tip1 { stroke: var(--orange); stroke-width: 2px; fill: var(--page) }
         .hand1, .trained { stroke-dasharray: 4 3 }
-        .tip0, .above { fill: var(--blue); stroke: none }
-        .below { fill: var(--orange); stroke: none }
+        .tip0 { fill: var(--blue); stroke: none }
+        .above { fill: var(--above); stroke: none }
+        .below { fill: var(--below); stroke: none }
         .unscaled { stroke-width: 1px; opacity: .5 }
         table { width: 100%; border-collapse: collapse; font-size: .8rem }
         th, td { padding: .1rem .2rem; border: solid var(--line); border-width: 0 0 1px } }`,

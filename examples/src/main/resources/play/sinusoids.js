@@ -49,7 +49,7 @@ play.start("sinusoids", {
                 <span class="rows">1 <span>0</span> <span>-1</span></span>
                 <div class="frame bars" role="img" aria-label="Bars of the values"></div>
             </div>
-            <figcaption>One row for each position, 0 at the top. Blue is above 0, orange below; a stronger color is
+            <figcaption>One row for each position, 0 at the top. Red is above 0, blue below; a stronger color is
                 farther from 0. The frame marks the position; the bars below are its values.</figcaption>
         </figure>
         <figure>
@@ -61,7 +61,7 @@ play.start("sinusoids", {
     draw({ convention, size, base, length, position }, find) {
         // one pixel for each number; the page shines through where it is near 0
         const table = play.each(length, row => sinusoids.values(convention, size, base, row)).flat();
-        const color = value => [...(value < 0 ? [0xd5, 0x5e, 0] : [0, 0x72, 0xb2]), Math.round(255 * Math.abs(value))];
+        const color = value => [...(value < 0 ? [0x2a, 0x7f, 0xc8] : [0xd0, 0x3a, 0x3a]), Math.round(255 * Math.abs(value))];
         const pixels = new ImageData(Uint8ClampedArray.from(table.flatMap(color)), size, length);
         [find("canvas").width, find("canvas").height] = [size, length];
         find("canvas").getContext("2d").putImageData(pixels, 0, 0);

@@ -5,8 +5,6 @@ import java.awt.Font;
 import java.awt.Graphics2D;
 import java.awt.font.FontRenderContext;
 import java.awt.image.BufferedImage;
-import java.text.DecimalFormat;
-import java.text.DecimalFormatSymbols;
 import java.util.Arrays;
 import java.util.DoubleSummaryStatistics;
 import java.util.Locale;
@@ -28,7 +26,6 @@ final class ChartStyle {
     /** The greatest width of a chart with the same scale on both axes, which would be too high for a screen. */
     private static final int SQUARE_WIDTH = 480;
 
-    private static final DecimalFormatSymbols SYMBOLS = DecimalFormatSymbols.getInstance(Locale.ROOT);
     private static final int LEGEND_PADDING = 10;
     private static final String NUMBER = "#,##0.######";
 
@@ -130,7 +127,6 @@ final class ChartStyle {
         }
         styler.setLegendPadding(LEGEND_PADDING).setLegendSeriesLineLength(2 * font.getSize());
         if (styler instanceof HeatMapStyler map) {
-            map.setHeatMapDecimalValueFormatter(value -> new DecimalFormat("0.##", SYMBOLS).format(value));
             boolean isBeside = width >= 400;
             map.setLegendPosition(isBeside ? LegendPosition.OutsideE : LegendPosition.OutsideS);
             map.setLegendLayout(isBeside ? LegendLayout.Vertical : LegendLayout.Horizontal);
@@ -174,7 +170,7 @@ final class ChartStyle {
     }
 
     /** Returns true if both axes have the same fixed length. */
-    private boolean isSquare() {
+    boolean isSquare() {
         Double left = styler.getXAxisMin();
         Double right = styler.getXAxisMax();
         Double bottom = styler.getYAxisMin();

@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.awt.Color;
 import java.awt.image.BufferedImage;
+import java.io.ByteArrayInputStream;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
+import javax.imageio.ImageIO;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -141,6 +143,32 @@ class FigureTest {
         assertThatThrownBy(() -> new Figure(1, List.of(chart)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("transformer_xl");
+    }
+
+    @Test
+    void coverIsTheInsideOfTheFirstChartAndChangesNothing() throws Exception {
+        XYChart chart = Drawing.lines("A title", "x", "y");
+        Drawing.line(chart, "line", 20, x -> x);
+        Figure figure = new Figure(1, List.of(chart));
+        BufferedImage before = figure.paint(Look.LIGHT_WIDE);
+        BufferedImage cover = ImageIO.read(new ByteArrayInputStream(figure.cover(Look.DARK_NARROW)));
+        assertThat(List.of(cover.getWidth(), cover.getHeight())).containsExactly(360, 220);
+        assertThat(cover.getRGB(0, 0)).isEqualTo(Look.DARK_NARROW.page().getRGB());
+        // text would be light; the line is blue
+        int text = Look.DARK_NARROW.text().getRGB();
+        assertThat(IntStream.range(0, 220).mapToObj(y -> row(cover, y)))
+                .allSatisfy(pixels -> assertThat(pixels).doesNotContain(text));
+        BufferedImage after = figure.paint(Look.LIGHT_WIDE);
+        for (int y = 0; y < before.getHeight(); y++) {
+            assertThat(row(after, y)).isEqualTo(row(before, y));
+        }
+    }
+
+    @Test
+    void threeChartsAreBelowEachOtherOnAPhone() {
+        Figure figure = new Figure(3, List.of(map(), map(), map()));
+        assertThat(figure.paint(Look.LIGHT_NARROW).getHeight())
+                .isGreaterThan(2 * figure.paint(Look.LIGHT_NARROW).getWidth());
     }
 
     @Test

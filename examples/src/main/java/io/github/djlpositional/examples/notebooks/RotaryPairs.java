@@ -50,7 +50,7 @@ final class RotaryPairs {
             int first = 2 * pair;
             double[] x = Drawing.each(6, position -> values[8 * position + first]);
             double[] y = Drawing.each(6, position -> values[8 * position + first + 1]);
-            notebook.row("pair %d: position 0 (%.4f, %.4f), position 1 (%.4f, %.4f)", pair, x[0], y[0], x[1], y[1]);
+            notebook.row("pair %d: (%.4f, %.4f), then (%.4f, %.4f)", pair, x[0], y[0], x[1], y[1]);
             XYChart plane = Drawing.plane("Pair " + pair, "first", "second", 0, 0, 1.6);
             Drawing.circle(plane, "circle", 0, 0, 1);
             Drawing.hands(plane, "vector", 0, 0, x, y, LABELS.get(pair).split(" ", -1));

@@ -29,10 +29,10 @@ class RotaryPairsTest {
     void pairsTurnByTheirFrequencies() {
         // mpmath: cos and sin of 1, 0.1, 0.01, 0.001
         assertThat(run.printed())
-                .contains("pair 0: position 0 (1.0000, 0.0000), position 1 (0.5403, 0.8415)")
-                .contains("pair 1: position 0 (1.0000, 0.0000), position 1 (0.9950, 0.0998)")
-                .contains("pair 2: position 0 (1.0000, 0.0000), position 1 (1.0000, 0.0100)")
-                .contains("pair 3: position 0 (1.0000, 0.0000), position 1 (1.0000, 0.0010)");
+                .contains("pair 0: (1.0000, 0.0000), then (0.5403, 0.8415)")
+                .contains("pair 1: (1.0000, 0.0000), then (0.9950, 0.0998)")
+                .contains("pair 2: (1.0000, 0.0000), then (1.0000, 0.0100)")
+                .contains("pair 3: (1.0000, 0.0000), then (1.0000, 0.0010)");
     }
 
     @ParameterizedTest
