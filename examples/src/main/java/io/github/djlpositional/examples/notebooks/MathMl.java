@@ -38,7 +38,7 @@ final class MathMl {
             session.parseInput(new SnuggleInput(COMMANDS + "$$" + latex + "$$"));
             XMLStringOutputOptions options = new XMLStringOutputOptions();
             options.setEncoding("UTF-8");
-            options.setDOMPostProcessors((document, unused, stylesheets) -> replaceHyphens(replaceFences(document)));
+            options.setDOMPostProcessors((document, unused, stylesheets) -> replaceSigns(replaceFences(document)));
             String xml = session.buildXMLString(options);
             if (!session.getErrors().isEmpty()) {
                 String errors = session.getErrors().stream()
@@ -72,13 +72,13 @@ final class MathMl {
         return document;
     }
 
-    /** Replaces hyphens by minus signs, which are as long as a plus sign. */
-    private static Document replaceHyphens(Document document) {
+    /** Replaces hyphens by minus signs, which are as long as a plus sign, and apostrophes by primes. */
+    private static Document replaceSigns(Document document) {
         for (String name : List.of("mo", "mn")) {
             NodeList elements = document.getElementsByTagNameNS(NAMESPACE, name);
             for (int i = 0; i < elements.getLength(); i++) {
-                elements.item(i)
-                        .setTextContent(elements.item(i).getTextContent().replace('-', '\u2212'));
+                String text = elements.item(i).getTextContent();
+                elements.item(i).setTextContent(text.replace('-', '\u2212').replace('\'', '\u2032'));
             }
         }
         return document;

@@ -34,7 +34,7 @@ final class RotaryPairs {
                 the angle""");
         notebook.formula("\\phi = p \\, \\theta_k \\qquad \\theta_k = 10000^{-2k/H}");
         notebook.formula("\\begin{pmatrix} a' \\\\ b' \\end{pmatrix} = "
-                + "\\begin{pmatrix} \\cos \\phi & -\\sin \\phi \\\\ \\sin \\phi & \\cos \\phi \\end{pmatrix} "
+                + "\\begin{pmatrix} \\cos \\, \\phi & -\\sin \\, \\phi \\\\ \\sin \\, \\phi & \\cos \\, \\phi \\end{pmatrix} "
                 + "\\begin{pmatrix} a \\\\ b \\end{pmatrix}");
         notebook.text("""
                 A head of 8 dimensions has four pairs, with the frequencies 1, 0.1, 0.01 and 0.001 of the sinusoids. Here a vector

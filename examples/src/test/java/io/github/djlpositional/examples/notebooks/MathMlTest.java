@@ -39,6 +39,12 @@ class MathMlTest {
                 .isEqualTo("(abcd)");
     }
 
+    @Test
+    void minusAndPrimeAreNotHyphenAndApostrophe() throws Exception {
+        assertThat(parse("x' - y - 1").getDocumentElement().getTextContent().replaceAll("\\s", ""))
+                .isEqualTo("x\u2032\u2212y\u22121");
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {
