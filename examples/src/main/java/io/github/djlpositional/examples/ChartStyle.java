@@ -27,6 +27,7 @@ final class ChartStyle {
     private static final int SQUARE_WIDTH = 480;
 
     private static final int LEGEND_PADDING = 10;
+    private static final String WHOLE = "#,##0";
     private static final String NUMBER = "#,##0.######";
 
     private final AxesChart<?, ?> chart;
@@ -71,9 +72,9 @@ final class ChartStyle {
                 .setYAxisTickMarkSpacingHint((isSquare() ? 5 : 3) * font.getSize())
                 .setPlotMargin(4)
                 .setAxisTitlePadding(6);
-        // XChart leaves out the zero of 0.5 otherwise
+        // XChart leaves out the zero of 0.5 otherwise; equal labels make it choose another step
         if (!styler.isXAxisLogarithmic()) {
-            styler.setXAxisDecimalPattern(NUMBER);
+            styler.setXAxisDecimalPattern(isWholeX() ? WHOLE : NUMBER);
         }
         if (!styler.isYAxisLogarithmic()) {
             styler.setYAxisDecimalPattern(NUMBER);
@@ -167,6 +168,15 @@ final class ChartStyle {
         if (chart.getStyler().getXAxisMin() == null && !chart.getStyler().isXAxisLogarithmic()) {
             chart.getStyler().setXAxisMin(x.getMin() - (x.getMax() - x.getMin()) / 1000);
         }
+    }
+
+    /** Returns true if all values of x are whole numbers, such as positions. */
+    private boolean isWholeX() {
+        return chart instanceof XYChart xy
+                && !isSquare()
+                && xy.getSeriesCollection().stream()
+                        .flatMapToDouble(series -> Arrays.stream(series.getXData()))
+                        .allMatch(x -> x == Math.rint(x));
     }
 
     /** Returns true if both axes have the same fixed length. */

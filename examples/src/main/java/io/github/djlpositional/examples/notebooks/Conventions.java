@@ -34,8 +34,8 @@ final class Conventions {
                         LinkedHashMap::new,
                         Collectors.mapping(Map.Entry::getKey, Collectors.toList())));
         groups.forEach((encoding, users) -> {
-            notebook.row("%s", String.join("; ", users));
-            notebook.row("   %s", rounded(encoding, 1));
+            users.forEach(user -> notebook.row("%s", user));
+            notebook.row(" %s", rounded(encoding, 1));
         });
 
         notebook.text("""
@@ -50,7 +50,7 @@ final class Conventions {
                 encoding.frequency(0) == encoding.frequency(1) ? "neighbours" : "halves",
                 encoding.value(0, 0) == 0 ? "sine" : "cosine",
                 String.format(Locale.ROOT, "1/%.0f", 1 / encoding.frequency(7)),
-                users.get(0)));
+                users.get(0).replaceFirst(",.*", "")));
 
         notebook.text("The four arrangements of the same numbers: 16 dimensions, with the frequencies of the paper.");
         List<HeatMapChart> arrangements = new ArrayList<>();
@@ -135,7 +135,7 @@ final class Conventions {
     private static String rounded(SinusoidalEncoding encoding, int position) {
         StringBuilder row = new StringBuilder();
         for (int i = 0; i < encoding.getEmbeddingSize(); i++) {
-            row.append(String.format(Locale.ROOT, " %.5f", encoding.value(position, i)));
+            row.append(String.format(Locale.ROOT, " %.4f", encoding.value(position, i)));
         }
         return row.substring(1);
     }

@@ -74,7 +74,7 @@ final class MathMl {
 
     /** Replaces hyphens by minus signs, which are as long as a plus sign, and apostrophes by primes. */
     private static Document replaceSigns(Document document) {
-        for (String name : List.of("mo", "mn")) {
+        for (String name : List.of("mo", "mn", "mi")) {
             NodeList elements = document.getElementsByTagNameNS(NAMESPACE, name);
             for (int i = 0; i < elements.getLength(); i++) {
                 String text = elements.item(i).getTextContent();

@@ -25,18 +25,18 @@ class ConventionsTest {
 
     @Test
     void equalConventionsAreOneGroup() {
-        assertThat(run.printed().lines().filter(line -> line.startsWith("     ") && line.contains("0.5")))
+        assertThat(run.printed().lines().filter(line -> line.startsWith("   ") && line.contains("0.5")))
                 .map(String::strip)
                 .containsSequence(
-                        "0.84147 0.54030 0.09983 0.99500 0.01000 0.99995 0.00100 1.00000",
-                        "0.84147 0.04640 0.00215 0.00010 0.54030 0.99892 1.00000 1.00000",
-                        "0.84147 0.09983 0.01000 0.00100 0.54030 0.99500 0.99995 1.00000",
-                        "0.54030 0.99500 0.99995 1.00000 0.84147 0.09983 0.01000 0.00100",
-                        "0.54030 0.99892 1.00000 1.00000 0.84147 0.04640 0.00215 0.00010",
-                        "0.54030 0.84147 0.99500 0.09983 0.99995 0.01000 1.00000 0.00100");
+                        "0.8415 0.5403 0.0998 0.9950 0.0100 1.0000 0.0010 1.0000",
+                        "0.8415 0.0464 0.0022 0.0001 0.5403 0.9989 1.0000 1.0000",
+                        "0.8415 0.0998 0.0100 0.0010 0.5403 0.9950 1.0000 1.0000",
+                        "0.5403 0.9950 1.0000 1.0000 0.8415 0.0998 0.0100 0.0010",
+                        "0.5403 0.9989 1.0000 1.0000 0.8415 0.0464 0.0022 0.0001",
+                        "0.5403 0.8415 0.9950 0.0998 1.0000 0.0100 1.0000 0.0010");
         assertThat(run.printed())
-                .contains("KerasHub; Géron (2nd edition), multidim-positional-encoding; bert4keras\n")
-                .contains("tensor2tensor, Whisper; fairseq; DDPM\n");
+                .contains("KerasHub\n  Géron (2nd edition), multidim-positional-encoding\n  bert4keras\n")
+                .contains("tensor2tensor, Whisper\n  fairseq\n  DDPM\n");
     }
 
     @Test
@@ -78,9 +78,9 @@ class ConventionsTest {
 
     @Test
     void oddSizesDiffer() {
-        assertThat(run.after("kept in exponent ", 5)).containsExactly(0.84147, 0.54030, 0.02512, 0.99968, 0.00063);
-        assertThat(run.after("rounded up ", 5)).containsExactly(0.84147, 0.54030, 0.04640, 0.99892, 0.00215);
-        assertThat(run.after("zero padded ", 5)).containsExactly(0.84147, 0.54030, 0.01000, 0.99995, 0);
+        assertThat(run.after("kept in exponent ", 5)).containsExactly(0.8415, 0.5403, 0.0251, 0.9997, 0.0006);
+        assertThat(run.after("rounded up ", 5)).containsExactly(0.8415, 0.5403, 0.0464, 0.9989, 0.0022);
+        assertThat(run.after("zero padded ", 5)).containsExactly(0.8415, 0.5403, 0.0100, 1.0000, 0);
         HeatMapChart padded = run.map("conventions-odd-sizes", "Odd size: zero padded");
         assertThat(ChapterRun.value(padded, 99, 4)).isZero();
     }
