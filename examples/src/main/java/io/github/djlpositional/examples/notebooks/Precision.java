@@ -24,7 +24,7 @@ final class Precision {
                 Most programs compute sinusoids in float32, and lose digits at large positions. Below is their formula. Each step
                 is rounded to 24 bits. The position multiplies the rounding error of the frequency. For a large position the error
                 of the angle is large, and so is that of the sine.""");
-        notebook.formula("PE(t, 2k) = \\sin (t e^{-2k \\ln(10000) / d})");
+        notebook.formula("PE(t, 2k) = \\sin (t \\, e^{-2k \\ln(10000) / d})");
         notebook.text("Dimension 2 of 64, once with each step rounded to float32, and once exact. The digits run out:");
         for (int t : new int[] {1, 100, 10_000, 999_999}) {
             notebook.row(
@@ -33,7 +33,8 @@ final class Precision {
 
         notebook.text("""
                 The greatest error of the 64 values of a position, for both formats. This library computes each value in double
-                precision or better, and rounds it once, to the nearest number of the format. So its error does not grow.""");
+                precision or better, and rounds it once, to the nearest number of the format. So its error does not grow. The last
+                position is 999,999, and 50,000 for the usual formula in float16, which ends at 65,504.""");
         double[] positions = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 999_999};
         double[] halfPositions = Arrays.copyOf(positions, 15); // float16 ends at 65504
         XYChart chart = Drawing.lines("Greatest error of the 64 values of a position", "position", "error");
@@ -47,14 +48,11 @@ final class Precision {
                 chart, "library, float16", positions, errors(positions, (t, i) -> library(FloatFormat.FLOAT16, t, i)));
         Drawing.line(chart, "library, float32", positions, errors(positions, (t, i) -> ENCODING.table(t, 1)[i]));
         chart.getStyler().setXAxisLogarithmic(true).setYAxisLogarithmic(true);
+        notebook.row("%-17s %8s %8s %8s", "position", "1", "5000", "last");
         chart.getSeriesCollection()
                 .forEach(line -> notebook.row(
-                        "%-17s position 1: %.1e, position 5000: %.1e, position %.0f: %.1e",
-                        line.getName(),
-                        line.getYData()[0],
-                        line.getYData()[11],
-                        last(line.getXData()),
-                        last(line.getYData())));
+                        "%-17s %8.1e %8.1e %8.1e",
+                        line.getName(), line.getYData()[0], line.getYData()[11], last(line.getYData())));
         notebook.picture("precision", "The usual formula loses digits as positions grow", chart);
 
         notebook.text("""

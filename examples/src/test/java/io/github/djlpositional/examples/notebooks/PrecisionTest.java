@@ -30,15 +30,15 @@ class PrecisionTest {
 
     @Test
     void errorsGrowWithThePosition() {
-        assertThat(run.after("usual, float32 ", 6)).containsExactly(1, 3.5e-8, 5000, 9.9e-5, 999_999, 2.2e-2);
-        assertThat(run.after("usual, float16 ", 6)).containsExactly(1, 3.2e-4, 5000, 1.3, 50_000, 2.0);
+        assertThat(run.after("usual, float32 ", 3)).containsExactly(3.5e-8, 9.9e-5, 2.2e-2);
+        assertThat(run.after("usual, float16 ", 3)).containsExactly(3.2e-4, 1.3, 2.0);
     }
 
     @Test
     void errorsOfTheLibraryAreRoundingErrors() {
-        double[] single = run.after("library, float32 ", 6);
-        double[] half = run.after("library, float16 ", 6);
-        for (int i = 1; i < 6; i += 2) {
+        double[] single = run.after("library, float32 ", 3);
+        double[] half = run.after("library, float16 ", 3);
+        for (int i = 0; i < 3; i++) {
             // half of the distance between two numbers from 1/2 to 1
             assertThat(single[i]).isLessThanOrEqualTo(0x1p-25 * 1.01);
             assertThat(half[i]).isLessThanOrEqualTo(0x1p-12 * 1.01);
