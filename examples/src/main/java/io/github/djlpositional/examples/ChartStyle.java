@@ -10,6 +10,7 @@ import java.util.DoubleSummaryStatistics;
 import java.util.Locale;
 import java.util.stream.Stream;
 import org.knowm.xchart.XYChart;
+import org.knowm.xchart.XYSeries;
 import org.knowm.xchart.internal.chartpart.AxesChart;
 import org.knowm.xchart.internal.series.MarkerSeries;
 import org.knowm.xchart.internal.series.Series;
@@ -27,6 +28,7 @@ final class ChartStyle {
     private static final int SQUARE_WIDTH = 480;
 
     private static final int LEGEND_PADDING = 10;
+    private static final String POWER = "0E0";
     private static final String WHOLE = "#,##0";
     private static final String NUMBER = "#,##0.######";
 
@@ -73,12 +75,8 @@ final class ChartStyle {
                 .setPlotMargin(4)
                 .setAxisTitlePadding(6);
         // XChart leaves out the zero of 0.5 otherwise; equal labels make it choose another step
-        if (!styler.isXAxisLogarithmic()) {
-            styler.setXAxisDecimalPattern(isWholeX() ? WHOLE : NUMBER);
-        }
-        if (!styler.isYAxisLogarithmic()) {
-            styler.setYAxisDecimalPattern(NUMBER);
-        }
+        styler.setXAxisDecimalPattern(!styler.isXAxisLogarithmic() && isWholeX() ? WHOLE : NUMBER);
+        styler.setYAxisDecimalPattern(styler.isYAxisLogarithmic() && leastY() < 1e-5 ? POWER : NUMBER);
         if (chart instanceof XYChart xy) {
             roundTicks(xy);
         }
@@ -168,6 +166,13 @@ final class ChartStyle {
         if (chart.getStyler().getXAxisMin() == null && !chart.getStyler().isXAxisLogarithmic()) {
             chart.getStyler().setXAxisMin(x.getMin() - (x.getMax() - x.getMin()) / 1000);
         }
+    }
+
+    private double leastY() {
+        return chart.getSeriesCollection().stream()
+                .flatMapToDouble(series -> Arrays.stream(((XYSeries) series).getYData()))
+                .min()
+                .orElseThrow();
     }
 
     /** Returns true if all values of x are whole numbers, such as positions. */

@@ -212,7 +212,7 @@ public final class Drawing {
 
     /** Returns the labels 0 … count - 1; only multiples of a round number are not empty. */
     private static List<String> numbers(int count) {
-        int step = count <= 8 ? 1 : count <= 32 ? 4 : count <= 100 ? 10 : count <= 200 ? 20 : 100;
+        int step = count <= 8 ? 1 : count <= 20 ? 4 : count <= 32 ? 8 : count <= 100 ? 10 : count <= 200 ? 20 : 100;
         return IntStream.range(0, count)
                 .mapToObj(i -> i % step == 0 ? Integer.toString(i) : "")
                 .toList();

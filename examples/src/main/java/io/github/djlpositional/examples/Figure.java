@@ -35,8 +35,8 @@ public final class Figure {
     /**
      * Creates a picture.
      *
-     * @param columns the number of charts side by side on a large screen; a phone shows at most two, and three below
-     *     each other
+     * @param columns the number of charts side by side on a large screen; a phone shows two, and up to three charts
+     *     below each other, and three below each other
      * @param charts charts that {@link Drawing} created, at least one, all of the same kind
      * @throws IllegalArgumentException if a title or the name of a series is missing or not in words
      */
@@ -79,8 +79,7 @@ public final class Figure {
      * @return a picture with two pixels for each CSS pixel
      */
     public BufferedImage paint(Look look) {
-        // three charts in two columns would leave an empty place
-        int inRow = !look.isNarrow() ? columns : charts.size() == 3 ? 1 : Math.min(columns, 2);
+        int inRow = !look.isNarrow() ? columns : charts.size() <= 3 ? 1 : Math.min(columns, 2);
         int rows = -Math.floorDiv(-charts.size(), inRow);
         List<ChartStyle> styles = charts.stream()
                 .map(chart -> new ChartStyle(chart, look, inRow, aspect))

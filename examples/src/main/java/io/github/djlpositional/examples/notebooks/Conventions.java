@@ -24,7 +24,7 @@ final class Conventions {
     static void write(Notebook notebook) throws Exception {
         notebook.title(
                 "Which sinusoids does a model use?",
-                "Ten models, ten conventions: what differs, and what that changes.");
+                "Many programs, six conventions: what differs, and what that changes.");
         notebook.text("""
                 Every program computes "the" sinusoidal encoding, but not the same one. Here are published conventions at size 8.
                 Those with equal numbers are in one group. The numbers are those of position 1.""");
@@ -34,17 +34,17 @@ final class Conventions {
                         LinkedHashMap::new,
                         Collectors.mapping(Map.Entry::getKey, Collectors.toList())));
         groups.forEach((encoding, users) -> {
-            users.forEach(user -> notebook.row("%s", user));
+            users.forEach(user -> notebook.row("%s:", user));
             notebook.row(" %s", rounded(encoding, 1));
         });
 
         notebook.text("""
-                Ten conventions are six groups. They differ in only three things: where the two halves of a pair are, which of
+                These are six conventions. They differ in only three things: where the two halves of a pair are, which of
                 them comes first, and by what the exponents of the frequencies are divided. With *n* = *d*/2 pairs, the paper
-                divides *k* by *n*, and its slowest hand has not quite the frequency 1/10000. Others divide by *n* - 1, and the
-                slowest hand has exactly this frequency.""");
+                divides *k* by *n*, so that its slowest hand is faster than 1/10000: 1/1000 at size 8, about 1/9650 at size 512. Others divide by
+                *n* - 1, and the slowest hand has exactly this frequency.""");
         notebook.formula("\\omega_k = 10000^{-k/n} \\text{ or } \\omega_k = 10000^{-k/(n-1)}");
-        notebook.row("%-12s %-8s %-8s", "pairs", "first", "slowest");
+        notebook.row("%-12s %-8s %-8s %s", "pairs", "first", "slowest", "for example");
         groups.forEach((encoding, users) -> notebook.row(
                 "%-12s %-8s %-8s %s",
                 encoding.frequency(0) == encoding.frequency(1) ? "neighbours" : "halves",
@@ -70,7 +70,7 @@ final class Conventions {
                 "conventions-arrangements", "The arrangements differ in the order of columns", 2, arrangements);
 
         notebook.text("""
-                Frequencies are the other difference. Those of the paper and of tensor2tensor are close; other ones can be given
+                Frequencies are the other difference. At large sizes those of the paper and of tensor2tensor are close; other ones can be given
                 for each pair, for example powers of one half.""");
         XYChart frequencies = Drawing.lines("Frequencies of 16 dimensions", "pair", "radians per position");
         frequencies.getStyler().setYAxisLogarithmic(true);

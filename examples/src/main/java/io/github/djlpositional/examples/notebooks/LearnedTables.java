@@ -45,12 +45,12 @@ final class LearnedTables {
                 `[CLS]`, so its vector can also hold what belongs to that token.
 
                 The cosine of two vectors tells how similar they are, whatever their lengths. Near positions are similar in
-                both tables, and in both the picture consists of diagonal stripes: the similarity depends mostly on the
-                *distance*. For sinusoids this follows from the formula. The model has learned it, for all positions but 0.""");
+                both tables, and in both the similarity depends mostly on the *distance*: along a diagonal of the picture the color
+                hardly changes. The learned table also has stripes. For sinusoids the dependence follows from the formula. The model has learned it, for all positions but 0.""");
         int count = 100;
         notebook.pictures(
                 "learned-tables-similarity",
-                "The cosine between the first 100 positions: both tables have stripes along the diagonal",
+                "The cosine between the first 100 positions: both depend on the distance, and the learned one has stripes",
                 2,
                 List.of(
                         similarity("Learned by all-MiniLM-L6-v2", learned, count),
@@ -102,7 +102,7 @@ final class LearnedTables {
                                 .sum());
 
         notebook.text("""
-                Five ranges of lengths have 88 % of the learned table. In the picture they are peaks. The sinusoids have waves of
+                Five ranges of lengths hold 88 % of the learned table. In the picture they are peaks. The sinusoids have waves of
                 all lengths from 6 on, with more of the long ones.""");
         int waves = ofLearned.length;
         double[] periods = Drawing.each(waves, i -> 511.0 / (waves - i));
@@ -143,7 +143,7 @@ final class LearnedTables {
                 For the rest of a sentence, *not at the beginning* is enough.
 
                 A learned table contains what its task needs, and for some tasks that is less than a position. Two more things that
-                the formula has and a table does not: it treats position 3 and position 300 alike, and it does not end. That of
+                the formula has and a table does not: the formula treats position 3 and position 300 alike, and it does not end. That of
                 all-MiniLM-L6-v2 ends at position 511, and contains nothing about position 512.""");
     }
 

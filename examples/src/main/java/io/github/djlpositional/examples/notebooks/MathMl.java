@@ -38,7 +38,8 @@ final class MathMl {
             session.parseInput(new SnuggleInput(COMMANDS + "$$" + latex + "$$"));
             XMLStringOutputOptions options = new XMLStringOutputOptions();
             options.setEncoding("UTF-8");
-            options.setDOMPostProcessors((document, unused, stylesheets) -> replaceSigns(replaceFences(document)));
+            options.setDOMPostProcessors(
+                    (document, unused, stylesheets) -> closeUp(replaceSigns(replaceFences(document))));
             String xml = session.buildXMLString(options);
             if (!session.getErrors().isEmpty()) {
                 String errors = session.getErrors().stream()
@@ -79,6 +80,22 @@ final class MathMl {
             for (int i = 0; i < elements.getLength(); i++) {
                 String text = elements.item(i).getTextContent();
                 elements.item(i).setTextContent(text.replace('-', '\u2212').replace('\'', '\u2032'));
+            }
+        }
+        return document;
+    }
+
+    /** Without the space and the size that browsers give to operators between two parts. */
+    private static Document closeUp(Document document) {
+        NodeList operators = document.getElementsByTagNameNS(NAMESPACE, "mo");
+        for (int i = 0; i < operators.getLength(); i++) {
+            Element operator = (Element) operators.item(i);
+            if ("()|/".contains(operator.getTextContent())) {
+                operator.setAttribute("lspace", "0");
+                operator.setAttribute("rspace", "0");
+            }
+            if (operator.getTextContent().equals("|")) {
+                operator.setAttribute("stretchy", "false");
             }
         }
         return document;

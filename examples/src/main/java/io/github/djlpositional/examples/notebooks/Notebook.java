@@ -161,7 +161,8 @@ public final class Notebook {
      *
      * @param file the name of the file, without the extension
      * @param caption a sentence that describes the picture
-     * @param columns the number of charts side by side on a large screen; a phone shows at most two
+     * @param columns the number of charts side by side on a large screen; a phone shows two, and up to three charts
+     *     below each other
      * @param charts charts that {@code Drawing} created, all of the same kind
      * @throws IOException if the file cannot be written
      */

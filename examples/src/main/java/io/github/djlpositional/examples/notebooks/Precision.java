@@ -19,12 +19,12 @@ final class Precision {
     static void write(Notebook notebook) throws Exception {
         notebook.title(
                 "How exact are the numbers?",
-                "Why a table computed in float is wrong at position 5000, and how to avoid it.");
+                "Why a table computed in float16 is wrong at position 5000, and how to avoid it.");
         notebook.text("""
                 Most programs compute sinusoids in float32, and lose digits at large positions. Below is their formula. Each step
                 is rounded to 24 bits. The position multiplies the rounding error of the frequency. For a large position the error
                 of the angle is large, and so is that of the sine.""");
-        notebook.formula("PE(t, 2k) = \\sin (t \\, e^{-2k \\ln(10000) / d})");
+        notebook.formula("PE(t, 2k) = \\sin (t \\, e^{-2k \\, \\ln(10000) / d})");
         notebook.text("Dimension 2 of 64, once with each step rounded to float32, and once exact. The digits run out:");
         for (int t : new int[] {1, 100, 10_000, 999_999}) {
             notebook.row(
@@ -57,7 +57,7 @@ final class Precision {
 
         notebook.text("""
                 In float16 the position itself is rounded. Above 2048 only even numbers are left, so two neighbours get the same
-                vector. Above 4096 only multiples of four are left, and above 65504 only infinity.""");
+                vector. Above 4096 only multiples of four are left, then of eight and so on, and from 65,520 on only infinity.""");
         for (int t : new int[] {2047, 2048, 2049, 2050, 5001, 5002, 70_000}) {
             notebook.row("%5d in float16 is %.0f", t, FloatFormat.FLOAT16.round(t));
         }

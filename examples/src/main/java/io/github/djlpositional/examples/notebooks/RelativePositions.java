@@ -84,12 +84,13 @@ final class RelativePositions {
                 biases);
 
         notebook.text("""
-                The words do not matter for a bias, and all diagonals of the first five have one color. The terms of the other
-                four kinds are products with a query, a key or both. Rotary embeddings add nothing, they turn queries and
-                keys; their map is the difference of the scores with and without turning. In the first row of the next picture,
-                each of these terms depends on 32 random words, and there is little order to be seen.
+                The words do not matter for a bias, and each diagonal of the first five has one color. The terms of Shaw,
+                Transformer-XL and DeBERTa are products with a query, a key or both. Rotary embeddings add nothing: they turn queries
+                and keys, and their map is the difference of the scores with and without turning. In the first four maps of the
+                next picture, each of these terms depends on 32 random words, and little order by distance is to be seen.
 
-                The order is there. In the second row, the same word stands at every position. What is left are the positions.""");
+                The order is there. In the last four maps, the same word stands at every position. What is left are the
+                positions.""");
         NDArray sameQueries = queries.get(":, :, 0:1").repeat(2, WORDS);
         NDArray sameKeys = keys.get(":, :, 0:1").repeat(2, WORDS);
         List<String> ofWords = List.of("Shaw", "Transformer-XL", "DeBERTa", "Rotary");
@@ -102,7 +103,8 @@ final class RelativePositions {
         }
         notebook.pictures(
                 "relative-positions-terms",
-                "The terms that depend on the words: for random words, and for a sentence that repeats one word",
+                "The terms that depend on the words: for random words, and for a sentence that repeats one word. Colors as"
+                        + " above",
                 4,
                 terms);
 
@@ -112,12 +114,12 @@ final class RelativePositions {
                 if all words are the same. Both are relative to the greatest absolute value of the term.""");
         NDArray otherQueries = manager.randomNormal(queries.getShape());
         NDArray otherKeys = manager.randomNormal(keys.getShape());
-        notebook.row("%-17s %11s %8s %9s", "", "parameters", "words", "diagonals");
+        notebook.row("%-17s %11s %8s %10s", "", "parameters", "words", "diagonals");
         for (Map.Entry<String, RelativeEncoding> kind : kinds.entrySet()) {
             NDArray term = term(kind.getValue(), queries, keys);
             NDArray same = term(kind.getValue(), sameQueries, sameKeys);
             notebook.row(
-                    "%-17s %11d %8.3f %9.3f",
+                    "%-17s %11d %8.3f %10.3f",
                     kind.getKey(),
                     parameters(kind.getValue()),
                     greatest(term(kind.getValue(), otherQueries, otherKeys).sub(term)) / greatest(term),
@@ -126,11 +128,12 @@ final class RelativePositions {
         manager.close();
 
         notebook.text("""
-                All kinds but FIRE depend on positions through the distance *i - j* only. FIRE divides the distance by the position
-                of the query, here from the eighth word on, so that its input is a share from 0 to 1 for a text of any length.
+                All kinds but FIRE depend on positions through the distance *i - j* only. FIRE divides the logarithm of the
+                distance by that of the query's position, so that for keys before the query its input is a share from 0 to 1 in a
+                text of any length.
 
-                ALiBi and Sandwich have nothing to learn. KERPLE learns two numbers for each head, T5 one
-                for each bucket of distances and head. Shaw, Transformer-XL and DeBERTa learn vectors or matrices and can make a
+                ALiBi and Sandwich have nothing to learn. KERPLE learns two numbers for each head, T5 one for each bucket of distances
+                and head, FIRE and the distance network small networks. Shaw, Transformer-XL and DeBERTa learn vectors or matrices and can make a
                 word look for another one at a certain distance. Rotary embeddings can do this as well, without parameters:
                 queries and keys learn it.""");
     }

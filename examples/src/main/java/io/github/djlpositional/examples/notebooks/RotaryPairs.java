@@ -28,11 +28,11 @@ final class RotaryPairs {
                 "Queries and keys turn with their positions; only the difference is left.");
         notebook.text("""
                 A score compares a query with a key. It would be convenient if it depended on their words and on the *distance*
-                between them, not on where the two are. Adding a vector for each position does not give this: (q + p) · (k + r)
+                between them, not on where the two are. Adding a vector for each position does not give this: (q + a) · (k + b)
                 has four products, and three of them contain a position. Su et al., *RoFormer* (2021), *multiply* instead: they
-                turn the vectors. The dimensions of a query or key are taken in pairs, and pair *k* at position *p* is turned by
+                turn the vectors. The dimensions of a query or key are taken in pairs, and pair *m* at position *p* is turned by
                 the angle""");
-        notebook.formula("\\phi = p \\, \\theta_k \\qquad \\theta_k = 10000^{-2k/H}");
+        notebook.formula("\\phi = p \\, \\theta_m \\qquad \\theta_m = 10000^{-2m/H}");
         notebook.formula("\\begin{pmatrix} a' \\\\ b' \\end{pmatrix} = "
                 + "\\begin{pmatrix} \\cos \\, \\phi & -\\sin \\, \\phi \\\\ \\sin \\, \\phi & \\cos \\, \\phi \\end{pmatrix} "
                 + "\\begin{pmatrix} a \\\\ b \\end{pmatrix}");
@@ -51,7 +51,7 @@ final class RotaryPairs {
             double[] x = Drawing.each(6, position -> values[8 * position + first]);
             double[] y = Drawing.each(6, position -> values[8 * position + first + 1]);
             notebook.row("pair %d: (%.4f, %.4f), then (%.4f, %.4f)", pair, x[0], y[0], x[1], y[1]);
-            XYChart plane = Drawing.plane("Pair " + pair, "first", "second", 0, 0, 1.6);
+            XYChart plane = Drawing.plane("Pair " + pair, "first dimension", "second dimension", 0, 0, 1.6);
             Drawing.circle(plane, "circle", 0, 0, 1);
             Drawing.hands(plane, "vector", 0, 0, x, y, LABELS.get(pair).split(" ", -1));
             plane.getStyler().setLegendVisible(false);
@@ -74,7 +74,7 @@ final class RotaryPairs {
         notebook.text("""
                 For each pair, written with the length of its query, its key and the angle *α* from the query's to the key's, the
                 same is""");
-        notebook.formula("|q| \\, |k| \\, \\cos(\\alpha + (j - i) \\, \\theta_k)");
+        notebook.formula("|q| \\, |k| \\, \\cos(\\alpha + (j - i) \\, \\theta_m)");
         notebook.text("""
                 Measured with a random query and a random key of 64 dimensions, in double precision, before and after both have
                 moved by the same number of positions:""");
@@ -138,7 +138,8 @@ final class RotaryPairs {
                 GPT-J), or one of the first half with one of the second (`PairLayout.CONCATENATED`, GPT-NeoX and Hugging Face's
                 Llama). Both are the same function of permuted dimensions. With trained weights the layout has to be theirs.
 
-                With the sliders, choose a position and a pair, and see how far it has turned.""");
+                With the sliders, choose the positions of a query and of a key, and see how far their pairs have turned, and what the
+                score is at every distance. The chapter *A longer context than in training* explains the scalings.""");
         notebook.play("rotary");
     }
 

@@ -19,18 +19,18 @@ final class ShiftAsRotation {
         notebook.title("A shift is a rotation", "A step of k positions is the same rotation everywhere.");
         notebook.text("""
                 *k* positions later, each hand has turned by *k* times its angle. This does not depend on where it was. In
-                formulas: the hand of a pair with frequency ω is at the angle ωt, and the angle-sum formulas say where it is at
-                ω(t + k):""");
-        notebook.formula("\\sin \\, \\omega (t + k) = "
-                + "\\sin \\, \\omega t \\, \\cos \\, \\omega k + \\cos \\, \\omega t \\, \\sin \\, \\omega k");
-        notebook.formula("\\cos \\, \\omega (t + k) = "
-                + "\\cos \\, \\omega t \\, \\cos \\, \\omega k - \\sin \\, \\omega t \\, \\sin \\, \\omega k");
+                formulas: the hand of a pair with frequency ω is at the angle φ = ωt, it turns by ψ = ωk, and the angle-sum formulas
+                say where it is then:""");
+        notebook.formula("\\sin (\\phi + \\psi) = "
+                + "\\sin \\, \\phi \\, \\cos \\, \\psi + \\cos \\, \\phi \\, \\sin \\, \\psi");
+        notebook.formula("\\cos (\\phi + \\psi) = "
+                + "\\cos \\, \\phi \\, \\cos \\, \\psi - \\sin \\, \\phi \\, \\sin \\, \\psi");
         notebook.text("""
                 The right sides are linear in the sine and the cosine of the old position. The factors depend on *k* only. Written
                 as a matrix:""");
-        notebook.formula("\\begin{pmatrix} \\sin \\, \\omega (t + k) \\\\ \\cos \\, \\omega (t + k) \\end{pmatrix} ="
-                + " \\begin{pmatrix} \\cos \\, \\omega k & \\sin \\, \\omega k \\\\ -\\sin \\, \\omega k & \\cos \\, \\omega k \\end{pmatrix}"
-                + " \\begin{pmatrix} \\sin \\, \\omega t \\\\ \\cos \\, \\omega t \\end{pmatrix}");
+        notebook.formula("\\begin{pmatrix} \\sin (\\phi + \\psi) \\\\ \\cos (\\phi + \\psi) \\end{pmatrix} ="
+                + " \\begin{pmatrix} \\cos \\, \\psi & \\sin \\, \\psi \\\\ -\\sin \\, \\psi & \\cos \\, \\psi \\end{pmatrix}"
+                + " \\begin{pmatrix} \\sin \\, \\phi \\\\ \\cos \\, \\phi \\end{pmatrix}");
         notebook.text("""
                 This is a rotation. With one such block for each pair, a matrix *T(k)* moves the encoding of any position by *k*.
                 These are the first two blocks of *T(3)* for 16 dimensions, with the frequencies 1 and 0.316:""");

@@ -35,8 +35,8 @@ class ConventionsTest {
                         "0.5403 0.9989 1.0000 1.0000 0.8415 0.0464 0.0022 0.0001",
                         "0.5403 0.8415 0.9950 0.0998 1.0000 0.0100 1.0000 0.0010");
         assertThat(run.printed())
-                .contains("KerasHub\n  Géron (2nd edition), multidim-positional-encoding\n  bert4keras\n")
-                .contains("tensor2tensor, Whisper\n  fairseq\n  DDPM\n");
+                .contains("KerasHub:\n  Géron (2nd edition), multidim-positional-encoding:\n  bert4keras:\n")
+                .contains("tensor2tensor, Whisper:\n  fairseq:\n  DDPM:\n");
     }
 
     @Test

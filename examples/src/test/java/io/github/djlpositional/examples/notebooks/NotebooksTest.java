@@ -55,4 +55,15 @@ class NotebooksTest {
             }
         }
     }
+
+    /** The smallest letters of page.html leave space for 57 on a screen of 390 pixels; results may wrap. */
+    @Test
+    void rowsOfOutputFitAPhone() {
+        NOTEBOOKS.forEach((name, notebook) -> assertThat(notebook.parts().stream()
+                        .filter(Part.Output.class::isInstance)
+                        .map(part -> ((Part.Output) part).text())
+                        .filter(text -> !text.contains("\n  -> ")))
+                .as(name)
+                .allMatch(row -> row.length() <= 57, "at most 57 characters"));
+    }
 }
