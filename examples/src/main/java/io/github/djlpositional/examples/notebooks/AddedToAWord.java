@@ -23,23 +23,23 @@ final class AddedToAWord {
                 "A position is added to the vector of a word, and both can still be found.");
         notebook.text("""
                 The vector of a position is added to that of the word. Is the word still recognizable? In the plane of the first two
-                dimensions, a word is a point. Its position moves it by a hand of length 1. The numbers are positions: the same
+                dimensions, a word is a point. Its position moves it by a hand of length 1, as in the chapter on clocks: the cosine to the right, the sine up. The numbers are positions: the same
                 word is at another point of the circle at each of them.""");
         SinusoidalEncoding pair = SinusoidalEncoding.vaswani(2);
         double[] word = {1.5, -0.5};
-        double[] x = each(7, position -> word[0] + pair.value(position, 0));
-        double[] y = each(7, position -> word[1] + pair.value(position, 1));
-        XYChart moved = Drawing.plane("One word at seven positions", "dimension 0", "dimension 1", 1.5, -0.5, 1.7);
+        double[] x = each(7, position -> word[0] + pair.value(position, 1));
+        double[] y = each(7, position -> word[1] + pair.value(position, 0));
+        XYChart moved = Drawing.plane("One word at seven positions", "dimension 1", "dimension 0", 1.5, -0.5, 1.7);
         Drawing.circle(moved, "all sums", 1.5, -0.5, 1);
         Drawing.hands(moved, "position", 1.5, -0.5, x, y, "0", "1", "2", "3", "4", "5", "6");
-        Drawing.points(moved, "word", new double[] {1.5}, new double[] {-0.5});
         Drawing.points(moved, "word + position", x, y);
-        notebook.picture("added-to-a-word", "The vector of a word, and its sums with seven positions", moved);
+        Drawing.points(moved, "word", new double[] {1.5}, new double[] {-0.5});
+        notebook.picture("added-to-a-word", "A word as a point, and its sums with seven positions", moved);
 
         notebook.text("""
                 With *d* dimensions there are *d*/2 such hands. The squares of a sine and its cosine add up to 1, so every
-                position has the same length:""");
-        notebook.formula("|PE(t)|^2 = \\sum_k (\\sin^2 \\omega_k t + \\cos^2 \\omega_k t) = \\frac{d}{2}");
+                position has the same length, the root of this:""");
+        notebook.formula("PE(t) \\cdot PE(t) = \\sum_k (\\sin^2 \\omega_k t + \\cos^2 \\omega_k t) = \\frac{d}{2}");
         notebook.text("Here are 100 positions of 512 dimensions. The square root of 256 is 16.");
         NDManager manager = NDManager.newBaseManager();
         PositionalEncodingBlock block =
@@ -73,21 +73,22 @@ final class AddedToAWord {
         long[] wordOf = IntStream.range(0, 1000).asLongStream().toArray();
         long[] positionOf = IntStream.range(0, 1000).mapToLong(i -> i % 100).toArray();
         NDArray repeated = block.encode(manager.create(positionOf));
-        notebook.row("%-10s %16s %16s", "words", "position found", "word found");
+        notebook.row("%-10s %14s %12s", "share of", "positions", "words");
         for (NDArray words : new NDArray[] {unit, small}) {
             NDArray sums = words.add(repeated);
             notebook.row(
-                    "%-10s %16.3f %16.3f",
+                    "%-10s %14.3f %12.3f",
                     words == unit ? "N(0, 1)" : "N(0, 2/d)",
                     found(sums, positions, manager.create(positionOf)),
                     found(sums, words, manager.create(wordOf)));
         }
+        manager.close();
 
         notebook.text("""
-                Both can be read from one vector, without a dimension reserved for either. With words as long as N(0, 1), the word
-                is always found, and the position mostly. With short words it is the other way round. This is only where a
+                With words as long as N(0, 1), both can be read from one vector, without a dimension reserved for either: the word
+                is always found, and the position mostly. With short words, the position is always found, and the word only one
+                time in seven. This is only where a
                 training starts: a model learns longer or shorter words if they serve its task.""");
-        manager.close();
     }
 
     private static NDArray lengths(NDArray rows) {

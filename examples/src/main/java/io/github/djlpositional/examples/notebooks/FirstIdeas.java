@@ -4,6 +4,7 @@ import static io.github.djlpositional.examples.Drawing.each;
 
 import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import java.util.Arrays;
 import java.util.Random;
 import org.knowm.xchart.XYChart;
 
@@ -19,14 +20,14 @@ final class FirstIdeas {
         notebook.text("""
                 Integers, fractions and bits are simple ways to number positions, but each of them has a problem.
 
-                The first idea is a count, 0, 1, 2, …. Take two words, as vectors of 64 random numbers, and add their position to
+                The first idea is to count: 0, 1, 2, and so on. Take two words, as vectors of 64 random numbers, and add their position to
                 the first number of both. How different are they still? The cosine of the angle between two vectors is near 0
                 for unrelated ones, and 1 for the same direction.""");
         Random random = new Random(1);
         double[] dog = each(SIZE, i -> random.nextGaussian());
         double[] man = each(SIZE, i -> random.nextGaussian());
         for (int t : new int[] {0, 10, 100, 1000}) {
-            notebook.row("position %4d: cosine of dog and man %.4f", t, cosine(sum(dog, count(t)), sum(man, count(t))));
+            notebook.row("position %4d: cosine of both words %.4f", t, cosine(sum(dog, count(t)), sum(man, count(t))));
         }
 
         notebook.text("""
@@ -38,10 +39,10 @@ final class FirstIdeas {
         XYChart fractions = Drawing.lines("A position as a fraction of the sentence", "position", "fraction");
         for (int length : new int[] {5, 20, 50}) {
             notebook.row(
-                    "sentence of %2d words: one step is %.3f, position 4 is %.3f",
-                    length, fraction(1, length), fraction(4, length));
+                    "%2d words: a step is %.3f, position 4 is %.3f", length, fraction(1, length), fraction(4, length));
             Drawing.line(fractions, length + " words", length, t -> fraction(t, length));
         }
+        Drawing.mark(fractions, "position 4", 4, 0, 1);
         notebook.picture(
                 "first-ideas-fractions", "Fractions of three sentences: position 4 has three numbers", fractions);
 
@@ -51,7 +52,7 @@ final class FirstIdeas {
         notebook.picture(
                 "first-ideas-bits",
                 "The first 32 positions as binary numbers: 1 is red",
-                Drawing.map("Positions as bits", "bit, from the left", "position", 32, 5, (t, i) -> bits(t)[i]));
+                Drawing.map("Positions as bits", "bit, from the left", "position", 32, 5, 0, 1, (t, i) -> bits(t)[i]));
 
         notebook.text("""
                 But it is not smooth. From 15 to 16 all five bits change. So 16 is farther from its neighbour 15 than from 0:""");
@@ -62,18 +63,28 @@ final class FirstIdeas {
         notebook.text("""
                 What is needed is bounded like a fraction, the same in all sentences like a count, different for each position,
                 and smooth. The next chapter builds it from sines and cosines. Here it is, measured in the same three ways.
-                Numbers from -1 to 1 cannot hide the words, all steps are equal, and near positions are near.""");
+                All positions have the same length, so they make the words more similar, but never hide them: the cosine stays
+                below 0.5. All steps are equal, and near positions are near. The picture shows each distance relative to the
+                greatest one.""");
         for (int t : new int[] {0, 10, 100, 1000}) {
-            notebook.row("position %4d: cosine of dog and man %.4f", t, cosine(sum(dog, sines(t)), sum(man, sines(t))));
+            notebook.row("position %4d: cosine of both words %.4f", t, cosine(sum(dog, sines(t)), sum(man, sines(t))));
         }
         for (int t : new int[] {1, 10, 100, 1000}) {
             notebook.row("step from %4d to the next: %.4f", t, distance(sines(t), sines(t + 1)));
         }
-        XYChart distances = Drawing.lines("How far is a position from position 16?", "position", "distance");
-        Drawing.line(distances, "bits", 32, t -> distance(bits(16), bits(t)));
-        Drawing.line(distances, "sines and cosines", 32, t -> distance(sines(16), sines(t)));
+        double[] byBits = relative(each(32, t -> distance(bits(16), bits(t))));
+        double[] bySines = relative(each(32, t -> distance(sines(16), sines(t))));
+        XYChart distances =
+                Drawing.lines("How far is a position from position 16?", "position", "distance / greatest distance");
+        Drawing.line(distances, "bits", 32, t -> byBits[t]);
+        Drawing.line(distances, "sines and cosines", 32, t -> bySines[t]);
         notebook.picture(
-                "first-ideas-distances", "Bits jump; with sines and cosines near positions are near", distances);
+                "first-ideas-distances", "Bits jump; with sines and cosines, the neighbours are nearest", distances);
+    }
+
+    private static double[] relative(double... distances) {
+        double greatest = Arrays.stream(distances).max().orElseThrow();
+        return each(distances.length, i -> distances[i] / greatest);
     }
 
     private static double[] count(int t) {

@@ -4,7 +4,6 @@ import static io.github.djlpositional.examples.Drawing.each;
 
 import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.util.Arrays;
 import org.knowm.xchart.XYChart;
 
 /** How to read the heat map of sinusoidal encodings: its rows, its columns, and its right half. */
@@ -28,17 +27,17 @@ final class HeatMap {
                 turned far, and the last is where it was.""");
         for (int position : new int[] {0, 1}) {
             double[] row = each(64, dimension -> encoding.value(position, dimension));
-            notebook.row("position %d: begins with %s", position, Arrays.toString(Arrays.copyOf(row, 4)));
-            notebook.row("            ends with   %s", Arrays.toString(Arrays.copyOfRange(row, 60, 64)));
+            notebook.row("position %d begins with %s", position, four(row, 0));
+            notebook.row("           ends with   %s", four(row, 60));
         }
 
         notebook.text("""
-                A column is a wave. Waves become longer to the right, from 2π positions to nearly 2π · 10000. In the right half,
+                A column is a wave. Waves become longer to the right, from 6 positions to 47,000. In the right half,
                 a wave is much longer than the 100 rows of the picture, and the last columns hardly change here. They change
-                over thousands of positions.""");
+                over tens of thousands of positions.""");
         for (int dimension : new int[] {0, 8, 16, 24, 32, 40, 48, 62}) {
             double wavelength = 2 * Math.PI / encoding.frequency(dimension);
-            notebook.row("dimension %2d: a wave is %7.1f positions long", dimension, wavelength);
+            notebook.row("dimension %2d: a wave of %7.1f positions", dimension, wavelength);
         }
 
         notebook.text("""
@@ -48,13 +47,17 @@ final class HeatMap {
         XYChart columns = Drawing.lines("Dimensions 6 to 9 of 32", "position", "value");
         for (int dimension = 6; dimension <= 9; dimension++) {
             int current = dimension;
-            Drawing.line(columns, "dimension " + dimension, 60, position -> small.value(position, current));
+            Drawing.line(
+                    columns,
+                    dimension + (dimension % 2 == 0 ? " (sine)" : " (cosine)"),
+                    60,
+                    position -> small.value(position, current));
         }
         notebook.picture("heat-map-columns", "Two pairs of a sine and a cosine", columns);
 
         notebook.text("""
-                Are there two positions with the same row? Each column has the same values again and again. But of 2000 rows no
-                two are equal. None are nearer to each other than neighbours are.""");
+                Are there two positions with the same row? The left columns come back close to the same values again and
+                again. But of 2000 rows no two are equal. None are nearer to each other than neighbours are.""");
         float[] table = encoding.table(0, 2000);
         double least = Double.MAX_VALUE;
         for (int a = 0; a < 2000; a++) {
@@ -65,6 +68,10 @@ final class HeatMap {
         notebook.row("least distance of any two positions:  %.4f", least);
         notebook.row("distance of positions 1000 and 1001:  %.4f", distance(table, 1000, 1001));
         notebook.row("distance of positions 0 and 1000:     %.4f", distance(table, 0, 1000));
+    }
+
+    private static String four(double[] row, int from) {
+        return String.format("%7.4f %7.4f %7.4f %7.4f", row[from], row[from + 1], row[from + 2], row[from + 3]);
     }
 
     /** Returns the distance of two rows of a table with 64 columns. */

@@ -18,7 +18,7 @@ final class Similarity {
         notebook.text("""
                 The product of two encodings says how similar they are. For each hand it is the cosine of the angle between its
                 two places, which depends only on the distance *k* of the positions:""");
-        notebook.formula("PE(t) PE(t + k) = \\sum_i \\cos \\omega_i k");
+        notebook.formula("PE(t) \\cdot PE(t + k) = \\sum_i \\cos \\, \\omega_i k");
         notebook.text("The same distance forward from 100 and backward from 1000, with 64 dimensions:");
         SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(64);
         for (int k : new int[] {0, 1, 2, 5, 10, 50}) {
@@ -28,6 +28,7 @@ final class Similarity {
         }
         XYChart curve = Drawing.lines("Similarity of two positions", "distance", "product of the encodings");
         Drawing.line(curve, "64 dimensions", each(241, i -> i - 120), each(241, i -> encoding.similarity(i - 120)));
+        curve.getStyler().setYAxisMin(0.0);
         notebook.picture("similarity", "Symmetric, and greatest at distance 0. Beyond, it rises and falls", curve);
 
         notebook.text("""
@@ -39,14 +40,14 @@ final class Similarity {
         }
 
         notebook.text("""
-                Why? Each hand contributes a number from -1 to 1, and fast hands come back. The first hand makes 16 turns in 100.5
-                positions. At distance 101, hands 1 and 2 are also back near their start. Five positions before, they pointed the
-                other way.""");
-        notebook.result("turns of the first hand in 101 positions", 101 * encoding.frequency(0) / (2 * Math.PI));
+                Why? Each hand contributes a number from -1 to 1, and fast hands come back. Pair 0 makes 16.07 turns in 101
+                positions, so it is nearly back at its start, and so are pairs 1 and 2. Five positions before, none of them was.""");
+        notebook.row("turns of pair 0 in 101 positions: %.2f", 101 * encoding.frequency(0) / (2 * Math.PI));
         XYChart parts = Drawing.lines("What each hand adds to the similarity", "pair", "cosine of its angle");
         for (int k : new int[] {96, 101}) {
             Drawing.line(parts, "distance " + k, 32, pair -> Math.cos(k * encoding.frequency(2 * pair)));
         }
+        parts.getStyler().setYAxisMin(-1.0).setYAxisMax(1.0);
         notebook.picture(
                 "similarity-parts", "The slow hands on the right agree; the fast ones on the left decide", parts);
 
@@ -62,20 +63,21 @@ final class Similarity {
                         "position",
                         120,
                         120,
+                        0,
+                        1,
                         (row, column) -> encoding.similarity(column - row) / 32));
 
         notebook.text("""
-                More dimensions help. With 512 there are eight times as many hands, and a few that meet matter less. Of the first
+                More dimensions help. With 512 there are eight times as many hands, and a few that come back together matter less. Of the first
                 100 steps in distance, fewer go up, and the greatest rise is much smaller.""");
         XYChart sizes = Drawing.lines("Similarity by size, divided by its greatest value", "distance", "similarity");
         for (int size : new int[] {64, 512}) {
             SinusoidalEncoding sized = SinusoidalEncoding.vaswani(size);
             double[] shares = each(121, k -> sized.similarity(k) / (size / 2.0));
-            notebook.row(
-                    "%3d dimensions: %d of 100 steps go up, greatest rise %.4f",
-                    size, rises(shares), greatestRise(shares));
+            notebook.row("%3d dimensions: %d of 100 rise, by up to %.4f", size, rises(shares), greatestRise(shares));
             Drawing.line(sizes, size + " dimensions", each(121, k -> k), shares);
         }
+        sizes.getStyler().setYAxisMin(0.0);
         notebook.picture("similarity-sizes", "With more dimensions the similarity falls more evenly", sizes);
 
         notebook.text("""

@@ -25,34 +25,34 @@ final class SinesAsAClock {
                 the sine of the angle.
 
                 With 8 dimensions there are 4 hands. The first turns by 1 radian a position, and each of the others ten times
-                slower. The numbers in the picture are positions.""");
+                slower than the one before. The numbers in the picture are positions.""");
         SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(8);
         List<XYChart> hands = new ArrayList<>();
         for (int pair = 0; pair < 4; pair++) {
             double speed = encoding.frequency(2 * pair);
-            notebook.row(
-                    "pair %d: %.3f radians a position, one turn in %.1f positions", pair, speed, 2 * Math.PI / speed);
+            notebook.row("pair %d: %.3f radians a step, a turn in %.1f steps", pair, speed, 2 * Math.PI / speed);
             double[] positions = each(7, i -> Math.rint(i / speed));
             hands.add(clock("Pair " + pair, encoding, pair, positions));
         }
         notebook.pictures(
                 "sines-as-a-clock-hands",
-                "The four hands of size 8 at different positions: each is ten times slower than the one before",
+                "The four hands of an encoding with 8 dimensions, at different positions: each is ten times slower than the one before",
                 2,
                 hands);
 
         notebook.text("""
                 To read a position, look at all hands. From 25 to 26 the first hand turns by 57 degrees and tells neighbours
                 apart. The third turns by half a degree, but it is elsewhere at position 250. In the rows below, each hand has
-                two numbers, its sine and its cosine.""");
+                two numbers, its sine and its cosine, each rounded to two decimals.""");
+        notebook.row("     pair 0      pair 1      pair 2      pair 3");
         for (double position : new double[] {25, 26, 250}) {
             notebook.row("%3.0f: %s", position, rounded(each(8, i -> encoding.value(position, i))));
         }
         List<XYChart> read = new ArrayList<>();
         for (int pair = 0; pair < 4; pair++) {
-            read.add(clock("Pair " + pair, encoding, pair, 25, 26));
+            read.add(clock("Pair " + pair, encoding, pair, 25, 26, 250));
         }
-        notebook.pictures("sines-as-a-clock-read", "Positions 25 and 26, read from the four hands", 2, read);
+        notebook.pictures("sines-as-a-clock-read", "Positions 25, 26 and 250, read from the four hands", 2, read);
 
         notebook.text("""
                 Why two numbers for a hand? The sine is only the height of its point, and two points of a circle have the same
@@ -72,8 +72,8 @@ final class SinesAsAClock {
         notebook.text("""
                 As a formula (Vaswani et al., *Attention Is All You Need*, 2017), with *t* for the position, *d* for the number of
                 dimensions and *k* for the pair:""");
-        notebook.formula("PE(t, 2k) = \\sin \\frac{t}{10000^{2k/d}}");
-        notebook.formula("PE(t, 2k + 1) = \\cos \\frac{t}{10000^{2k/d}}");
+        notebook.formula("PE(t, 2k) = \\sin \\, \\frac{t}{10000^{2k/d}}");
+        notebook.formula("PE(t, 2k + 1) = \\cos \\, \\frac{t}{10000^{2k/d}}");
         notebook.text("Position 3 with 4 dimensions, by hand:");
         double[] byHand = new double[4];
         for (int pair = 0; pair < 2; pair++) {
@@ -81,7 +81,7 @@ final class SinesAsAClock {
             double angle = 3 / divisor;
             byHand[2 * pair] = Math.sin(angle);
             byHand[2 * pair + 1] = Math.cos(angle);
-            notebook.row("pair %d: divisor 10000^(%d/4) = %.0f, angle 3/%3$.0f = %.4f", pair, 2 * pair, divisor, angle);
+            notebook.row("pair %d: 10000^(%d/4) = %.0f, angle 3/%3$.0f = %.4f", pair, 2 * pair, divisor, angle);
             notebook.row("        sin = %.10f, cos = %.10f", byHand[2 * pair], byHand[2 * pair + 1]);
         }
 
@@ -101,7 +101,8 @@ final class SinesAsAClock {
                 "greatest difference from the numbers by hand",
                 Arrays.stream(differences).max().getAsDouble());
 
-        notebook.text("Move the position and watch the hands. A larger base makes all hands but the first slower.");
+        notebook.text(
+                "Move the position and watch the hands; here each is named by its two dimensions. A larger base makes all hands but the first slower.");
         notebook.play("sinusoids");
     }
 
@@ -127,7 +128,7 @@ final class SinesAsAClock {
     private static String rounded(double... values) {
         StringBuilder row = new StringBuilder();
         for (double value : values) {
-            row.append(String.format("%7.3f", value));
+            row.append(String.format("%6.2f", value));
         }
         return row.toString();
     }

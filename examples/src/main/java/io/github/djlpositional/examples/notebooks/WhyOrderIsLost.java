@@ -42,9 +42,11 @@ final class WhyOrderIsLost {
 
         notebook.text("""
                 Attention makes a query *q*, a key *k* and a value *v* of each vector. For each query it returns a weighted
-                mean of the values. The weights come from the products of the query with the keys:""");
+                mean of the values. The weights come from the products of the query with the keys, divided by the root
+                of their size H:""");
         notebook.formula("y_i = \\sum_j w_{ij} v_j");
-        notebook.formula("w_{ij} = \\frac{e^{q_i k_j / \\sqrt{H}}}{\\sum_n e^{q_i k_n / \\sqrt{H}}}");
+        notebook.formula(
+                "w_{ij} = \\frac{e^{s_{ij}}}{\\sum_n e^{s_{in}}} \\qquad s_{ij} = \\frac{q_i \\cdot k_j}{\\sqrt{H}}");
         notebook.text("""
                 *i*, *j* and *n* say which word is meant, but no number is computed from them, and a sum is the same in any
                 order. So the words of the second sentence get the vectors of the first. Even the two *the* of one sentence
@@ -57,11 +59,16 @@ final class WhyOrderIsLost {
         NDArray y = forward(first, attention).squeeze(0);
         NDArray z = forward(second, attention).squeeze(0);
         for (int i = 0; i < 5; i++) {
-            notebook.row("%-5s %s   %-5s %s", dogBites.get(i), three(y.get(i)), manBites.get(i), three(z.get(i)));
+            notebook.row("%-5s %s", dogBites.get(i), three(y.get(i)));
+        }
+        notebook.row("");
+        for (int i = 0; i < 5; i++) {
+            notebook.row("%-5s %s", manBites.get(i), three(z.get(i)));
         }
         notebook.pictures(
                 "why-order-is-lost-words",
-                "The results of attention, one row for each word: the rows of dog and man are exchanged",
+                "The results of attention, one row for each word, the first 16 of 64 dimensions: the rows of dog and man are"
+                        + " exchanged",
                 2,
                 List.of(
                         Drawing.wordRows("The dog bites the man", "dimension", dogBites, 16, 3, y::getFloat),
@@ -69,7 +76,7 @@ final class WhyOrderIsLost {
 
         notebook.text("""
                 To compare all 64 numbers, the rows of the second result are put back into the order of the first sentence.
-                What remains is rounding: the sums were added in another order. A classifier that reads the mean of the words
+                What remains is rounding: the terms of the sums were added in another order. A classifier that reads the mean of the words
                 sees no difference either.""");
         NDArray order = manager.create(new int[] {0, 4, 2, 3, 1}); // where the second has the words of the first
         notebook.result("greatest difference of a number", greatest(y.sub(z.get(order))));
@@ -90,7 +97,8 @@ final class WhyOrderIsLost {
         NDArray with = yWith.sub(zWith.get(order));
         notebook.pictures(
                 "why-order-is-lost-differences",
-                "The difference that the order makes to each word: none without positions",
+                "The difference that the order makes to each word, in the first 16 of 64 dimensions: none but rounding without"
+                        + " positions",
                 2,
                 List.of(
                         Drawing.wordRows(
@@ -98,8 +106,8 @@ final class WhyOrderIsLost {
                         Drawing.wordRows("Difference with positions", "dimension", dogBites, 16, 3, with::getFloat)));
 
         notebook.text("""
-                Causal attention, as in models that generate text, is an exception: a word sees only the words before it. *Dog*
-                has seen one word in the first sentence and four in the second. So some order is left even without
+                Causal attention, as in models that generate text, is an exception: a word sees only itself and the words before
+                it. *Dog* sees two words in the first sentence and five in the second. So some order is left even without
                 positions.""");
         MultiHeadAttentionBlock causal = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(64)

@@ -25,13 +25,13 @@ class AddedToAWordTest {
     @Test
     void positionsAreOnACircleAroundTheWord() {
         XYChart plane = run.lines("added-to-a-word", "One word at seven positions");
-        assertThat(plane.getXAxisTitle()).isEqualTo("dimension 0");
-        assertThat(plane.getYAxisTitle()).isEqualTo("dimension 1");
+        assertThat(plane.getXAxisTitle()).isEqualTo("dimension 1");
+        assertThat(plane.getYAxisTitle()).isEqualTo("dimension 0");
         for (int position = 0; position < 7; position++) {
             assertThat(plane.getSeries("word + position").getXData()[position])
-                    .isCloseTo(1.5 + Math.sin(position), within(1e-15));
+                    .isCloseTo(1.5 + Math.cos(position), within(1e-15));
             assertThat(plane.getSeries("word + position").getYData()[position])
-                    .isCloseTo(-0.5 + Math.cos(position), within(1e-15));
+                    .isCloseTo(-0.5 + Math.sin(position), within(1e-15));
         }
     }
 
@@ -57,7 +57,7 @@ class AddedToAWordTest {
 
     @Test
     void bothCanBeReadFromTheSum() {
-        String rows = run.printed().substring(run.printed().indexOf("position found"));
+        String rows = run.printed().substring(run.printed().indexOf("share of"));
         double[] numbers = new ChapterRun(rows, run.notebook()).after("N(0, 1)", 2);
         assertThat(numbers[0]).isCloseTo(0.937, within(5 * 0.0069));
         assertThat(numbers[1]).isEqualTo(1);

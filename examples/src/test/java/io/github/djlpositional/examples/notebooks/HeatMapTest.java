@@ -46,18 +46,19 @@ class HeatMapTest {
     @Test
     void wavesBecomeLonger() {
         // 2π · 10^(4 · dimension / 64)
-        assertThat(run.after("dimension  0: a wave is")).isEqualTo(6.3);
-        assertThat(run.after("dimension 16: a wave is")).isEqualTo(62.8);
-        assertThat(run.after("dimension 32: a wave is")).isEqualTo(628.3);
-        assertThat(run.after("dimension 40: a wave is")).isEqualTo(1986.9);
-        assertThat(run.after("dimension 62: a wave is")).isEqualTo(47117.2);
+        assertThat(run.after("dimension  0: a wave of")).isEqualTo(6.3);
+        assertThat(run.after("dimension 16: a wave of")).isEqualTo(62.8);
+        assertThat(run.after("dimension 32: a wave of")).isEqualTo(628.3);
+        assertThat(run.after("dimension 40: a wave of")).isEqualTo(1986.9);
+        assertThat(run.after("dimension 62: a wave of")).isEqualTo(47117.2);
     }
 
     @Test
     void columnsAreCurves() {
         XYChart columns = run.lines("heat-map-columns", "Dimensions 6 to 9 of 32");
         for (int dimension = 6; dimension <= 9; dimension++) {
-            assertThat(columns.getSeries("dimension " + dimension).getYData()[59])
+            assertThat(columns.getSeries(dimension + (dimension % 2 == 0 ? " (sine)" : " (cosine)"))
+                            .getYData()[59])
                     .isCloseTo(paper(59, dimension, 32), within(59 * 0x1p-52));
         }
     }
