@@ -17,7 +17,6 @@ import io.github.djlpositional.math.RelativeBuckets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.stream.IntStream;
 import org.knowm.xchart.HeatMapChart;
 import org.knowm.xchart.XYChart;
 
@@ -32,14 +31,14 @@ final class BiasesOfDistance {
     static void write(Notebook notebook) throws Exception {
         notebook.title(
                 "Four ways to use the distance",
-                "ALiBi's slopes, T5's buckets, Shaw's window and Transformer-XL's two terms.");
+                "ALiBi, T5, Shaw and Transformer-XL each let the distance change the score differently.");
         notebook.text("""
                 ALiBi, T5, Shaw and Transformer-XL each answer one question differently: what should the distance between two
                 words do to their score?
 
                 **ALiBi** lowers the score by a fixed amount for each step of the distance: Press, Smith and Lewis, *Train Short,
-                Test Long* (2022). Only this amount, the slope, differs between heads. For 8 heads the slopes are the powers of
-                two from 1/2 to 1/256.""");
+                Test Long* (2022). Only this amount, the slope *m*, differs between heads. With *N* heads, *h* is the number of
+                the head, counted from 1. For 8 heads the slopes are the powers of two from 1/2 to 1/256.""");
         notebook.formula("\\text{bias}_{ij} = -m_h \\, |i - j| \\qquad m_h = 2^{-8h/N}");
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         AlibiBiasBlock alibi = AlibiBiasBlock.builder().setHeadCount(8).build();
@@ -59,17 +58,12 @@ final class BiasesOfDistance {
 
         notebook.text("""
                 A bias of -5 divides the weight of a key by e⁵, about 150. The first head reaches it at distance 10, the last one
-                at distance 1280. A longer text brings lower scores, but no numbers of another kind.
+                at distance 1280. For distances that no text of the training had, each bias continues along the same line.
 
-                For 12 heads there is no power of two. The authors take the slopes of 8 heads, and then every second one of 16:""");
-        for (int heads : new int[] {8, 12}) {
-            AlibiSlopes ofHeads = AlibiSlopes.of(heads);
-            notebook.row(
-                    "%2d heads: %s",
-                    heads,
-                    IntStream.range(0, heads)
-                            .mapToObj(head -> String.format(Locale.ROOT, "%.4f", ofHeads.get(head)))
-                            .toList());
+                12 is not a power of two. For 12 heads the authors take the slopes of 8 heads, and then every second one of 16:""");
+        notebook.row("head   8 heads  12 heads  16 heads");
+        for (int head = 0; head < 16; head++) {
+            notebook.row("%4d %9s %9s %9s", head + 1, slope(8, head), slope(12, head), slope(16, head));
         }
 
         notebook.text("""
@@ -79,11 +73,11 @@ final class BiasesOfDistance {
                 other half for keys after it. In a decoder all are for keys before it.""");
         RelativeBuckets encoder = RelativeBuckets.of(true, 32, 128);
         RelativeBuckets decoder = RelativeBuckets.of(false, 32, 128);
-        notebook.row("%8s %13s %13s %12s", "", "decoder", "encoder", "encoder");
-        notebook.row("%8s %13s %13s %12s", "distance", "key before", "key before", "key after");
+        notebook.row("%8s %11s %11s %10s", "", "decoder", "encoder", "encoder");
+        notebook.row("%8s %11s %11s %10s", "distance", "key before", "key before", "key after");
         for (int distance : new int[] {0, 1, 7, 8, 11, 12, 16, 32, 64, 90, 91, 112, 113, 1000}) {
             notebook.row(
-                    "%8d %13d %13d %12d",
+                    "%8d %11d %11d %10d",
                     distance, decoder.bucket(-distance), encoder.bucket(-distance), encoder.bucket(distance));
         }
         XYChart steps = Drawing.lines("The buckets of T5", "position of the key less that of the query", "bucket");
@@ -93,16 +87,19 @@ final class BiasesOfDistance {
                 steps, "decoder", Drawing.each(161, i -> i - 160.0), Drawing.each(161, i -> decoder.bucket(i - 160)));
         notebook.picture(
                 "biases-of-distance-t5",
-                "The buckets of T5: one for each near distance, then wider and wider ones",
+                "The buckets of T5: one for each near distance, then wider and wider ones. From -8 to 0 both lines are"
+                        + " the same",
                 steps);
 
         notebook.text("""
-                **Shaw**, Uszkoreit and Vaswani (2018) learn a vector for each distance up to *k*, and one for all farther ones in
-                each direction. The query is multiplied by it, so the same distance can raise the score of one word and lower
-                that of another. With k = 8, this is the term of three words of a sentence of 32, random words and untrained
-                vectors.""");
+                **Shaw**, Uszkoreit and Vaswani (2018) learn a vector *a* for each place nearer than *k*, and one in each direction
+                for *k* and all farther ones. The query is multiplied by it, so the same distance can raise the score of one word
+                and lower that of another. *H* is the size of a head.""");
         notebook.formula("s_{ij} = \\frac{q_i \\cdot (k_j + a_{c(j - i)})}{\\sqrt{H}}");
         notebook.formula("c(d) = \\max(-k, \\min(k, d))");
+        notebook.text("""
+                With k = 8, this is the part with *a* for three words of a sentence of 32, before the division by √H. The words
+                are random, and the vectors are untrained.""");
         manager.getEngine().setRandomSeed(3);
         NDArray queries = manager.randomNormal(new Shape(1, 1, WORDS, SIZE));
         ShawRelativePositionBlock shaw = ShawRelativePositionBlock.builder()
@@ -120,17 +117,19 @@ final class BiasesOfDistance {
         }
         notebook.picture(
                 "biases-of-distance-shaw",
-                "Within 8 words of the query, each key has its own number; beyond them, all have the same",
+                "Nearer than 8 words, each key has its own number; from 8 on, all keys of one side have the same",
                 window);
 
         notebook.text("""
                 **Transformer-XL** has no table of distances: Dai et al. (2019) project the *sinusoids* of the distance, R, by a
-                learned matrix W. The paper writes a score as four terms. Two of them, (a) and (c), compare words only; the
-                positions are in (b) and (d).""");
-        notebook.formula("q_i \\cdot k_j \\; (a) + q_i \\cdot W R_{i-j} \\; (b)");
-        notebook.formula("{} + u \\cdot k_j \\; (c) + v \\cdot W R_{i-j} \\; (d)");
+                learned matrix W. A score is the sum of four terms. Two of them have the query; in the other two, the learned
+                vectors *u* and *v* of the head are in its place.""");
+        notebook.formula("a = q_i \\cdot k_j \\qquad b = q_i \\cdot W R_{i-j}");
+        notebook.formula("c = u \\cdot k_j \\qquad d = v \\cdot W R_{i-j}");
+        notebook.formula("s_{ij} = \\frac{a + b + c + d}{\\sqrt{H}}");
         notebook.text("""
-                The block's own forward returns (b) + (d). With v = 0 only (b) is left, and with queries of 0 only (d).""");
+                The terms a and c know words only; the positions are in b and d. The block's own forward returns b + d. With v = 0
+                only b is left, and with queries of 0 only d.""");
         TransformerXlPositionBlock xl = TransformerXlPositionBlock.builder()
                 .setEmbeddingSize(SIZE)
                 .setHeadCount(1)
@@ -142,28 +141,38 @@ final class BiasesOfDistance {
         NDArray global = forward(xl, queries.zerosLike());
         position.set(new float[SIZE]);
         NDArray ofWords = forward(xl, queries);
-        notebook.row(
-                "greatest |(b) + (d) - both|: %.1e",
-                greatest(ofWords.add(global).sub(both)));
-        notebook.row(
-                "greatest change along a diagonal: (b) %.3f, (d) %.1e",
-                alongDiagonals(ofWords), alongDiagonals(global));
+        notebook.row("greatest difference of b + d");
+        notebook.row("  from both together: %.1e", greatest(ofWords.add(global).sub(both)));
+        notebook.row("greatest change along a diagonal");
+        notebook.row("  of b: %.3f", alongDiagonals(ofWords));
+        notebook.row("  of d: %.1e", alongDiagonals(global));
         List<HeatMapChart> maps = new ArrayList<>();
-        double scale = Math.max(greatest(both), Math.max(greatest(ofWords), greatest(global)));
-        maps.add(map("(b): words and distance", ofWords, scale));
-        maps.add(map("(d): distance only", global, scale));
-        maps.add(map("(b) + (d)", both, scale));
+        double scale = Math.ceil(Math.max(greatest(both), Math.max(greatest(ofWords), greatest(global))));
+        maps.add(map("b: words and distance", ofWords, scale));
+        maps.add(map("d: distance only", global, scale));
+        maps.add(map("b + d", both, scale));
         manager.close();
         notebook.pictures(
                 "biases-of-distance-transformer-xl",
-                "The two terms with positions, and their sum; red raises a score, blue lowers it",
+                String.format(
+                        Locale.ROOT,
+                        "The two terms with positions, and their sum, from -%.0f (blue) through 0 (white) to %.0f (red)",
+                        scale,
+                        scale),
                 3,
                 maps);
 
         notebook.text("""
-                Term (d) is a bias like T5's: it has the same number along each diagonal. Term (b) lets each word look for its own
+                Term d is a bias like T5's: it has the same number along each diagonal. Term b lets each word look for its own
                 distances. Because R is defined for any distance and W is learned for all of them together, there is no last
                 bucket and no window.""");
+    }
+
+    /** The slope of a head, counted from 0; empty if there are not as many heads. */
+    private static String slope(int heads, int head) {
+        return head < heads
+                ? String.format(Locale.ROOT, "%.4f", AlibiSlopes.of(heads).get(head))
+                : "";
     }
 
     private static NDArray forward(RelativeEncoding encoding, NDArray queries) {
@@ -186,7 +195,8 @@ final class BiasesOfDistance {
     private static HeatMapChart map(String title, NDArray term, double scale) {
         float[] values = term.toFloatArray();
         HeatMapChart map =
-                Drawing.map(title, "key", "query", WORDS, WORDS, (query, key) -> values[query * WORDS + key] / scale);
+                Drawing.map(title, "key", "query", WORDS, WORDS, (query, key) -> values[query * WORDS + key]);
+        map.getStyler().setMin(-scale).setMax(scale);
         map.getStyler().setLegendVisible(false);
         return map;
     }
