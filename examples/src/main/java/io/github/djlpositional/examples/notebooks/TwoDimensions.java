@@ -15,8 +15,8 @@ import io.github.djlpositional.attention.WindowBiasBlock;
 import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.math.GridEncoding;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.knowm.xchart.HeatMapChart;
 
 /** Positions in a grid: fixed encodings, rotary embeddings on two axes, and the bias of a window. */
@@ -28,7 +28,7 @@ final class TwoDimensions {
 
     static void write(Notebook notebook) throws Exception {
         notebook.title(
-                "Rows and columns", "Grids of patches: sinusoids, rotary positions and window biases on two axes.");
+                "Rows and columns", "A patch of an image has a row and a column, and so its position has two axes.");
         notebook.text("""
                 An image is cut into patches, and each patch is a token. Read row by row, the patch below another one is 16 tokens
                 later, as far away as the patch 16 columns to the right would be. One number does not tell where a patch is; a
@@ -45,59 +45,77 @@ final class TwoDimensions {
         NDArray flat = encodings.reshape(SIDE * SIDE, 64);
         notebook.result("encodings.getShape()", encodings.getShape());
         List<HeatMapChart> similarities = new ArrayList<>();
+        notebook.row("%-16s %7s %9s %9s", "similarity of", "itself", "row end", "last row");
         for (int[] place : new int[][] {{0, 0}, {4, 10}, {8, 8}}) {
             NDArray vector = flat.get(place[0] * SIDE + place[1]);
             float[] similar = flat.matMul(vector).div(32).toFloatArray();
             int row = place[0] * SIDE;
-            notebook.row("row %d, column %d", place[0], place[1]);
-            notebook.row("  to itself %.3f", similar[row + place[1]]);
-            notebook.row("  to column 15 of its row %.3f", similar[row + 15]);
-            notebook.row("  to row 15, column 15 %.3f", similar[SIDE * SIDE - 1]);
+            notebook.row(
+                    "row %d, column %-2d %7.3f %9.3f %9.3f",
+                    place[0], place[1], similar[row + place[1]], similar[row + 15], similar[SIDE * SIDE - 1]);
             similarities.add(map("Row " + place[0] + ", column " + place[1], similar));
         }
         notebook.pictures(
                 "two-dimensions-grid",
-                "The similarity of one patch to all patches, for three patches",
+                "The similarity of one patch to all patches, for three patches, from 0.5 (white) to 1 (red)",
                 3,
                 similarities);
 
         notebook.text("""
-                The similarity is that of the rows plus that of the columns, so the picture is a cross: patches of the same row
-                and of the same column remain similar over the whole image.
+                The similarity is that of the rows plus that of the columns, so a picture shows a cross: patches of the same row
+                and of the same column remain similar over the whole image. In the first picture the patch is in a corner, and
+                only two arms of its cross are left. *Row end* is the patch in column 15 of the same row, *last row* the one in
+                row 15 and column 15.
 
                 **Rotary embeddings** work on two axes as well. Each pair of dimensions gets an axis: half of the pairs turn with
                 the row and half with the column. This is the layout of the vision towers of Qwen2-VL.""");
         RotaryEmbeddingBlock rotary = RotaryPresets.qwenVision(64).build();
         NDArray positions = manager.create(RotaryPresets.positions(SIDE, SIDE)).expandDims(1);
         notebook.result("positions.getShape()", positions.getShape());
-        notebook.row("axis of each pair: %s", rotary.getAxes().axisOfPair());
+        notebook.row("axis of each pair:");
+        notebook.row(
+                "%s",
+                rotary.getAxes().axisOfPair().stream()
+                        .map(axis -> axis.toString())
+                        .collect(Collectors.joining()));
         manager.getEngine().setRandomSeed(2);
         NDArray word = manager.randomNormal(new Shape(1, 1, 1, 64)).toType(DataType.FLOAT64, false);
         NDArray turned = forward(rotary, word.repeat(2, SIDE * SIDE), positions).reshape(SIDE * SIDE, 64);
         NDArray scores = turned.matMul(turned.transpose());
-        notebook.row("from (2, 3) to (4, 8): %.12f", scores.getDouble(2 * SIDE + 3, 4 * SIDE + 8));
-        notebook.row("from (9, 6) to (11, 11): %.12f", scores.getDouble(9 * SIDE + 6, 11 * SIDE + 11));
-        notebook.row("from (2, 3) to (8, 4): %.12f", scores.getDouble(2 * SIDE + 3, 8 * SIDE + 4));
+        notebook.row("from (2, 3) to (4, 8):   %15.12f", scores.getDouble(2 * SIDE + 3, 4 * SIDE + 8));
+        notebook.row("from (9, 6) to (11, 11): %15.12f", scores.getDouble(9 * SIDE + 6, 11 * SIDE + 11));
+        notebook.row("from (2, 3) to (8, 4):   %15.12f", scores.getDouble(2 * SIDE + 3, 8 * SIDE + 4));
 
         notebook.text("""
                 The score depends on the difference of the rows and the difference of the columns: two rows down and five columns
                 right give the same score from any patch.
 
                 **A window bias** (Liu et al., *Swin Transformer*, 2021) learns a number for each pair of differences. For a window
-                of h by w patches there are (2h - 1)(2w - 1) of them, and row""");
-        notebook.formula("(y - y' + h - 1) (2w - 1) + x - x' + w - 1");
+                of h by w patches there are (2h - 1)(2w - 1) of them. The bias of a query in row *y* and column *x* for a
+                key in row *v* and column *u* is in this row of the table:""");
+        notebook.formula("(y - v + h - 1) (2w - 1) + x - u + w - 1");
         notebook.text("""
-                of the table belongs to a query in row y and column x and a key in row y' and column x'. To see it, the biases are
-                set to the numbers of their rows; the forward then returns the index. For a window of 2 by 2 patches:""");
+                To see it, the biases are set to the numbers of their rows; the forward then returns those numbers. For a window
+                of 2 by 2 patches:""");
         float[] small = indices(manager, 2);
+        notebook.row("%-7s %5s %5s %5s %5s", "", "key 0", "key 1", "key 2", "key 3");
         for (int query = 0; query < 4; query++) {
-            notebook.row("query %d: %s", query, Arrays.toString(Arrays.copyOfRange(small, 4 * query, 4 * query + 4)));
+            int first = 4 * query;
+            notebook.row(
+                    "query %d %5.0f %5.0f %5.0f %5.0f",
+                    query, small[first], small[first + 1], small[first + 2], small[first + 3]);
         }
         float[] large = indices(manager, 4);
         manager.close();
         HeatMapChart index = Drawing.map(
-                "Row of the table, 4 by 4 patches", "key", "query", 16, 16, (query, key) -> large[16 * query + key]);
-        index.getStyler().setMin(0).setMax(48);
+                "Row of the table, 4 by 4 patches",
+                "key",
+                "query",
+                16,
+                16,
+                0,
+                48,
+                (query, key) -> large[16 * query + key]);
         notebook.picture(
                 "two-dimensions-window",
                 "The row of the table of biases for each query and key of a window of 4 by 4 patches",
@@ -131,9 +149,7 @@ final class TwoDimensions {
 
     private static HeatMapChart map(String title, float... similar) {
         // rounding must not make a similarity greater than 1
-        HeatMapChart map = Drawing.map(
-                title, "column", "row", SIDE, SIDE, (row, column) -> Math.min(1, similar[row * SIDE + column]));
-        map.getStyler().setMin(0.5);
-        return map;
+        return Drawing.map(
+                title, "column", "row", SIDE, SIDE, 0.5, 1, (row, column) -> Math.min(1, similar[row * SIDE + column]));
     }
 }

@@ -27,12 +27,8 @@ class TwoDimensionsTest {
     @ParameterizedTest
     @CsvSource({"0, 0, 0.763, 0.525", "4, 10, 0.868, 0.707", "8, 8, 0.857, 0.714"})
     void similarityIsThatOfRowsAndColumns(int row, int column, double inRow, double inCorner) {
-        String place = String.format("row %d, column %d%n", row, column);
-        assertThat(run.after(place + "    to itself")).isEqualTo(1);
-        String after = run.printed().substring(run.printed().indexOf(place));
-        ChapterRun rest = new ChapterRun(after, null);
-        assertThat(rest.after("to column 15 of its row")).isEqualTo(inRow);
-        assertThat(rest.after("to row 15, column 15")).isEqualTo(inCorner);
+        String place = String.format("row %d, column %-2d ", row, column);
+        assertThat(run.after(place, 3)).containsExactly(1, inRow, inCorner);
         HeatMapChart map = run.map("two-dimensions-grid", "Row " + row + ", column " + column);
         assertThat(map.getXAxisTitle()).isEqualTo("column");
         assertThat(map.getYAxisTitle()).isEqualTo("row");
@@ -52,12 +48,10 @@ class TwoDimensionsTest {
     @Test
     void windowIndexIsThatOfSwin() {
         // relative_position_index of the published code for a window of 2 by 2
-        assertThat(run.printed())
-                .contains(
-                        "query 0: [4.0, 3.0, 1.0, 0.0]",
-                        "query 1: [5.0, 4.0, 2.0, 1.0]",
-                        "query 2: [7.0, 6.0, 4.0, 3.0]",
-                        "query 3: [8.0, 7.0, 5.0, 4.0]");
+        assertThat(run.after("query 0 ", 4)).containsExactly(4, 3, 1, 0);
+        assertThat(run.after("query 1 ", 4)).containsExactly(5, 4, 2, 1);
+        assertThat(run.after("query 2 ", 4)).containsExactly(7, 6, 4, 3);
+        assertThat(run.after("query 3 ", 4)).containsExactly(8, 7, 5, 4);
         HeatMapChart map = run.map("two-dimensions-window", "Row of the table, 4 by 4 patches");
         // (y - y' + 3) · 7 + x - x' + 3
         assertThat(ChapterRun.value(map, 0, 0)).isEqualTo(24);
