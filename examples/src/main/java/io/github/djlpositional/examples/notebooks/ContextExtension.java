@@ -5,6 +5,7 @@ import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.RotaryScaling;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 import org.knowm.xchart.XYChart;
@@ -12,7 +13,7 @@ import org.knowm.xchart.XYChart;
 /** Rotary embeddings beyond the trained length: the angles of each pair under each scaling. */
 final class ContextExtension {
 
-    /** The heads of Llama 2: 64 pairs with the base 10,000, trained with 4096 positions. */
+    /** The heads of Llama 2: 64 pairs with the base 10,000, trained with 4,096 positions. */
     private static final int HEAD_SIZE = 128;
 
     private static final int PAIRS = HEAD_SIZE / 2;
@@ -26,19 +27,23 @@ final class ContextExtension {
         61.19, 61.96, 62.5, 63.37, 63.48, 63.48, 63.66, 63.85, 64.08, 64.76, 64.8, 64.81, 64.81
     };
 
+    /** Each has one color in all pictures. */
+    private static final List<String> LINES = List.of("none", "linear", "NTK-aware", "YaRN", "Llama 3", "LongRoPE");
+
     private ContextExtension() {}
 
     static void write(Notebook notebook) throws Exception {
         notebook.title(
                 "A longer context than in training",
-                "What each scaling does to the angles of rotary positions at twice and eight times the length.");
+                "Each scaling slows some rotary pairs down, so that a model can read a longer text.");
         notebook.text("""
                 A model with rotary embeddings has met, in each pair of dimensions, the angles of the distances in its training.
                 What are the angles of a text that is twice or eight times as long? The numbers here are those of Llama 2: heads
-                of 128 dimensions, so 64 pairs, with the base 10,000, trained with 4096 positions.""");
+                of 128 dimensions, so 64 pairs, with the base 10,000, trained with 4,096 positions. These are the turns
+                of some pairs over the 4,096 positions.""");
         Frequencies trained = RotaryScaling.none().frequencies(HEAD_SIZE, BASE, TRAINED);
         for (int pair : new int[] {0, 20, 45, 46, 63}) {
-            notebook.row("pair %2d: %10.5f turns over 4096 positions", pair, turns(trained, pair, TRAINED));
+            notebook.row("pair %2d: %9.5f turns", pair, turns(trained, pair, TRAINED));
         }
         long full = IntStream.range(0, PAIRS)
                 .filter(pair -> turns(trained, pair, TRAINED) >= 1)
@@ -51,15 +56,18 @@ final class ContextExtension {
 
                 A *scaling* changes the frequencies to avoid this. All but the first of these are for eight times the length.""");
         Map<String, RotaryScaling> scalings = scalings(8);
+        double[] pairsOfLlama = Drawing.each(PAIRS, pair -> pair);
         XYChart ratio = Drawing.lines("Frequency with a scaling for 8 times the length", "pair", "scaled / unscaled");
         scalings.forEach((name, scaling) -> {
             Frequencies scaled = scaling.frequencies(HEAD_SIZE, BASE, 8 * TRAINED);
-            Drawing.line(ratio, name, PAIRS, pair -> scaled.get(pair) / trained.get(pair));
+            double[] ratios = Drawing.each(PAIRS, pair -> scaled.get(pair) / trained.get(pair));
+            Drawing.line(ratio, LINES.indexOf(name), name, pairsOfLlama, ratios);
         });
         ratio.getStyler().setYAxisMin(0.0);
         notebook.picture(
                 "context-extension-ratio",
-                "What each scaling does to the frequencies: the fast pairs are on the left, the slow ones on the right",
+                "What each scaling does to the frequencies, with the fast pairs on the left. YaRN and Llama 3 cover the"
+                        + " line without scaling on the left, and that of linear scaling on the right",
                 ratio);
 
         notebook.text("""
@@ -68,16 +76,16 @@ final class ContextExtension {
                 - **NTK-aware** (bloc97, 2023) raises the base, so that the first pair is kept and the last one divided by 8.
                 - **YaRN** (Peng et al., 2023) keeps pairs that make more than 32 turns, divides those that make less than one,
                   and mixes between them.
-                - **Llama 3** does the same between 4 turns and 1, with another mixture.
+                - **Llama 3** does the same between 4 turns and 1, mixed differently.
 
                 How many pairs reach angles outside those of the training? A pair with a full turn has met all of them; for the
-                other 18, the greatest angle at the new length is compared with that at 4096.""");
+                other 18, the greatest angle at the new length is compared with that at 4,096.""");
         for (int factor : new int[] {2, 8}) {
-            notebook.row("%d times the length   beyond  farthest  first pair", factor);
+            notebook.row("%d times    beyond  farthest  first pair", factor);
             for (Map.Entry<String, RotaryScaling> scaling : scalings(factor).entrySet()) {
                 Frequencies scaled = scaling.getValue().frequencies(HEAD_SIZE, BASE, (long) factor * TRAINED);
                 double[] farther = farther(trained, scaled, factor);
-                notebook.row("%-20s %7d %9.2f %11.3f", scaling.getKey(), beyond(farther), max(farther), scaled.get(0));
+                notebook.row("%-10s %7d %9.2f %11.3f", scaling.getKey(), beyond(farther), max(farther), scaled.get(0));
             }
         }
 
@@ -86,24 +94,26 @@ final class ContextExtension {
                 pair in training, and *first pair* the angle in radians between neighbouring words in the fastest pair. NTK-aware
                 scaling brings only the last pair inside; its others are too fast, though by less than without scaling. The
                 picture shows the pairs from 40 on. Linear scaling divides by as much as the length has grown, so its line is
-                also that of the training. From pair 46 on, where this line is below one turn, no other must be above it.""");
+                also that of the training. From pair 46 on, where this line is below one turn, no other line may be above it.""");
         double[] slow = Drawing.each(PAIRS - 40, i -> 40.0 + i);
         XYChart angles = Drawing.lines("Turns of the slow pairs over 32,768 positions", "pair", "turns");
-        Drawing.line(angles, "one turn", slow, Drawing.each(slow.length, i -> 1));
+        Drawing.line(angles, 7, "one turn", slow, Drawing.each(slow.length, i -> 1));
         scalings.forEach((name, scaling) -> {
             Frequencies scaled = scaling.frequencies(HEAD_SIZE, BASE, 8 * TRAINED);
-            Drawing.line(angles, name, slow, Drawing.each(slow.length, i -> turns(scaled, 40 + i, 8 * TRAINED)));
+            double[] turns = Drawing.each(slow.length, i -> turns(scaled, 40 + i, 8 * TRAINED));
+            Drawing.line(angles, LINES.indexOf(name), name, slow, turns);
         });
         angles.getStyler().setYAxisLogarithmic(true);
         notebook.picture(
                 "context-extension-turns",
-                "The turns of the slow pairs over 8 times the length; with linear scaling they are those of the training",
+                "The turns of the slow pairs over 8 times the length; with linear scaling they are those of the training."
+                        + " From pair 46 on, YaRN and Llama 3 cover the line of linear scaling",
                 angles);
 
         notebook.text("""
-                **LongRoPE** (Ding et al., 2024) has no formula. A search finds a divisor for each pair and model. Phi-3 mini with
-                128k positions publishes its own: 48 pairs, trained with 4096 positions and extended 32 times. Beside them are
-                the scalings above for the same model.""");
+                **LongRoPE** (Ding et al., 2024) has no formula. A search finds a divisor for each pair and model. Those of
+                Phi-3 mini with 128k positions are published: one for each of 48 pairs, trained with 4,096 positions and extended
+                32 times. Beside them are three of the scalings above for the same model.""");
         int extended = 32 * TRAINED;
         Map<String, RotaryScaling> ofPhi3 = new LinkedHashMap<>();
         ofPhi3.put("linear", RotaryScaling.linear(32));
@@ -112,28 +122,28 @@ final class ContextExtension {
         ofPhi3.put("LongRoPE", RotaryScaling.longRope(PHI_3_LONG, PHI_3_LONG, TRAINED, extended));
         int pairs = PHI_3_LONG.length;
         Frequencies unscaled = RotaryScaling.none().frequencies(2 * pairs, BASE, TRAINED);
-        XYChart searched = Drawing.lines("Phi-3 mini, 32 times the length", "pair", "scaled / unscaled");
-        notebook.row("%-10s %8s %8s %8s %8s", "pair", "0", "12", "24", "47");
+        XYChart searched = Drawing.lines("Phi-3 mini, 32 times the length", "pair", "divisor");
+        notebook.row("%-10s %7s %7s %7s %7s", "pair", "0", "12", "24", "47");
         ofPhi3.forEach((name, scaling) -> {
             Frequencies scaled = scaling.frequencies(2 * pairs, BASE, extended);
-            double[] ratios = Drawing.each(pairs, pair -> scaled.get(pair) / unscaled.get(pair));
-            notebook.row("%-10s %8.4f %8.4f %8.4f %8.4f", name, ratios[0], ratios[12], ratios[24], ratios[47]);
-            Drawing.line(searched, name, pairs, pair -> ratios[pair]);
+            double[] divisors = Drawing.each(pairs, pair -> unscaled.get(pair) / scaled.get(pair));
+            notebook.row("%-10s %7.3f %7.3f %7.3f %7.3f", name, divisors[0], divisors[12], divisors[24], divisors[47]);
+            Drawing.line(searched, LINES.indexOf(name), name, Drawing.each(pairs, pair -> pair), divisors);
         });
-        searched.getStyler().setYAxisLogarithmic(true);
+        searched.getStyler().setYAxisMin(0.0);
         notebook.picture(
                 "context-extension-longrope",
-                "The divisors that a search found for Phi-3 mini, as frequencies relative to the unscaled ones",
+                "By what each scaling divides the frequencies of Phi-3 mini; those of LongRoPE were found by a search",
                 searched);
 
         notebook.text("""
                 The search slows the fast pairs a little, and the slow ones by up to 64.8, twice what the length asks for. How much
                 of the angles of the training do the slow pairs then use?""");
         RotaryScaling longRope = ofPhi3.get("LongRoPE");
+        notebook.row("LongRoPE    beyond  farthest");
         for (int factor : new int[] {2, 8, 32}) {
             double[] farther = farther(unscaled, longRope.frequencies(2 * pairs, BASE, extended), factor);
-            notebook.row(
-                    "LongRoPE at %2d times: %d pairs beyond, farthest %.2f", factor, beyond(farther), max(farther));
+            notebook.row("%2d times %9d %9.2f", factor, beyond(farther), max(farther));
         }
         notebook.row("factor of cosines and sines: %.4f", longRope.attentionFactor(extended));
 

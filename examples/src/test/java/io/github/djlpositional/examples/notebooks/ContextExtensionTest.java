@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -48,8 +49,8 @@ class ContextExtensionTest {
         "8, Llama 3, 0, 1.00, 1"
     })
     void anglesBeyondTheTraining(int factor, String scaling, double beyond, double farthest, double first) {
-        String table = run.printed().substring(run.printed().indexOf(factor + " times the length   beyond"));
-        double[] numbers = new ChapterRun(table, null).after(String.format("%n  %-20s ", scaling), 3);
+        String table = run.printed().substring(run.printed().indexOf(factor + " times    beyond"));
+        double[] numbers = new ChapterRun(table, null).after(String.format("%n  %-10s ", scaling), 3);
         assertThat(numbers).containsExactly(beyond, farthest, first);
     }
 
@@ -79,16 +80,27 @@ class ContextExtensionTest {
     }
 
     @Test
+    void scalingsHaveTheSameColorsInAllPictures() {
+        XYChart ratio = run.lines("context-extension-ratio", "Frequency with a scaling for 8 times the length");
+        XYChart turns = run.lines("context-extension-turns", "Turns of the slow pairs over 32,768 positions");
+        XYChart phi3 = run.lines("context-extension-longrope", "Phi-3 mini, 32 times the length");
+        for (String scaling : List.of("linear", "NTK-aware", "YaRN")) {
+            assertThat(turns.getSeries(scaling).getLineColor())
+                    .isEqualTo(ratio.getSeries(scaling).getLineColor())
+                    .isEqualTo(phi3.getSeries(scaling).getLineColor());
+        }
+    }
+
+    @Test
     void longRopeSlowsTheSlowPairsMost() {
         ChapterRun phi3 = new ChapterRun(run.printed().substring(run.printed().indexOf("Phi-3 mini")), null);
-        assertThat(phi3.after(String.format("%n  LongRoPE   "), 4)).containsExactly(0.9709, 0.2710, 0.0333, 0.0154);
-        assertThat(phi3.after(String.format("%n  NTK-aware  "), 4)).containsExactly(1, 0.4128, 0.1704, 0.0313);
-        assertThat(phi3.after(String.format("%n  YaRN       "), 4)).containsExactly(1, 1, 0.5411, 0.0313);
-        assertThat(run.printed())
-                .contains(
-                        "LongRoPE at  2 times: 0 pairs beyond, farthest 0.03",
-                        "LongRoPE at  8 times: 0 pairs beyond, farthest 0.13",
-                        "LongRoPE at 32 times: 0 pairs beyond, farthest 0.53");
+        // long_factor of the published model
+        assertThat(phi3.after(String.format("%n  LongRoPE   "), 4)).containsExactly(1.03, 3.69, 30.01, 64.81);
+        assertThat(phi3.after(String.format("%n  linear     "), 4)).containsOnly(32);
+        assertThat(phi3.after(String.format("%n  NTK-aware  "), 4)).containsExactly(1, 2.423, 5.869, 32);
+        assertThat(phi3.after(String.format("%n  YaRN       "), 4)).containsExactly(1, 1, 1.848, 32);
+        ChapterRun times = new ChapterRun(run.printed().substring(run.printed().indexOf("LongRoPE    beyond")), null);
+        assertThat(times.after("beyond  farthest", 9)).containsExactly(2, 0, 0.03, 8, 0, 0.13, 32, 0, 0.53);
         // √(1 + ln 32 / ln 4096)
         assertThat(run.after("factor of cosines and sines:")).isEqualTo(1.1902);
     }
