@@ -22,12 +22,13 @@ final class GettingStarted {
     private GettingStarted() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("In your model", "The blocks of the library and their shapes, step by step.");
+        notebook.title("In your model", "Token ids become vectors with positions, one block and one shape at a time.");
         notebook.text("""
                 The blocks of this library turn token ids into vectors with positions. The input embedding looks up a vector for
                 each token, and adds the sines and cosines of its position. Two sequences of ten tokens, with 512
                 dimensions:""");
         NDManager manager = NDManager.newBaseManager();
+        manager.getEngine().setRandomSeed(1);
         InputEmbeddingBlock input = InputEmbeddingBlock.builder()
                 .setVocabularySize(1000)
                 .setEmbeddingSize(512)
@@ -39,18 +40,19 @@ final class GettingStarted {
         notebook.result("forward(input, ids).getShape()", vectors.getShape());
 
         notebook.text("""
-                The same token ten times: without positions all rows would be equal. Here are 32 of the 512 dimensions.""");
+                Now one token ten times: the one with the id 0; say it is *cat*. Without positions all rows would be equal. Here are 32 of the 512 dimensions.""");
         NDArray same =
                 forward(input, manager.zeros(new Shape(1, 10), DataType.INT64)).squeeze(0);
+        double greatest = Math.ceil(same.get(":, :32").abs().max().getFloat());
         notebook.picture(
                 "getting-started",
-                "The vectors of one token at ten positions: each row has another position added",
+                "The vectors of one token at ten positions: a different position is added to each row",
                 Drawing.wordRows(
                         "One token at ten positions",
                         "dimension",
                         Collections.nCopies(10, "cat"),
                         32,
-                        3,
+                        greatest,
                         same::getFloat));
 
         notebook.text("""

@@ -48,6 +48,10 @@ class GettingStartedTest {
             double expected = Math.sin(position / Math.pow(10_000, 30 / 512.0));
             assertThat(ChapterRun.value(map, position, 30) - ChapterRun.value(map, 0, 30))
                     .isCloseTo(expected, within(4 * 0x1p-24));
+            for (int dimension = 0; dimension < 32; dimension++) {
+                assertThat(Math.abs(ChapterRun.value(map, position, dimension)))
+                        .isLessThanOrEqualTo(map.getStyler().getMax());
+            }
         }
     }
 
