@@ -37,24 +37,30 @@ final class TrainedHeads {
     private TrainedHeads() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("What do trained heads look at?", "The attention of a small trained encoder, head by head.");
+        notebook.title(
+                "What do trained heads look at?",
+                "A small encoder learns word order; these are the words that its heads attend to.");
         notebook.text("""
                 The example's encoders learn to tell definitions of WordNet from shuffled ones. Without positions a sentence is a
-                bag of words, and there is nothing to learn. With positions there is. These are the loss and the accuracy of each
-                batch in training; the first model has no positions, the second one has. The accuracy of guessing is 0.5.""");
+                bag of words, and there is nothing to learn. With positions there is. These are the loss and the accuracy in
+                training; the first model has no positions, the second one has. The accuracy of guessing is 0.5. The table has
+                the means of the last tenth of the steps.""");
         Path model = TrainedModel.of(notebook, Encoding.NONE, Encoding.SINUSOIDAL);
         Map<Encoding, List<TrainingLog.Line>> trainings = EncoderFile.readLog(model).lines().stream()
                 .collect(Collectors.groupingBy(TrainingLog.Line::encoding, LinkedHashMap::new, Collectors.toList()));
+        notebook.row("%-14s %6s %7s %9s", "positions", "steps", "loss", "accuracy");
         trainings.forEach((encoding, lines) -> notebook.row(
-                "%-14s %4d steps; last tenth: loss %.3f, accuracy %.3f",
+                "%-14s %6d %7.3f %9.3f",
                 encoding.title(),
                 lines.size(),
                 lastMean(lines, TrainingLog.Line::loss),
                 lastMean(lines, TrainingLog.Line::accuracy)));
+        int window = window(trainings.get(Encoding.NONE).size());
         notebook.pictures(
                 "trained-heads-training",
-                "The loss and the accuracy over the steps of the training, without and with positions",
-                2,
+                "The loss and the accuracy in training, without and with positions; each point is "
+                        + (window == 1 ? "one step" : "the mean of " + window + " steps"),
+                1,
                 List.of(
                         curves("Loss", "cross entropy", trainings, TrainingLog.Line::loss),
                         curves("Accuracy", "fraction correct", trainings, TrainingLog.Line::accuracy)));
@@ -77,18 +83,20 @@ final class TrainedHeads {
         }
         notebook.pictures(
                 "trained-heads-maps",
-                "The attention of each word (row) to each word (column) in every head, from 0 to 1 (red)",
+                "The attention of each word (row) to each word (column) in every head, from 0 (white) to 1 (red)",
                 heads,
                 charts);
 
         notebook.text("""
                 A column of one color means that all words attend to the same word. The numbers measure how far a head is from
                 that: the part of the attention that depends on the attending word, 0 if all rows are equal, near 1 if each word
-                attends to others. A diagonal means that each word attends to a place relative to its own. Without positions
+                attends to a different word. A diagonal means that each word attends to a place relative to its own. Without positions
                 there can be none: two equal words, such as the two *a* of this sentence, would have equal rows.
 
                 This is the head with the largest number: its mean attention by the place of the attended word, where -1 is the
-                word before and 1 the word after, over six definitions in order. The other line is the mean of all heads.""");
+                word before and 1 the word after, over six definitions in order. The other line is the mean of all heads. Each
+                place has the mean over the words that have a word there: the first word, for example, has none before it. So the
+                columns do not add up to 1.""");
         int[] best = all.stream()
                 .max(Comparator.comparingDouble(head -> variation(inOrder, head[0], head[1])))
                 .orElseThrow();
@@ -100,9 +108,9 @@ final class TrainedHeads {
             Arrays.setAll(ofAll, i -> ofAll[i] + means[i] / all.size());
         }
         String name = name(best[0], best[1]);
-        notebook.row("%-8s %16s %12s", "place", name, "all heads");
+        notebook.row("%5s %17s %18s", "place", name, "mean of all heads");
         for (int i = 0; i < ofBest.length; i++) {
-            notebook.row("%-+8d %16.3f %12.3f", i - REACH, ofBest[i], ofAll[i]);
+            notebook.row("%5d %17.3f %18.3f", i - REACH, ofBest[i], ofAll[i]);
         }
         XYChart byPlace = Drawing.lines("Where heads look", "place of the attended word", "mean attention");
         double[] x = Drawing.each(ofBest.length, i -> i - REACH);
@@ -126,6 +134,10 @@ final class TrainedHeads {
                 "trained-heads-shuffled",
                 "The same words shuffled, the same head",
                 wordMap(shuffled, best[0], best[1], "Shuffled: " + name, greatest));
+
+        notebook.text("""
+                What stays in the same cells after the shuffling depends on the places. What moves with the words depends on the
+                words. A head can use both: a query and a key are made of a word and its place.""");
     }
 
     private static double lastMean(List<TrainingLog.Line> lines, ToDoubleFunction<TrainingLog.Line> number) {
@@ -133,7 +145,14 @@ final class TrainedHeads {
         return lines.stream().skip(first).mapToDouble(number).average().orElseThrow();
     }
 
-    /** Draws 50 to 100 points, each the mean of several steps; a short training shows every step. */
+    /**
+     * The number of steps that one point of a curve stands for: 50 to 100 points, or every step of a short training.
+     */
+    private static int window(int steps) {
+        return steps < 500 ? 1 : 10 * Math.floorDiv(steps, 500);
+    }
+
+    /** Draws points that are each the mean of several steps. */
     private static XYChart curves(
             String title,
             String yTitle,
@@ -141,7 +160,7 @@ final class TrainedHeads {
             ToDoubleFunction<TrainingLog.Line> number) {
         XYChart chart = Drawing.lines(title, "step", yTitle);
         trainings.forEach((encoding, lines) -> {
-            int window = lines.size() < 500 ? 1 : 10 * Math.floorDiv(lines.size(), 500);
+            int window = window(lines.size());
             int points = Math.floorDiv(lines.size(), window);
             Drawing.line(
                     chart,
@@ -198,6 +217,8 @@ final class TrainedHeads {
                 "attending word",
                 maps.words().size(),
                 maps.words().size(),
+                0,
+                1,
                 (row, column) -> maps.weight(layer, head, row, column));
         map.getStyler().setLegendVisible(false);
         return map;

@@ -30,7 +30,7 @@ public final class TrainedModel {
     public static Path of(Notebook notebook, Encoding... encodings) {
         Path given = notebook.model();
         if (Files.exists(given) && trained(given).equals(List.of(encodings))) {
-            notebook.row("The model is '%s'.", given);
+            notebook.row("The model is '%s'.", given.getFileName());
             return given;
         }
         String names = Arrays.stream(encodings).map(Encoding::toString).collect(Collectors.joining(","));

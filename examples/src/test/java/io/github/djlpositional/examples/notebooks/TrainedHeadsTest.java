@@ -34,7 +34,9 @@ class TrainedHeadsTest {
 
     @Test
     void trainingOfBothModelsIsDrawn() {
-        assertThat(run.printed()).contains("none             10 steps", "sinusoidal       10 steps");
+        assertThat(run.after(String.format("%n  none       "))).isEqualTo(10);
+        assertThat(run.after(String.format("%n  sinusoidal "))).isEqualTo(10);
+        assertThat(run.printed()).contains("without and with positions; each point is one step");
         for (String title : List.of("Loss", "Accuracy")) {
             XYChart curves = run.lines("trained-heads-training", title);
             assertThat(curves.getXAxisTitle()).isEqualTo("step");

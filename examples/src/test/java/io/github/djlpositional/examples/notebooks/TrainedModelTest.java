@@ -38,7 +38,7 @@ class TrainedModelTest {
         Notebook notebook = notebook(given, 600);
         assertThat(TrainedModel.of(notebook, Encoding.NONE, Encoding.SINUSOIDAL))
                 .isEqualTo(given);
-        assertThat(notebook.parts()).containsExactly(new Part.Output("The model is '" + given + "'."));
+        assertThat(notebook.parts()).containsExactly(new Part.Output("The model is 'given.zip'."));
     }
 
     @Test
