@@ -35,7 +35,9 @@ final class TwoDimensions {
                 row and a column do.
 
                 The usual fixed encoding gives half of the dimensions to the column and half to the row, each with the sinusoids
-                of its number. This is the one of the masked autoencoder (He et al., 2022) for 16 by 16 patches.""");
+                of its number. This is the one of the masked autoencoder (He et al., 2022) for 16 by 16 patches. Below are
+                the similarities of three patches to themselves, to the patch at the end of their row (column 15) and to the last
+                patch of the image (row 15, column 15).""");
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         GridPositionalEncodingBlock grid = GridPositionalEncodingBlock.builder()
                 .setEncoding(GridEncoding.visionTransformer(64))
@@ -45,13 +47,13 @@ final class TwoDimensions {
         NDArray flat = encodings.reshape(SIDE * SIDE, 64);
         notebook.result("encodings.getShape()", encodings.getShape());
         List<HeatMapChart> similarities = new ArrayList<>();
-        notebook.row("%-16s %7s %9s %9s", "similarity of", "itself", "row end", "last row");
+        notebook.row("%-16s %7s %9s %11s", "similarity of", "itself", "row end", "last patch");
         for (int[] place : new int[][] {{0, 0}, {4, 10}, {8, 8}}) {
             NDArray vector = flat.get(place[0] * SIDE + place[1]);
             float[] similar = flat.matMul(vector).div(32).toFloatArray();
             int row = place[0] * SIDE;
             notebook.row(
-                    "row %d, column %-2d %7.3f %9.3f %9.3f",
+                    "row %d, column %-2d %7.3f %9.3f %11.3f",
                     place[0], place[1], similar[row + place[1]], similar[row + 15], similar[SIDE * SIDE - 1]);
             similarities.add(map("Row " + place[0] + ", column " + place[1], similar));
         }
@@ -64,8 +66,7 @@ final class TwoDimensions {
         notebook.text("""
                 The similarity is that of the rows plus that of the columns, so a picture shows a cross: patches of the same row
                 and of the same column remain similar over the whole image. In the first picture the patch is in a corner, and
-                only two arms of its cross are left. *Row end* is the patch in column 15 of the same row, *last row* the one in
-                row 15 and column 15.
+                only two arms of its cross are left.
 
                 **Rotary embeddings** work on two axes as well. Each pair of dimensions gets an axis: half of the pairs turn with
                 the row and half with the column. This is the layout of the vision towers of Qwen2-VL.""");
