@@ -35,9 +35,8 @@ public final class TrainedModel {
         }
         String names = Arrays.stream(encodings).map(Encoding::toString).collect(Collectors.joining(","));
         Path smaller = notebook.folder().resolve("model-" + names.replace(',', '-') + ".zip");
-        notebook.row(
-                "%s A smaller model is trained now, in about a minute.",
-                Files.exists(given) ? "'" + given + "' has other positions." : "'" + given + "' does not exist.");
+        notebook.row("'%s' %s.", given.getFileName(), Files.exists(given) ? "has other positions" : "does not exist");
+        notebook.row("A smaller model is trained now, in about a minute.");
         int status = TrainEncoder.commandLine()
                 .setOut(new PrintWriter(notebook.out(), true, StandardCharsets.UTF_8))
                 .execute(
