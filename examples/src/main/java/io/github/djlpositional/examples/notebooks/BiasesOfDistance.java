@@ -156,7 +156,7 @@ final class BiasesOfDistance {
                 "biases-of-distance-transformer-xl",
                 String.format(
                         Locale.ROOT,
-                        "The two terms with positions, and their sum, from -%.0f (blue) through 0 (white) to %.0f (red)",
+                        "The two terms with positions, and their sum, from -%.0f (blue) to %.0f (red)",
                         scale,
                         scale),
                 3,

@@ -83,7 +83,7 @@ final class TrainedHeads {
         }
         notebook.pictures(
                 "trained-heads-maps",
-                "The attention of each word (row) to each word (column) in every head, from 0 (white) to 1 (red)",
+                "The attention of each word (row) to each word (column) in every head, from 0 to 1 (red)",
                 heads,
                 charts);
 

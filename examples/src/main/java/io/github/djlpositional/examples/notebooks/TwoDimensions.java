@@ -59,7 +59,7 @@ final class TwoDimensions {
         }
         notebook.pictures(
                 "two-dimensions-grid",
-                "The similarity of one patch to all patches, for three patches, from 0.5 (white) to 1 (red)",
+                "The similarity of one patch to all patches, for three patches, from 0.5 to 1 (red)",
                 3,
                 similarities);
 
