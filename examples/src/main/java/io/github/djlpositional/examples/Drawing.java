@@ -241,9 +241,10 @@ public final class Drawing {
                 .setMarker(SeriesMarkers.NONE);
         for (int i = 0; i < labels.length; i++) {
             if (!labels[i].isEmpty()) {
-                // outside of the circle, also in a small chart
+                // outside of the circle, also in a small chart and if the label is long
+                double across = 1.35 + 0.09 * Math.max(0, labels[i].length() - 2);
                 chart.addAnnotation(new AnnotationText(
-                        labels[i], centerX + 1.35 * (x[i] - centerX), centerY + 1.35 * (y[i] - centerY), false));
+                        labels[i], centerX + across * (x[i] - centerX), centerY + 1.35 * (y[i] - centerY), false));
             }
         }
     }

@@ -20,7 +20,7 @@ final class AddedToAWord {
     static void write(Notebook notebook) throws Exception {
         notebook.title(
                 "What does a position do to a word?",
-                "A position is added to the vector of a word, and both can still be found.");
+                "A position is added to the vector of a word; if the word is long enough, both can be found again.");
         notebook.text("""
                 The vector of a position is added to that of the word. Is the word still recognizable? In the plane of the first two
                 dimensions, a word is a point. Its position moves it by a hand of length 1, as in the chapter on clocks: the cosine to the right, the sine up. The numbers are positions: the same

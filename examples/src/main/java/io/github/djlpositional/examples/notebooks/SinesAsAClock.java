@@ -114,11 +114,11 @@ final class SinesAsAClock {
         for (int i = 0; i < labels.length; i++) {
             labels[i] = String.format("%.0f", positions[i]);
             if (i > 0 && Math.hypot(x[i] - x[i - 1], y[i] - y[i - 1]) < 0.2) {
-                labels[i] = labels[i - 1] + ", " + labels[i];
+                labels[i] = labels[i - 1] + "-" + labels[i];
                 labels[i - 1] = "";
             }
         }
-        XYChart chart = Drawing.plane(title, "cosine", "sine", 0, 0, 1.7);
+        XYChart chart = Drawing.plane(title, "cosine", "sine", 0, 0, 2.1);
         chart.getStyler().setLegendVisible(false);
         Drawing.circle(chart, "circle", 0, 0, 1);
         Drawing.hands(chart, "hand", 0, 0, x, y, labels);
