@@ -36,7 +36,7 @@ public final class Figure {
      * Creates a picture.
      *
      * @param columns the number of charts side by side on a large screen; a phone shows two, and up to three charts
-     *     below each other, and three below each other
+     *     below each other
      * @param charts charts that {@link Drawing} created, at least one, all of the same kind
      * @throws IllegalArgumentException if a title or the name of a series is missing or not in words
      */

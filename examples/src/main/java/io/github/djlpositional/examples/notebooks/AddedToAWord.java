@@ -23,18 +23,19 @@ final class AddedToAWord {
                 "A position is added to the vector of a word; if the word is long enough, both can be found again.");
         notebook.text("""
                 The vector of a position is added to that of the word. Is the word still recognizable? In the plane of the first two
-                dimensions, a word is a point. Its position moves it by a hand of length 1, as in the
-                chapter on clocks: the cosine to the right, the sine up. The numbers are positions: the same
-                word is at another point of the circle at each of them.""");
+                dimensions, a word is a point. Its position moves it by a hand of length 1, as in the chapter on clocks: the cosine
+                to the right, the sine up. The numbers are positions: the same word is at another point of the circle at each of
+                them.""");
         SinusoidalEncoding pair = SinusoidalEncoding.vaswani(2);
         double[] word = {-0.5, 1.5};
         double[] x = each(7, position -> word[1] + pair.value(position, 1));
         double[] y = each(7, position -> word[0] + pair.value(position, 0));
-        XYChart moved = Drawing.plane("One word at seven positions", "dimension 1", "dimension 0", 1.5, -0.5, 1.7);
-        Drawing.circle(moved, "all sums", 1.5, -0.5, 1);
-        Drawing.hands(moved, "position", 1.5, -0.5, x, y, "0", "1", "2", "3", "4", "5", "6");
+        XYChart moved =
+                Drawing.plane("One word at seven positions", "dimension 1", "dimension 0", word[1], word[0], 1.7);
+        Drawing.circle(moved, "all sums", word[1], word[0], 1);
+        Drawing.hands(moved, "position", word[1], word[0], x, y, "0", "1", "2", "3", "4", "5", "6");
         Drawing.points(moved, "word + position", x, y);
-        Drawing.points(moved, "word", new double[] {1.5}, new double[] {-0.5});
+        Drawing.points(moved, "word", new double[] {word[1]}, new double[] {word[0]});
         notebook.picture("added-to-a-word", "A word as a point, and its sums with seven positions", moved);
 
         notebook.text("""

@@ -63,7 +63,8 @@ final class FirstIdeas {
         notebook.text("""
                 What is needed is bounded like a fraction, the same in all sentences like a count, different for each position,
                 and smooth. The next chapter builds it from sines and cosines. Here it is, measured in the same three ways.
-                All positions have the same length, so they make the words more similar, but never hide them: the cosine hardly exceeds 0.5. All steps are equal, and near positions are near. The picture shows each distance relative to the
+                All positions have the same length, so they make the words more similar, but never hide them: the cosine hardly
+                exceeds 0.5. All steps are equal, and near positions are near. The picture shows each distance relative to the
                 greatest one.""");
         for (int t : new int[] {0, 10, 100, 1000}) {
             notebook.row("position %4d: cosine of both words %.4f", t, cosine(sum(dog, sines(t)), sum(man, sines(t))));

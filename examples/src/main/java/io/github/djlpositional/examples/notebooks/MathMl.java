@@ -85,7 +85,7 @@ final class MathMl {
         return document;
     }
 
-    /** Without the space and the size that browsers give to operators between two parts. */
+    /** Removes the space that browsers put around brackets, bars and slashes, and keeps bars as high as letters. */
     private static Document closeUp(Document document) {
         NodeList operators = document.getElementsByTagNameNS(NAMESPACE, "mo");
         for (int i = 0; i < operators.getLength(); i++) {
