@@ -11,6 +11,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
@@ -118,11 +119,12 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
             return new NDList(x.getManager().create(shape, type, x.getDevice()));
         }
         return new NDList(Temporaries.result(() -> {
-            NDArray real = x.toType(wide, false);
+            NDArray real = Arithmetic.toType(x, wide);
             NDArray given = settings.logarithm ? real.log() : real;
-            return features(settings.features, given, rows.toType(wide, false))
-                    .reshape(shape)
-                    .toType(type, false);
+            return Arithmetic.toType(
+                    features(settings.features, given, Arithmetic.toType(rows, wide))
+                            .reshape(shape),
+                    type);
         }));
     }
 

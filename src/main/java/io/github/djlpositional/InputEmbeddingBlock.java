@@ -263,7 +263,9 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         }
         try (Temporaries temporaries = new Temporaries()) {
             NDArray indices = temporaries.addUnless(ids, Indices.forLookUp(ids));
-            NDArray mask = settings.paddingIndex == null ? null : temporaries.add(indices.neq(settings.paddingIndex));
+            NDArray mask = settings.paddingIndex == null
+                    ? null
+                    : temporaries.add(indices.neq(temporaries.add(Arithmetic.number(indices, settings.paddingIndex))));
             boolean countsTokens = settings.positionsFromPadding != null;
             NDArray tokens = embed(temporaries, parameterStore, indices, training);
             if (mask != null && !countsTokens) {
@@ -351,13 +353,13 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     }
 
     private static NDArray zeroAtPadding(Temporaries temporaries, NDArray vectors, NDArray mask) {
-        NDArray factors = temporaries.add(mask.toType(vectors.getDataType(), true));
+        NDArray factors = temporaries.add(Arithmetic.toType(mask, vectors.getDataType()));
         return temporaries.add(vectors.mul(temporaries.add(factors.expandDims(2))));
     }
 
     /** The positions (B, T) of the tokens, which do not count padding; 0 at padding. */
     private NDArray positionsOfTokens(Temporaries temporaries, NDArray mask) {
-        NDArray isToken = temporaries.add(mask.toType(DataType.INT64, true));
+        NDArray isToken = temporaries.add(Arithmetic.toType(mask, DataType.INT64));
         if (isToken.getShape().size() == 0) {
             return isToken;
         }
@@ -365,7 +367,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                 && (own.getSequenceAxis() == 0 || own.getSequenceAxis() == -3);
         NDArray counts = temporaries.add(isToken.cumSum(isTimeMajor ? 0 : 1));
         // the first token, which is counted as 1, has the first position
-        NDArray positions = temporaries.add(counts.add(settings.positionsFromPadding - 1L));
+        NDArray positions = temporaries.add(Arithmetic.add(counts, settings.positionsFromPadding - 1.0));
         return temporaries.add(positions.mul(isToken));
     }
 

@@ -12,6 +12,7 @@ import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
@@ -235,7 +236,7 @@ public final class LearnedPositionalEncodingBlock
     /** The cells of another grid, by one product for each axis: {@link GridResampling} for the values of a forward. */
     private NDArray resampled(Temporaries temporaries, NDArray cells, int[] from, int... to) {
         DataType type = cells.getDataType() == DataType.FLOAT16 ? DataType.FLOAT32 : cells.getDataType();
-        NDArray result = temporaries.addUnless(cells, cells.toType(type, false));
+        NDArray result = temporaries.addUnless(cells, Arithmetic.toType(cells, type));
         long outer = 1;
         for (int axis = 0; axis < from.length; axis++) {
             double[] weights = Arrays.stream(settings.resampling.weights(from[axis], to[axis]))
@@ -252,7 +253,7 @@ public final class LearnedPositionalEncodingBlock
             outer *= to[axis];
         }
         NDArray rows = temporaries.add(result.reshape(outer, -1));
-        return temporaries.addUnless(rows, rows.toType(cells.getDataType(), false));
+        return temporaries.addUnless(rows, Arithmetic.toType(rows, cells.getDataType()));
     }
 
     private record Learned(NDArray values) implements Positions.Source {

@@ -12,6 +12,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.Temporaries;
@@ -110,10 +111,9 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
         NDArray table = fixed.table(0, times, DataType.FLOAT64);
         try (Temporaries temporaries = new Temporaries()) {
             NDArray features = temporaries.add(Temporaries.result(() -> {
-                NDArray exact = times.toType(DataType.FLOAT64, false);
+                NDArray exact = Arithmetic.toType(times, DataType.FLOAT64);
                 NDArray given = settings.logarithm ? exact.log() : exact;
-                return FourierFeaturesBlock.features(settings.features, given, table)
-                        .toType(type, false);
+                return Arithmetic.toType(FourierFeaturesBlock.features(settings.features, given, table), type);
             }));
             NDArray hidden = projected(temporaries, hiddenProjection, parameterStore, features, training);
             NDArray active = temporaries.add(hidden.mul(temporaries.add(Activation.sigmoid(hidden))));

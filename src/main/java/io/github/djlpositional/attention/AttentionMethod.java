@@ -116,7 +116,7 @@ abstract class AttentionMethod {
     }
 
     static NDArray toType(Temporaries own, NDArray array, DataType type) {
-        return own.addUnless(array, array.toType(type, false));
+        return own.addUnless(array, Arithmetic.toType(array, type));
     }
 
     /** Zeros for queries that see no key; the input itself if all see one. */

@@ -8,6 +8,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
@@ -151,7 +152,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     /** The products of keys and W_q P, (B, N, F, 2k). */
     private NDArray toContent(AttentionCall call, NDArray queries, NDArray keys) {
-        NDArray typed = keys.toType(queries.getDataType(), false);
+        NDArray typed = Arithmetic.toType(keys, queries.getDataType());
         long group = queries.getShape().get(1) / keys.getShape().get(1);
         NDArray ofHeads = group == 1 ? typed : typed.repeat(1, group);
         return ofHeads.matMul(projected(ofQueries, call, queries));
@@ -174,7 +175,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         NDArray table =
                 RelativeTermBlock.rows(rows, all, queries, DataType.FLOAT32).squeeze(0);
         NDArray found = Indices.lookUp(RelativeTermBlock.indices(call, queries), table, queries.getManager());
-        return found.squeeze(3).toType(DataType.INT32, false);
+        return Arithmetic.toType(found.squeeze(3), DataType.INT32);
     }
 
     /** Builds a {@link DisentangledPositionBlock}. */

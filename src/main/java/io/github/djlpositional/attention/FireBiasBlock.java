@@ -95,13 +95,13 @@ public final class FireBiasBlock extends ScoreTermBlock {
     @Override
     NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
         DataType type = PlainAttention.scoreType(queries);
-        NDArray i = positions(call.queries(), queries).expandDims(2).toType(type, false);
-        NDArray j = positions(call.keys(), queries).expandDims(1).toType(type, false);
+        NDArray i = Arithmetic.toType(positions(call.queries(), queries).expandDims(2), type);
+        NDArray j = Arithmetic.toType(positions(call.keys(), queries).expandDims(1), type);
         NDArray threshold = Arithmetic.multiply(value(multiplier, call, i).abs(), settings.threshold);
         NDArray longest = Arithmetic.add(psi(call, i.maximum(threshold)), EPSILON);
         NDArray share = psi(call, i.sub(j)).div(longest);
         NDArray biases = network.biases(call, share.expandDims(3));
-        return biases.transpose(0, 3, 1, 2).toType(queries.getDataType(), false);
+        return Arithmetic.toType(biases.transpose(0, 3, 1, 2), queries.getDataType());
     }
 
     /** ln(|c · x| + 1). */

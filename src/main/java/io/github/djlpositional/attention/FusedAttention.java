@@ -6,6 +6,7 @@ import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.TorchFunctions;
 
 /** Attention by the fused kernel of {@link TorchFunctions}. */
 final class FusedAttention extends AttentionMethod {

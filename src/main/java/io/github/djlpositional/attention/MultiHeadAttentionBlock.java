@@ -16,6 +16,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ModelFile.Compared;
 import io.github.djlpositional.internal.Positions;
@@ -345,7 +346,8 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
             NDArray first = positions.get(NDIndex.sliceAxis(1, 0, 1));
             NDArray longer = NDArrays.concat(new NDList(first, positions), 1);
             NDArray shifted = longer.get(NDIndex.sliceAxis(1, 0, shape.get(1)));
-            NDArray number = positions.lte(shifted).toType(DataType.INT32, true).cumSum(1);
+            NDArray number =
+                    Arithmetic.toType(positions.lte(shifted), DataType.INT32).cumSum(1);
             return number.expandDims(2).eq(number.expandDims(1));
         });
     }

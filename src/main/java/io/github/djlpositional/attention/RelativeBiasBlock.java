@@ -3,6 +3,7 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
@@ -40,7 +41,7 @@ abstract class RelativeBiasBlock extends RelativeTermBlock {
 
     /** The biases by head, (1, N, W), in the data type and on the manager of the queries. */
     private NDArray byHead(AttentionCall call, NDArray queries) {
-        NDArray byHead = biases(call, queries).transpose(0, 2, 1).toType(queries.getDataType(), false);
+        NDArray byHead = Arithmetic.toType(biases(call, queries).transpose(0, 2, 1), queries.getDataType());
         byHead.attach(queries.getManager());
         return byHead;
     }
@@ -61,7 +62,7 @@ abstract class RelativeBiasBlock extends RelativeTermBlock {
     @Override
     final NDArray termOfPositions(AttentionCall call, NDArray queries, NDArray indices) {
         NDArray byKey = Indices.lookUp(indices, biases(allOf(call), queries).squeeze(0), queries.getManager());
-        return byKey.transpose(0, 3, 1, 2).toType(queries.getDataType(), false);
+        return Arithmetic.toType(byKey.transpose(0, 3, 1, 2), queries.getDataType());
     }
 
     @Override

@@ -7,6 +7,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.math.RelativeBuckets;
@@ -84,8 +85,8 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
 
     @Override
     NDArray biases(AttentionCall call, NDArray queries) {
-        NDArray indices =
-                rows(bucketNumbers, call, queries, DataType.FLOAT32).squeeze(2).toType(DataType.INT32, false);
+        NDArray indices = Arithmetic.toType(
+                rows(bucketNumbers, call, queries, DataType.FLOAT32).squeeze(2), DataType.INT32);
         return Indices.lookUp(indices, value(biases, call, queries), queries.getManager());
     }
 

@@ -8,6 +8,8 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.TorchFunctions;
 
 /**
  * Converts between scores by relative position and scores by key.
@@ -100,6 +102,6 @@ final class RelativeShift {
             return manager.zeros(shape, like.getDataType(), device);
         }
         // MXNet cannot create zeros in FLOAT16, but can convert them
-        return manager.zeros(shape, DataType.FLOAT32, device).toType(DataType.FLOAT16, true);
+        return Arithmetic.toType(manager.zeros(shape, DataType.FLOAT32, device), DataType.FLOAT16);
     }
 }

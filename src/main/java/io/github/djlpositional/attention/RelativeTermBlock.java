@@ -3,6 +3,7 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Positions;
@@ -47,7 +48,7 @@ abstract class RelativeTermBlock extends ScoreTermBlock {
     static NDArray indices(AttentionCall call, NDArray like) {
         int zero = allOf(call).queries().length() - 1;
         NDArray queries = positions(call.queries(), like).expandDims(2);
-        return positions(call.keys(), like).expandDims(1).sub(queries).add(zero);
+        return Arithmetic.add(positions(call.keys(), like).expandDims(1).sub(queries), zero);
     }
 
     /**

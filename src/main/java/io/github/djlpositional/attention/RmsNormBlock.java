@@ -11,6 +11,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Temporaries;
@@ -78,10 +79,10 @@ public final class RmsNormBlock extends ConfiguredBlock {
         }
         return new NDList(Temporaries.result(() -> {
             DataType type = x.getDataType();
-            NDArray wide = x.toType(type == DataType.FLOAT16 ? DataType.FLOAT32 : type, false);
+            NDArray wide = Arithmetic.toType(x, type == DataType.FLOAT16 ? DataType.FLOAT32 : type);
             NDArray mean = wide.mul(wide).mean(new int[] {x.getShape().dimension() - 1}, true);
-            NDArray root = mean.add(settings.epsilon).sqrt();
-            return wide.div(root).toType(type, false).mul(factor);
+            NDArray root = Arithmetic.add(mean, settings.epsilon).sqrt();
+            return Arithmetic.toType(wide.div(root), type).mul(factor);
         }));
     }
 

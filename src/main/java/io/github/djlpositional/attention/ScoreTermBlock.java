@@ -239,7 +239,7 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         NDScope.unregister(value);
         if (input.getDataType() == DataType.FLOAT32 && value.getDataType() == DataType.FLOAT16) {
             // an attention computes its scores in FLOAT32
-            return value.toType(DataType.FLOAT32, true);
+            return Arithmetic.toType(value, DataType.FLOAT32);
         }
         DataTypes.requireSame(input, value, "encoding's parameters");
         return value;
@@ -255,7 +255,7 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         NDManager manager = products.getManager();
         Shape shape = products.getShape();
         if (Arithmetic.isPyTorch(products)) {
-            NDArray numbers = vectors.toType(DataType.INT64, false).expandDims(1);
+            NDArray numbers = Arithmetic.toType(vectors, DataType.INT64).expandDims(1);
             return products.gather(
                     numbers.broadcast(Shape.update(shape, 3, vectors.getShape().get(2))), 3);
         }
@@ -263,8 +263,7 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         int queries = Math.toIntExact(shape.get(0) * shape.get(2));
         NDArray table = products.transpose(0, 2, 3, 1).reshape(-1, shape.get(1));
         NDArray number = manager.arange(0, queries, 1, DataType.INT32, products.getDevice());
-        NDArray zero = manager.zeros(new Shape(1), DataType.INT32, products.getDevice());
-        NDArray first = number.mul(zero.add(Math.toIntExact(shape.get(3))));
+        NDArray first = Arithmetic.multiply(number, Math.toIntExact(shape.get(3)));
         NDArray indices = first.reshape(shape.get(0), shape.get(2), 1).add(vectors);
         return Indices.lookUp(indices, table, manager).transpose(0, 3, 1, 2);
     }

@@ -4,7 +4,6 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.index.NDIndex;
-import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
@@ -141,10 +140,9 @@ public final class ShawRelativePositionBlock extends RelativeTermBlock {
     /** The vector of each query and key, (1 or B, T, F, H). */
     private NDArray ofPositions(Parameter vectors, AttentionCall call, NDArray input, NDArray indices) {
         int zero = allOf(call).queries().length() - 1;
-        // clip of DJL's PyTorch engine leaves its limits open
-        NDArray least = input.getManager().zeros(new Shape(1), DataType.INT32, input.getDevice());
-        NDArray clipped =
-                indices.add(settings.maxDistance - zero).maximum(least).minimum(least.add(2 * settings.maxDistance));
+        NDArray clipped = Arithmetic.add(indices, settings.maxDistance - zero)
+                .maximum(Arithmetic.number(indices, 0))
+                .minimum(Arithmetic.number(indices, 2 * settings.maxDistance));
         return Indices.lookUp(clipped, value(vectors, call, input), input.getManager());
     }
 

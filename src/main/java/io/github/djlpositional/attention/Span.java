@@ -6,6 +6,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
@@ -69,7 +70,7 @@ public record Span(int first, int length, NDArray positions, int end) {
             end = endOf(given);
         }
         NDArray typed =
-                temporaries.addUnless(given, given.toType(isInteger ? DataType.INT32 : DataType.FLOAT64, false));
+                temporaries.addUnless(given, Arithmetic.toType(given, isInteger ? DataType.INT32 : DataType.FLOAT64));
         NDArray here = temporaries.addUnless(typed, typed.toDevice(tokens.getDevice(), false));
         return new Span(first, length, rank == 1 ? temporaries.add(here.expandDims(0)) : here, end);
     }

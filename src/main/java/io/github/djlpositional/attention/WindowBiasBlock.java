@@ -7,6 +7,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.math.GridResampling;
 import java.util.List;
 import java.util.Map;
@@ -121,10 +122,11 @@ public final class WindowBiasBlock extends WindowTermBlock {
         NDArray row = difference(call, queries, 0, 1, rows / 2);
         if (settings.classToken) {
             // two cells: less than rows; the class token as the query: from 4 times as many, as the key: 8, as both: 12
-            NDArray zero = queries.getManager().zeros(new Shape(1), DataType.FLOAT32, queries.getDevice());
-            NDArray isKey = row.gte(8 * rows).toType(DataType.FLOAT32, false);
-            NDArray isBoth = row.gte(12 * rows).toType(DataType.FLOAT32, false);
-            row = row.minimum(zero.add(rows)).add(isKey).add(isBoth);
+            NDArray isKey = row.gte(Arithmetic.number(row, 8 * rows));
+            NDArray isBoth = row.gte(Arithmetic.number(row, 12 * rows));
+            row = row.minimum(Arithmetic.number(row, rows))
+                    .add(Arithmetic.toType(isKey, DataType.FLOAT32))
+                    .add(Arithmetic.toType(isBoth, DataType.FLOAT32));
         }
         return lookUp(row, value(biases, call, queries), queries);
     }

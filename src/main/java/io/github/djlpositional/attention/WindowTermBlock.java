@@ -7,6 +7,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.OptionsBuilder;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
@@ -108,13 +109,13 @@ abstract class WindowTermBlock extends ScoreTermBlock {
     /** The query's coordinate less the key's, (1 or B, T, F), FLOAT32. */
     final NDArray difference(AttentionCall call, NDArray queries, int ofQuery, int ofKey, int added) {
         NDArray i = of(call.queries(), queries, ofQuery).expandDims(2);
-        return i.sub(of(call.keys(), queries, ofKey).expandDims(1)).add(added);
+        return Arithmetic.add(i.sub(of(call.keys(), queries, ofKey).expandDims(1)), added);
     }
 
     /** The rows of a table of biases, (rows, N), for each query and key, by head: (1 or B, N, T, F). */
     static NDArray lookUp(NDArray rows, NDArray table, NDArray queries) {
-        NDArray biases = Indices.lookUp(rows.toType(DataType.INT32, false), table, queries.getManager());
-        return biases.transpose(0, 3, 1, 2).toType(queries.getDataType(), false);
+        NDArray biases = Indices.lookUp(Arithmetic.toType(rows, DataType.INT32), table, queries.getManager());
+        return Arithmetic.toType(biases.transpose(0, 3, 1, 2), queries.getDataType());
     }
 
     /** A coordinate of tokens, (1 or B, n), FLOAT32. */

@@ -7,6 +7,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.Initializer;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.math.GridResampling;
 import java.util.List;
 import java.util.Map;
@@ -107,7 +108,7 @@ public final class WindowVectorsBlock extends WindowTermBlock {
         NDArray table = value(vectors, call, queries).transpose(1, 0);
         int zero = Math.toIntExact(table.getShape().get(1) / 2);
         NDArray differences = difference(call, queries, coordinate, coordinate, zero);
-        return selected(queries.matMul(table), differences.toType(DataType.INT32, false));
+        return selected(queries.matMul(table), Arithmetic.toType(differences, DataType.INT32));
     }
 
     /** Builds a {@link WindowVectorsBlock}. */

@@ -6,8 +6,14 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 
-/** Operations that differ between the engines while gradients are recorded. */
+/**
+ * Operations that differ between the engines while gradients are recorded, and operations with numbers. An operation of
+ * DJL with a number of Java waits for a GPU; one with a {@link #number} does not.
+ */
 public final class Arithmetic {
+
+    /** A sum of floats is not exact for lesser numbers. */
+    private static final double LEAST = 1e-20;
 
     private Arithmetic() {}
 
@@ -28,12 +34,27 @@ public final class Arithmetic {
     }
 
     /**
+     * Converts an array to a data type; returns the array itself if it has that type. Gradients pass a conversion from
+     * one real type to another, which {@code toType} of DJL cuts off on PyTorch.
+     */
+    public static NDArray toType(NDArray array, DataType type) {
+        DataType from = array.getDataType();
+        if (from != type && DataTypes.isEmbedding(from) && DataTypes.isEmbedding(type)) {
+            TorchFunctions functions = TorchFunctions.of(array);
+            if (functions != null) {
+                return functions.toType(array, type);
+            }
+        }
+        return array.toType(type, false);
+    }
+
+    /**
      * Multiplies an array by a number, into a new array. {@code array.mul(number)} of DJL keeps the number in memory of
      * Java; PyTorch reads it again for the gradient, possibly after it was garbage collected. Here the number is in
      * memory of PyTorch.
      */
     public static NDArray multiply(NDArray array, double factor) {
-        if (!isPyTorch(array)) {
+        if (!isPyTorch(array) && array.getDataType().isFloating()) {
             return array.mul(factor);
         }
         try (NDArray number = number(array, factor)) {
@@ -41,9 +62,9 @@ public final class Arithmetic {
         }
     }
 
-    /** Adds a number to each number of an array, into a new array, without waiting for a GPU. */
+    /** Adds a number to each number of an array, into a new array. */
     public static NDArray add(NDArray array, double number) {
-        if (!isPyTorch(array)) {
+        if (!isPyTorch(array) && array.getDataType().isFloating()) {
             return array.add(number);
         }
         try (NDArray scalar = number(array, number)) {
@@ -58,19 +79,49 @@ public final class Arithmetic {
         }
     }
 
-    /** A scalar, so that PyTorch keeps the array's data type. */
-    private static NDArray number(NDArray array, double factor) {
+    /**
+     * Creates a number for an operation with an array, whose data type the result keeps: a new array of rank 0 on
+     * PyTorch and (1) on MXNet, on the device of the array. Numbers for integer arrays are whole.
+     */
+    public static NDArray number(NDArray array, double value) {
         NDManager manager = array.getManager();
         Device device = array.getDevice();
-        if (array.getDataType() == DataType.FLOAT64) {
-            return HostData.number(manager, device, factor);
+        boolean isFloat = Math.abs(value) >= LEAST && Math.abs(value) <= Float.MAX_VALUE;
+        if (array.getDataType() == DataType.FLOAT64 && !isFloat && value != 0 && !Double.isInfinite(value)) {
+            return HostData.number(manager, device, value);
         }
-        NDArray number = manager.full(new Shape(), (float) factor, DataType.FLOAT32);
-        if (number.getDevice().equals(device)) {
+        if (manager.getDevice().equals(device)) {
+            return number(array, manager, value);
+        }
+        try (NDManager there = manager.newSubManager(device)) {
+            NDArray number = number(array, there, value);
+            number.attach(manager);
             return number;
         }
-        try (number) {
-            return number.toDevice(device, true);
+    }
+
+    private static NDArray number(NDArray array, NDManager manager, double value) {
+        DataType type = array.getDataType();
+        Shape shape = isPyTorch(array) ? new Shape() : new Shape(1);
+        if (type == DataType.FLOAT16) {
+            // PyTorch keeps the type of the array; MXNet creates no numbers in FLOAT16
+            NDArray number = manager.full(shape, (float) value, DataType.FLOAT32);
+            if (isPyTorch(array)) {
+                return number;
+            }
+            try (number) {
+                return number.toType(type, true);
+            }
+        }
+        // DJL passes numbers as floats: others are sums of two or three
+        NDArray number = manager.full(shape, (float) value, type);
+        double rest = value - (float) value;
+        if (type == DataType.FLOAT32 || rest == 0) {
+            return number;
+        }
+        try (number;
+                NDArray further = number(array, manager, rest)) {
+            return number.add(further);
         }
     }
 }

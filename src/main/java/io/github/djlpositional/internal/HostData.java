@@ -164,7 +164,7 @@ public final class HostData {
     /** Reads the values of an array after converting them to a data type. */
     static <T> T read(NDArray array, DataType type, Function<NDArray, T> reader) {
         try (Temporaries temporaries = new Temporaries()) {
-            return read(temporaries.addUnless(array, array.toType(type, false)), reader);
+            return read(temporaries.addUnless(array, Arithmetic.toType(array, type)), reader);
         }
     }
 

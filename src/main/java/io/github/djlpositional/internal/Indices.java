@@ -55,7 +55,7 @@ public final class Indices {
 
     /** Converts indices to INT64, unless they are INT32, which both engines can look up with too. */
     public static NDArray forLookUp(NDArray indices) {
-        return indices.getDataType() == DataType.INT32 ? indices : indices.toType(DataType.INT64, false);
+        return indices.getDataType() == DataType.INT32 ? indices : Arithmetic.toType(indices, DataType.INT64);
     }
 
     /** Looks up rows of a table (n, D), on its device. The result is a new array, the shape of the indices + (D). */

@@ -2,6 +2,7 @@ package io.github.djlpositional.simulated;
 
 import ai.djl.BaseModel;
 import ai.djl.Device;
+import ai.djl.MalformedModelException;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
@@ -12,9 +13,13 @@ import ai.djl.ndarray.internal.NDArrayEx;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.nn.LambdaBlock;
 import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
 import ai.djl.training.Trainer;
 import ai.djl.training.TrainingConfig;
+import java.io.IOException;
+import java.io.InputStream;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -30,8 +35,9 @@ import java.util.stream.Stream;
 
 /**
  * PyTorch with simulated GPUs: arrays are computed on the CPU, but report the device that they were created for.
- * Operations reject arrays of two devices, as PyTorch does. Operations that wait for a real GPU are counted: reading
- * values, and creating an array from memory of Java or of another device.
+ * Operations reject arrays of two devices, as PyTorch does. Operations that wait for a real GPU, as measured on one,
+ * are counted: reading values, creating an array from memory of Java or of another device, and every operation with a
+ * number of Java.
  */
 public final class SimulatedGpuEngine extends Engine {
 
@@ -237,7 +243,7 @@ public final class SimulatedGpuEngine extends Engine {
 
     @Override
     public Model newModel(String name, Device device) {
-        return new SimulatedGpuModel(name, newBaseManager(device));
+        return new SimulatedGpuModel(name, this, newBaseManager(device));
     }
 
     @Override
@@ -261,8 +267,11 @@ public final class SimulatedGpuEngine extends Engine {
 
     private static final class SimulatedGpuModel extends BaseModel {
 
-        SimulatedGpuModel(String name, NDManager manager) {
+        private final SimulatedGpuEngine engine;
+
+        SimulatedGpuModel(String name, SimulatedGpuEngine engine, NDManager manager) {
             super(name);
+            this.engine = engine;
             this.manager = manager;
             dataType = DataType.FLOAT32;
         }
@@ -270,6 +279,19 @@ public final class SimulatedGpuEngine extends Engine {
         @Override
         public void load(Path modelPath, String prefix, Map<String, ?> options) {
             throw new UnsupportedOperationException("a simulated GPU's model is built, not loaded");
+        }
+
+        /** Loads TorchScript. Its block computes on the device of its first input. */
+        @Override
+        public void load(InputStream stream, Map<String, ?> options) throws IOException, MalformedModelException {
+            Model script = engine.real.newModel(getName(), Device.cpu());
+            script.load(stream, options);
+            setBlock(new LambdaBlock(inputs -> {
+                NDList results = script.getBlock()
+                        .forward(new ParameterStore(script.getNDManager(), false), (NDList) real(inputs), true);
+                NDArray first = inputs.head();
+                return (NDList) engine.wrapped(results, first.getDevice(), null, null);
+            }));
         }
 
         @Override

@@ -1,4 +1,4 @@
-package io.github.djlpositional.attention;
+package io.github.djlpositional.internal;
 
 import ai.djl.Device;
 import ai.djl.MalformedModelException;
@@ -8,6 +8,7 @@ import ai.djl.engine.EngineException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDScope;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import java.io.ByteArrayInputStream;
@@ -27,7 +28,7 @@ import java.util.zip.ZipOutputStream;
  *
  * <p>Any number of threads may use them at once. They record gradients where their inputs ask for them.
  */
-final class TorchFunctions {
+public final class TorchFunctions {
 
     /** The first version that gives zeros for a query whose keys all have a mask of -infinity. */
     private static final double LEAST_VERSION = 2.05;
@@ -38,6 +39,9 @@ final class TorchFunctions {
      * {@code distances} is a view in which row i begins at column i of a line of numbers by distance, for the queries
      * in reverse order: it takes no memory for each query and key. {@code toKeys} and {@code toPositions} are views of
      * that kind too; their gradients are written once, where those of slices fill a whole array each.
+     *
+     * <p>The types of {@code toHalf}, {@code toFloat} and {@code toDouble} are PyTorch's numbers of them.
+     * {@code lookUp} compares and replaces on the device, where nothing waits.
      */
     private static final String CODE = """
             class M(Module):
@@ -76,6 +80,16 @@ final class TorchFunctions {
                 h = (t + 1) * w
                 padded = torch.constant_pad_nd(x, [t - 1, 0, 0, 1])
                 return torch.as_strided(padded, [torch.size(x, 0), n, t, w], [n * h, h, w + 1, 1], 0)
+              def toHalf(self: __torch__.M, x: Tensor) -> Tensor:
+                return torch.to(x, 5)
+              def toFloat(self: __torch__.M, x: Tensor) -> Tensor:
+                return torch.to(x, 6)
+              def toDouble(self: __torch__.M, x: Tensor) -> Tensor:
+                return torch.to(x, 7)
+              def lookUp(self: __torch__.M, table: Tensor, indices: Tensor) -> Tensor:
+                inside = torch.logical_and(torch.ge(indices, 0), torch.lt(indices, torch.size(table, 0)))
+                rows = torch.embedding(table, torch.where(inside, indices, torch.zeros_like(indices)))
+                return torch.masked_fill(rows, torch.logical_not(torch.unsqueeze(inside, -1)), float("nan"))
             """;
 
     /** A pickled object of the class M whose attribute {@code training} is false, in protocol 2. */
@@ -95,6 +109,10 @@ final class TorchFunctions {
     private final NDArray limited;
     private final NDArray toKeys;
     private final NDArray toPositions;
+    private final NDArray lookUp;
+
+    /** The conversions, by the data type of their results. */
+    private final Map<DataType, NDArray> conversions;
 
     private TorchFunctions(Model model) {
         this.model = model;
@@ -106,6 +124,14 @@ final class TorchFunctions {
         limited = method("limited");
         toKeys = method("toKeys");
         toPositions = method("toPositions");
+        lookUp = method("lookUp");
+        conversions = Map.of(
+                DataType.FLOAT16,
+                method("toHalf"),
+                DataType.FLOAT32,
+                method("toFloat"),
+                DataType.FLOAT64,
+                method("toDouble"));
     }
 
     /** An array by whose name DJL calls a method of the archive other than {@code forward}. */
@@ -117,7 +143,7 @@ final class TorchFunctions {
     }
 
     /** Returns the functions of an array's engine, or null if it has none. */
-    static TorchFunctions of(NDArray array) {
+    public static TorchFunctions of(NDArray array) {
         return BY_ENGINE
                 .computeIfAbsent(array.getManager().getEngine(), TorchFunctions::load)
                 .orElse(null);
@@ -167,12 +193,12 @@ final class TorchFunctions {
      * Returns the results for queries (B, N, T, H), keys and values (B, N, F, H), and a mask that is added to the
      * scores, (B or 1, N or 1, T or 1, F), or null: a new array.
      */
-    NDArray attend(NDArray queries, NDArray keys, NDArray values, NDArray mask) {
+    public NDArray attend(NDArray queries, NDArray keys, NDArray values, NDArray mask) {
         return run(mask == null ? new NDList(queries, keys, values) : new NDList(queries, keys, values, mask, masked));
     }
 
     /** Returns the results where query i sees the keys 0 … i. */
-    NDArray attendCausally(NDArray queries, NDArray keys, NDArray values) {
+    public NDArray attendCausally(NDArray queries, NDArray keys, NDArray values) {
         return run(new NDList(queries, keys, values, causal));
     }
 
@@ -181,7 +207,7 @@ final class TorchFunctions {
      *
      * @param lines what is added, (N or 1, T + F - 1): column j - i + T - 1 for query i and key j
      */
-    NDArray attendByDistance(NDArray queries, NDArray keys, NDArray values, NDArray lines) {
+    public NDArray attendByDistance(NDArray queries, NDArray keys, NDArray values, NDArray lines) {
         return run(new NDList(queries, keys, values, lines, distances));
     }
 
@@ -192,20 +218,33 @@ final class TorchFunctions {
      * without biases, its score s with its own key, and the biases b of its own key and c of another, the other's
      * weight is at most exp(L - s + c - b). This is less than exp(-40) at and below the limit.
      */
-    NDArray limited(NDArray queries, NDArray keys, NDArray values, NDArray lines) {
+    public NDArray limited(NDArray queries, NDArray keys, NDArray values, NDArray lines) {
         return run(new NDList(queries, keys, values, lines, limited));
     }
 
-    /** Does what {@link RelativeShift#toKeys} does: (B, N, T, W) to (B, N, T, F). */
-    NDArray toKeys(NDArray byPosition, int keyLength) {
+    /** Does what the relative shift does: (B, N, T, W) to (B, N, T, F). */
+    public NDArray toKeys(NDArray byPosition, int keyLength) {
         try (NDArray keys = byPosition.getManager().create(new Shape(keyLength))) {
             return run(new NDList(byPosition, keys, toKeys));
         }
     }
 
-    /** Does what {@link RelativeShift#toPositions} does: (B, N, T, F) to (B, N, T, F + T - 1). */
-    NDArray toPositions(NDArray byKey) {
+    /** Does what the reverse of the relative shift does: (B, N, T, F) to (B, N, T, F + T - 1). */
+    public NDArray toPositions(NDArray byKey) {
         return run(new NDList(byKey, toPositions));
+    }
+
+    /** Converts to FLOAT16, FLOAT32 or FLOAT64: a new array, through which gradients pass. */
+    NDArray toType(NDArray array, DataType type) {
+        return run(new NDList(array, conversions.get(type)));
+    }
+
+    /**
+     * Looks up rows of a table (n, D) by integer indices; a row is NaN, and has no gradient, where the index is out of
+     * range. The result has the shape of the indices + (D).
+     */
+    NDArray lookUp(NDArray table, NDArray indices) {
+        return run(new NDList(table, indices, lookUp));
     }
 
     private NDArray run(NDList inputs) {
