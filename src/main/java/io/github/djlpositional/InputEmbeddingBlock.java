@@ -56,10 +56,10 @@ import java.util.function.Function;
  *
  * <p>A forward throws {@link IllegalArgumentException} for more than two inputs; for ids of another rank, of a data
  * type that is not an integer, or out of range; for a start position without positions in a block with
- * {@link Builder#optPositionsFromPadding}; for a given block whose output has another shape; for sparse gradients on
- * MXNet; and for whatever the positional encoding refuses. It throws {@link ai.djl.nn.UninitializedParameterException}
- * in inference if the block was neither initialized nor loaded. Ids are checked on a CPU only, unless
- * {@link Builder#optRangeChecks} says otherwise: the check reads them, which would wait for a GPU.
+ * {@link Builder#optPositionsFromPadding}; for a given block whose output has another shape; and for whatever the
+ * positional encoding refuses. It throws {@link ai.djl.nn.UninitializedParameterException} in inference if the block
+ * was neither initialized nor loaded. An id out of range is an error on a CPU only. On a GPU, where ids are not read,
+ * its vector is NaN; a {@linkplain Builder#optTokenEmbedding given token embedding} gets the ids as they are.
  *
  * <p>The token table is initialized with N(0, 1), or N(0, 1 / D) with {@link Builder#optScaleEmbedding}, unless
  * {@link #setInitializer} says otherwise. A token's vector is then about as long as a position's. DJL cannot save a
@@ -101,13 +101,10 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             Boolean scaleEmbedding,
             Integer paddingIndex,
             Integer positionsFromPadding,
-            @Compared(Compared.Rule.NOT) Boolean sparseGradients,
-            @Compared(Compared.Rule.NOT) Boolean rangeChecks,
             @Compared(Compared.Rule.NOT) Float dropoutRate) {
 
         Settings {
             scaleEmbedding = Objects.requireNonNullElse(scaleEmbedding, false);
-            sparseGradients = Objects.requireNonNullElse(sparseGradients, false);
             dropoutRate = Objects.requireNonNullElse(dropoutRate, 0f);
             Check.positive("vocabularySize", vocabularySize);
             Check.positive("embeddingSize", embeddingSize);
@@ -137,7 +134,6 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                                 settings.vocabularySize,
                                 settings.embeddingSize,
                                 settings.paddingIndex,
-                                settings.sparseGradients,
                                 settings.scaleEmbedding))
                 : addConfiguredChild("tokenEmbedding", givenTokenEmbedding);
     }
@@ -164,10 +160,6 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         Class<?> type = InputEmbeddingBlock.class;
         String positions = "positionalEncoding";
         Settings settings = Records.read(Settings.class, arguments, "maxSequenceLength", positions);
-        Check.that(
-                tokenEmbedding == null || !settings.sparseGradients,
-                "both a token embedding and sparse gradients were given: expected one of them; choose the gradients in the"
-                        + " given block");
         Integer length = Records.value(type, arguments, "maxSequenceLength", Integer.class);
         Block given = Records.child(
                 type, arguments, positions, Block.class, values -> Records.ofType(positions, values, ENCODINGS));
@@ -254,7 +246,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                 ids.getDataType().isInteger(),
                 () -> "token ids " + ids.getShape() + " have data type " + ids.getDataType()
                         + ": expected an integer type; convert them with toType(DataType.INT64, false)");
-        if (Indices.areChecked(settings.rangeChecks, ids)) {
+        if (Indices.areChecked(ids)) {
             Indices.requireBelow(
                     ids,
                     settings.vocabularySize,
@@ -517,29 +509,6 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          */
         public Builder optPositionsFromPadding(int firstPosition) {
             return set("positionsFromPadding", firstPosition);
-        }
-
-        /**
-         * Sets whether the token table's gradients hold only the rows in use, in the COO format (default: false).
-         * PyTorch supports them, for an optimizer of your own: DJL's SGD and Adam add the weights to the gradient, and
-         * fail on a sparse one. On MXNet a forward is refused.
-         *
-         * @param sparseGradients true for sparse gradients
-         * @return this builder
-         */
-        public Builder optSparseGradients(boolean sparseGradients) {
-            return set("sparseGradients", sparseGradients);
-        }
-
-        /**
-         * Sets whether token ids are checked before they are looked up (default: on a CPU only). See
-         * {@link PositionalEncodingBlock.Builder#optRangeChecks}.
-         *
-         * @param rangeChecks true to check on every device, false on none
-         * @return this builder
-         */
-        public Builder optRangeChecks(boolean rangeChecks) {
-            return set("rangeChecks", rangeChecks);
         }
 
         /**

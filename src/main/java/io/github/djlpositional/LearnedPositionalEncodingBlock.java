@@ -84,7 +84,6 @@ public final class LearnedPositionalEncodingBlock
             Boolean prefixEncoded,
             GridResampling resampling,
             @Compared(Compared.Rule.NOT) SinusoidalEncoding encoding,
-            @Compared(Compared.Rule.NOT) Boolean rangeChecks,
             @Compared(Compared.Rule.NOT) Float dropoutRate)
             implements Common {
 
@@ -267,7 +266,7 @@ public final class LearnedPositionalEncodingBlock
 
         @Override
         public NDArray lookUp(NDArray positions, int end, NDArray x, DataType type) {
-            return Indices.lookUp(positions, values, x.getManager());
+            return Indices.lookUpGiven(positions, values, x.getManager());
         }
 
         @Override

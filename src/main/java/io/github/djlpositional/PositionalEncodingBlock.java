@@ -54,17 +54,17 @@ import java.util.Objects;
  * With {@code optAddToInput(false)} it is the encodings without x: (1, T, D) or (B, T, D). The input is never written
  * to. An empty sequence gives an empty output.
  *
- * <p>A forward without explicit positions waits for a GPU only while the table is created or extended. Explicit integer
- * positions are checked as {@link Builder#optRangeChecks} says. Real positions, and all explicit positions of a block
- * that extends itself, are read and so waited for on every device.
+ * <p>A forward without explicit positions waits for a GPU only while the table is created or extended. An explicit
+ * integer position out of range is an error on a CPU; on a GPU, where it is not read, its encoding is NaN. Real
+ * positions, and all explicit positions of a block that extends itself, are read, which waits for a GPU.
  *
  * <p>A forward throws {@link IllegalArgumentException} for more than two inputs; for an x of another width, of rank
  * below 2, without the sequence axis, or of another data type (with a learned scale: than the scale's); for a sequence
  * that is longer than the table at its start position; for a start position that is negative or not an Integer or a
- * Long; for both positions and a start position; for positions that are out of range or have another shape; and for a
- * table that the machine has no memory for. It throws {@link ai.djl.engine.EngineException} if a GPU has no memory for
- * the table, and {@link ai.djl.nn.UninitializedParameterException} in inference if a learned scale was neither
- * initialized nor loaded.
+ * Long; for both positions and a start position; for positions that are read and out of range, or have another shape;
+ * and for a table that the machine has no memory for. It throws {@link ai.djl.engine.EngineException} if a GPU has no
+ * memory for the table, and {@link ai.djl.nn.UninitializedParameterException} in inference if a learned scale was
+ * neither initialized nor loaded.
  *
  * <h2>Lifetime</h2>
  *
@@ -97,7 +97,6 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
             Boolean addToInput,
             Integer sequenceAxis,
             @Compared(Compared.Rule.PRESENCE) Float learnedScale,
-            @Compared(Compared.Rule.NOT) Boolean rangeChecks,
             @Compared(Compared.Rule.NOT) Float dropoutRate)
             implements Common {
 
@@ -215,12 +214,12 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
      *     of a block that extends itself)
      * @return a new array of the shape of the positions + (D), on their device and manager, in the data type that the
      *     block was initialized with (FLOAT32 before); the caller's to close
-     * @throws IllegalArgumentException if a position is out of range (integer ones if they are checked: see
-     *     {@link Builder#optRangeChecks}) or NaN, the array is neither integer nor real, or there is no memory for the
-     *     table or the result
+     * @throws IllegalArgumentException if a position is out of range or NaN (for integer positions on a GPU the
+     *     encoding is NaN instead), the array is neither integer nor real, or there is no memory for the table or the
+     *     result
      */
     public NDArray encode(NDArray positions) {
-        return Positions.lookUp(positions, limit(), rangeChecks(), table, dataType());
+        return Positions.lookUp(positions, limit(), readsPositions(), table, dataType());
     }
 
     @Override
@@ -229,8 +228,8 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
     }
 
     @Override
-    Boolean rangeChecks() {
-        return settings.autoExtend == null ? settings.rangeChecks : Boolean.TRUE;
+    boolean readsPositions() {
+        return settings.autoExtend != null;
     }
 
     @Override

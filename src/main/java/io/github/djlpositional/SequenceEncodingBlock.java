@@ -41,8 +41,6 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
 
         Boolean addToInput();
 
-        Boolean rangeChecks();
-
         Float dropoutRate();
     }
 
@@ -86,9 +84,9 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
             boolean training,
             PairList<String, Object> params);
 
-    /** Whether positions have to be checked before they are looked up. */
-    Boolean rangeChecks() {
-        return settings.rangeChecks();
+    /** Whether the greatest of explicit positions must be known: false, unless a table extends itself. */
+    boolean readsPositions() {
+        return false;
     }
 
     /** {@return the number of dimensions of an encoded position, D} */
@@ -141,7 +139,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         NDArray given = Positions.given(explicit, params);
         int axis = axisOf(x.getShape());
         int limit = limit(x.getShape().get(axis), params);
-        Positions positions = Positions.of(x, axis, explicit, params, limit, rangeChecks());
+        Positions positions = Positions.of(x, axis, explicit, params, limit, readsPositions());
         try (Temporaries temporaries = new Temporaries()) {
             Shape shape = mode == Mode.RETURN
                     ? returnedShape(x.getShape(), given == null ? null : given.getShape())
@@ -287,19 +285,6 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
          */
         public T optAddToInput(boolean addToInput) {
             return set("addToInput", addToInput);
-        }
-
-        /**
-         * Sets whether explicit integer positions are checked before they are looked up, so that one out of range gives
-         * a clear error. The check reads them, which waits for a GPU that holds them. By default they are checked on a
-         * CPU only. Without the check, PyTorch fails on a position out of range, on a CUDA GPU in a way that makes the
-         * GPU unusable for the process; MXNet reads another row. A block that extends itself always checks.
-         *
-         * @param rangeChecks true to check on every device, false on none
-         * @return this builder
-         */
-        public T optRangeChecks(boolean rangeChecks) {
-            return set("rangeChecks", rangeChecks);
         }
 
         /**

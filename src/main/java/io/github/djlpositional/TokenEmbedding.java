@@ -6,30 +6,26 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.ndarray.types.SparseFormat;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Parameter;
-import ai.djl.nn.core.Embedding;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.Indices;
 
 /** A table of token vectors, in which the row of the padding token is initialized with zeros. */
 final class TokenEmbedding extends AbstractBlock {
 
     private final Parameter table;
-    private final SparseFormat gradients;
 
     /** Null for none. */
     private final Integer paddingIndex;
 
-    TokenEmbedding(
-            int vocabularySize, int embeddingSize, Integer paddingIndex, boolean sparseGradients, boolean isScaled) {
+    TokenEmbedding(int vocabularySize, int embeddingSize, Integer paddingIndex, boolean isScaled) {
         this.paddingIndex = paddingIndex;
-        gradients = sparseGradients ? SparseFormat.COO : SparseFormat.DENSE;
         table = addParameter(Parameter.builder()
                 .setName("embedding")
                 .setType(Parameter.Type.WEIGHT)
@@ -48,18 +44,7 @@ final class TokenEmbedding extends AbstractBlock {
         NDArray ids = inputs.head();
         NDArray values = ConfiguredBlock.value("the token embedding", table, parameterStore, ids, training);
         DataTypes.requireSameEngine(ids, values, "token table");
-        try {
-            return Embedding.embedding(ids, values, gradients);
-        } catch (IllegalArgumentException e) {
-            if (gradients == SparseFormat.DENSE) {
-                throw e;
-            }
-            throw new IllegalArgumentException(
-                    "optSparseGradients(true) on "
-                            + ids.getManager().getEngine().getEngineName()
-                            + ": expected dense gradients, the only ones that it has; build the block without the option",
-                    e);
-        }
+        return new NDList(Indices.lookUpGiven(ids, values, ids.getManager()));
     }
 
     @Override

@@ -6,11 +6,8 @@ import static io.github.djlpositional.SmallBlocks.initialized;
 import static io.github.djlpositional.SmallBlocks.learned;
 import static io.github.djlpositional.SmallBlocks.refused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import ai.djl.engine.Engine;
-import ai.djl.engine.EngineException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
@@ -18,7 +15,6 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.core.Linear;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.ByteArrayOutputStream;
@@ -28,7 +24,6 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Forwards and initializations with inputs that are not valid. The message says what was given and what is expected.
- * Values are not checked with {@code optRangeChecks(false)}.
  */
 class BadInputTest {
 
@@ -290,66 +285,5 @@ class BadInputTest {
         assertThat(Forward.infer(manager, block, manager.zeros(new Shape(1, 10, 4)))
                         .toFloatArray())
                 .isEqualTo(SinusoidalEncoding.vaswani(4).table(0, 10));
-    }
-
-    /** A block, and the shape of an input; of ids if it has rank 2. Indices are from 0 to 9. */
-    private record Case(Block block, Shape input) {
-
-        /** The indices as token ids, or with an input as its positions. */
-        NDArray infer(NDManager manager, long... indices) {
-            NDArray given = manager.create(indices);
-            return input.dimension() == 2
-                    ? Forward.infer(manager, block, given.expandDims(0))
-                    : Forward.infer(manager, block, manager.ones(input), given);
-        }
-    }
-
-    private static List<Case> uncheckedCases(NDManager manager) {
-        Block rotary = RotaryEmbeddingBlock.builder()
-                .setHeadSize(4)
-                .optMaxSequenceLength(10)
-                .optRangeChecks(false)
-                .build();
-        Block tokens = embedding().setVocabularySize(10).optRangeChecks(false).build();
-        List<Case> cases = List.of(
-                new Case(SmallBlocks.positions().optRangeChecks(false).build(), X),
-                new Case(learned().optRangeChecks(false).build(), X),
-                new Case(rotary, new Shape(1, 2, 3, 4)),
-                new Case(tokens, new Shape(1, 3)));
-        cases.forEach(tested -> tested.block.initialize(manager, DataType.FLOAT32, tested.input));
-        return cases;
-    }
-
-    @EngineTest
-    void uncheckedIndicesInRangeHaveTheSameOutput(NDManager manager) {
-        for (Case tested : uncheckedCases(manager)) {
-            assertThat(tested.infer(manager, 9, 0, 5).get("...,2,:").toFloatArray())
-                    .containsExactly(
-                            tested.infer(manager, 5, 5, 5).get("...,2,:").toFloatArray());
-        }
-    }
-
-    @EngineTest
-    void uncheckedIndicesOutOfRangeReachTheEngine(Engine engine, NDManager manager) {
-        for (Case tested : uncheckedCases(manager)) {
-            if ("PyTorch".equals(engine.getEngineName())) {
-                assertThatExceptionOfType(EngineException.class)
-                        .isThrownBy(() -> tested.infer(manager, 0, 10, 1))
-                        .withMessageContaining("index out of range");
-            } else {
-                assertThat(tested.infer(manager, 0, 10, 1).toFloatArray()).isNotEmpty();
-            }
-        }
-    }
-
-    @EngineTest
-    void aBlockThatExtendsItselfReadsPositionsThatAreNotChecked(NDManager manager) {
-        PositionalEncodingBlock block = SmallBlocks.positions()
-                .optAutoExtend(1 << 20)
-                .optRangeChecks(false)
-                .build();
-        NDArray y = new Case(initialized(manager, block, 1, 3, 4), X).infer(manager, 0, 25, 1);
-        assertThat(y.getFloat(0, 1, 0)).isEqualTo(1 + (float) Math.sin(25));
-        assertThat(block.getMaxSequenceLength()).isGreaterThan(25);
     }
 }

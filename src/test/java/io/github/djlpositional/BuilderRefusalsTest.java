@@ -10,7 +10,6 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.LambdaBlock;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.attention.AlibiBiasBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
@@ -105,11 +104,6 @@ class BuilderRefusalsTest {
                 embedding().optPositionalEncoding(positions().build()).optMaxSequenceLength(20)::build,
                 "positional encoding",
                 "maxSequenceLength 20");
-        LambdaBlock tokens = LambdaBlock.singleton(x -> x);
-        refused(
-                embedding().optTokenEmbedding(tokens).optSparseGradients(true)::build,
-                "token embedding",
-                "sparse gradients");
         refused(embedding().optPositionsFromPadding(1)::build, "positionsFromPadding 1", "paddingIndex null");
         refused(embedding().optPaddingIndex(0).optPositionsFromPadding(-1)::build, "positionsFromPadding -1");
     }

@@ -3,6 +3,7 @@ package io.github.djlpositional;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ai.djl.Device;
 import ai.djl.Model;
@@ -18,6 +19,7 @@ import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.EasyTrain;
+import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.Trainer;
 import ai.djl.training.dataset.Batch;
@@ -50,8 +52,6 @@ import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.NullSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Blocks on one and two simulated GPUs, and on real ones where an engine finds them. */
 @EnabledIf(
@@ -246,8 +246,7 @@ class DevicesTest {
                 block.forward(store, input, training).close();
                 engine.takeWaits();
                 NDArray output = block.forward(store, input, training).head();
-                // token ids are read, in one call, if the block was built with range checks
-                assertThat(engine.takeWaits()).isEqualTo(kind == TestBlocks.EMBEDDING_OF_EVERY_SETTING ? 1 : 0);
+                assertThat(engine.takeWaits()).isZero();
                 assertThat(output.getDevice()).isEqualTo(Device.gpu(0));
             }
         }
@@ -294,35 +293,120 @@ class DevicesTest {
         }
     }
 
-    private static Block positions(Boolean checks) {
-        PositionalEncodingBlock.Builder builder = SmallBlocks.positions();
-        return (checks == null ? builder : builder.optRangeChecks(checks)).build();
+    /** A block, and the shape of an input; of ids if it has rank 2. Indices are from 0 to 9. */
+    private record Lookup(Block block, Shape input) {
+
+        /** The indices as token ids, or with an input as its positions. */
+        NDArray infer(NDManager manager, NDArray indices) {
+            return input.dimension() == 2
+                    ? Forward.infer(manager, block, indices)
+                    : Forward.infer(manager, block, manager.ones(input), indices);
+        }
     }
 
-    private static Block learned(Boolean checks) {
-        LearnedPositionalEncodingBlock.Builder builder = SmallBlocks.learned();
-        return (checks == null ? builder : builder.optRangeChecks(checks)).build();
+    private static List<Lookup> lookups() {
+        Shape input = new Shape(1, 3, 4);
+        return List.of(
+                new Lookup(SmallBlocks.positions().optMaxSequenceLength(10).build(), input),
+                new Lookup(SmallBlocks.learned().optMaxSequenceLength(10).build(), input),
+                new Lookup(
+                        RotaryEmbeddingBlock.builder()
+                                .setHeadSize(4)
+                                .optMaxSequenceLength(10)
+                                .build(),
+                        new Shape(1, 2, 3, 4)),
+                new Lookup(
+                        SmallBlocks.embedding()
+                                .setVocabularySize(10)
+                                .optNoPositions()
+                                .build(),
+                        new Shape(1, 3)));
     }
 
-    private static Block rotary(Boolean checks) {
-        RotaryEmbeddingBlock.Builder builder = RotaryEmbeddingBlock.builder().setHeadSize(4);
-        return (checks == null ? builder : builder.optRangeChecks(checks)).build();
-    }
-
-    @ParameterizedTest
-    @NullSource
-    @ValueSource(booleans = {false, true})
-    void explicitPositionsAreReadOnAGpuOnlyWithRangeChecks(Boolean checks) {
-        for (Block block : List.of(positions(checks), rotary(checks), learned(checks))) {
-            try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
-                Shape shape = new Shape(1, 1, 3, 4);
-                block.initialize(manager, DataType.FLOAT32, shape);
-                NDArray[] inputs = {manager.ones(shape), manager.arange(0, 3, 1, DataType.INT64)};
-                Forward.infer(manager, block, inputs).close();
-                engine.takeWaits();
-                Forward.infer(manager, block, inputs).close();
-                assertThat(engine.takeWaits() > 0).as("%s waits", block).isEqualTo(Boolean.TRUE.equals(checks));
+    private static void rowsOutOfRangeAreNaN(NDManager manager, Runnable before, Runnable after) {
+        for (Lookup tested : lookups()) {
+            tested.block.initialize(manager, DataType.FLOAT32, tested.input);
+            for (DataType type : List.of(DataType.INT8, DataType.INT32, DataType.INT64)) {
+                NDArray inRange = manager.arange(7, 10, 1, type).expandDims(0);
+                NDArray first = tested.infer(manager, inRange);
+                for (int shift : new int[] {1, -8}) {
+                    NDArray shifted =
+                            manager.arange(7 + shift, 10 + shift, 1, type).expandDims(0);
+                    before.run();
+                    NDArray second = tested.infer(manager, shifted);
+                    after.run();
+                    for (int step = 0; step < 3; step++) {
+                        int position = 7 + shift + step;
+                        String row = "...," + step + ",:";
+                        boolean isOutside = position < 0 || position > 9;
+                        float[] expected = position >= 7 && position <= 9
+                                ? first.get("...," + (position - 7) + ",:").toFloatArray()
+                                : null;
+                        float[] found = second.get(row).toFloatArray();
+                        assertThat(Float.isNaN(found[0]))
+                                .as("%s %d", tested, position)
+                                .isEqualTo(isOutside);
+                        if (expected != null) {
+                            assertThat(found).containsExactly(expected);
+                        }
+                    }
+                }
             }
+        }
+    }
+
+    @Test
+    void anIndexOutOfRangeGivesNaNOnAGpuAndNothingWaits() {
+        try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
+            rowsOutOfRangeAreNaN(
+                    manager,
+                    engine::takeWaits,
+                    () -> assertThat(engine.takeWaits()).isZero());
+        }
+    }
+
+    @EngineTest(gpus = 1)
+    void anIndexOutOfRangeLeavesARealGpuUsable(Engine real) {
+        assumeTrue("PyTorch".equals(real.getEngineName()), "MXNet reads indices, and refuses those out of range");
+        try (NDManager manager = real.newBaseManager(Device.gpu())) {
+            rowsOutOfRangeAreNaN(manager, () -> {}, () -> {});
+        }
+    }
+
+    @Test
+    void anIdOutOfRangeHasNoGradient() {
+        try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
+            InputEmbeddingBlock block = SmallBlocks.embedding()
+                    .setVocabularySize(3)
+                    .optNoPositions()
+                    .build();
+            block.initialize(manager, DataType.FLOAT32, new Shape(1, 3));
+            NDArray table = block.getTokenTable().getArray();
+            table.setRequiresGradient(true);
+            try (GradientCollector collector = engine.newGradientCollector()) {
+                NDArray y = block.forward(
+                                new ParameterStore(manager, false),
+                                new NDList(
+                                        manager.arange(1, 4, 1, DataType.INT64).expandDims(0)),
+                                true)
+                        .head();
+                collector.backward(y.sum());
+            }
+            assertThat(table.getGradient().sum(new int[] {1}).toFloatArray()).containsExactly(0, 4, 4);
+        }
+    }
+
+    @Test
+    void positionsThatExtendATableAreReadOnAGpu() {
+        try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
+            PositionalEncodingBlock block =
+                    SmallBlocks.positions().optAutoExtend(1 << 20).build();
+            Lookup tested = new Lookup(block, new Shape(1, 1, 4));
+            block.initialize(manager, DataType.FLOAT32, tested.input);
+            engine.takeWaits();
+            NDArray y = tested.infer(manager, manager.full(new Shape(1), 25, DataType.INT64));
+            assertThat(engine.takeWaits()).isPositive();
+            assertThat(y.getFloat(0, 0, 0)).isEqualTo(1 + (float) Math.sin(25));
         }
     }
 

@@ -3,7 +3,6 @@ package io.github.djlpositional;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.MalformedModelException;
-import ai.djl.engine.EngineException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -40,10 +39,6 @@ class FuzzTest {
 
     /** The rejection of settings and inputs. */
     private static final ResourceGuard GUARD = new ResourceGuard(List.of(IllegalArgumentException.class));
-
-    /** With {@code optRangeChecks(false)}, the engine may reject values that are out of range. */
-    private static final ResourceGuard UNCHECKED =
-            new ResourceGuard(List.of(IllegalArgumentException.class, EngineException.class));
 
     private static final ResourceGuard LOADING =
             new ResourceGuard(List.of(MalformedModelException.class, IOException.class));
@@ -219,7 +214,7 @@ class FuzzTest {
                     NDArray positions = array(own, random, shape(random, kind), RandomCases.one(random, TYPES));
                     params.add(PositionalEncodingBlock.POSITIONS, positions);
                 }
-                Exception refusal = (isChecked(block) ? GUARD : UNCHECKED).refusal(0, TABLES, () -> {
+                Exception refusal = GUARD.refusal(0, TABLES, () -> {
                     NDList answer = block.forward(new ParameterStore(own, false), inputs, false, params);
                     if (params.isEmpty()) {
                         assertThat(answer.getShapes()).as(what).isEqualTo(block.getOutputShapes(shapes));
@@ -229,12 +224,6 @@ class FuzzTest {
                 block.clear();
             }
         });
-    }
-
-    private static boolean isChecked(Block block) {
-        // an embedding with a user's block has no arguments
-        return block instanceof InputEmbeddingBlock
-                || !Boolean.FALSE.equals(((HasArguments) block).getArguments().get("rangeChecks"));
     }
 
     private static NDList inputs(NDManager manager, SplittableRandom random, TestBlocks kind) {

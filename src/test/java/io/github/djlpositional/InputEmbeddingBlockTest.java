@@ -5,10 +5,8 @@ import static io.github.djlpositional.SmallBlocks.ids;
 import static io.github.djlpositional.SmallBlocks.initialized;
 import static io.github.djlpositional.SmallBlocks.learned;
 import static io.github.djlpositional.SmallBlocks.positions;
-import static io.github.djlpositional.SmallBlocks.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
@@ -162,7 +160,7 @@ class InputEmbeddingBlockTest {
     private static void assertGradients(NDManager manager, InputEmbeddingBlock block, int... expected) {
         SmallBlocks.train(manager, block, manager.ones(new Shape(2, 3, 4)), ids(manager));
         NDArray gradient = block.getTokenTable().getArray().getGradient();
-        float[] values = (gradient.isSparse() ? gradient.toDense() : gradient).toFloatArray();
+        float[] values = gradient.toFloatArray();
         for (int i = 0; i < values.length; i++) {
             assertThat(values[i]).isEqualTo(expected[i / 4]);
         }
@@ -173,17 +171,6 @@ class InputEmbeddingBlockTest {
         assertGradients(manager, initialized23(manager, embedding()), 2, 1, 0, 2, 0, 0, 1);
         // times the root of 4
         assertGradients(manager, initialized23(manager, embedding().optScaleEmbedding(true)), 4, 2, 0, 4, 0, 0, 2);
-    }
-
-    @EngineTest
-    void sparseGradientsEqualDenseOnesOrAreRefused(Engine engine, NDManager manager) {
-        InputEmbeddingBlock block = initialized23(manager, embedding().optSparseGradients(true));
-        if (engine.getEngineName().equals("MXNet")) {
-            refused(() -> assertGradients(manager, block), "MXNet", "optSparseGradients(true)", "dense");
-            return;
-        }
-        assertGradients(manager, block, 2, 1, 0, 2, 0, 0, 1);
-        assertThat(block.getTokenTable().getArray().getGradient().isSparse()).isTrue();
     }
 
     @EngineTest

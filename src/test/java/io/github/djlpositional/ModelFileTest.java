@@ -170,7 +170,6 @@ class ModelFileTest {
         byte[] file = saved(manager, positions().build());
         for (PositionalEncodingBlock block : List.of(
                 positions().optDropoutRate(0.5f).build(),
-                positions().optRangeChecks(true).build(),
                 positions().optMaxSequenceLength(20).build(),
                 positions().optMaxSequenceLength(2).build(),
                 positions().optAutoExtend(1000).build())) {
@@ -310,16 +309,6 @@ class ModelFileTest {
         assertThatExceptionOfType(MalformedModelException.class)
                 .isThrownBy(() -> BlockBytes.load(manager, block, file));
         assertThat(block.getTokenTable().getArray().toFloatArray()).isEqualTo(before);
-    }
-
-    @EngineTest
-    void gradientsStayAsSparseAsTheBlockWasBuilt(NDManager manager) throws Exception {
-        byte[] sparse = saved(manager, embedding().optSparseGradients(true).build());
-        InputEmbeddingBlock dense = embedding().build();
-        BlockBytes.load(manager, dense, sparse);
-        dense.getTokenTable().getArray().setRequiresGradient(true);
-        SmallBlocks.train(manager, dense, manager.ones(new Shape(2, 3, 4)), SmallBlocks.ids(manager));
-        assertThat(dense.getTokenTable().getArray().getGradient().isSparse()).isFalse();
     }
 
     /** Numbers that FLOAT32 holds exactly. */

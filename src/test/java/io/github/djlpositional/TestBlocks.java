@@ -58,15 +58,11 @@ public enum TestBlocks {
                     .optSequenceAxis(0)
                     .optLearnedScale(0.25f)
                     .optAutoExtend(1 << 20)
-                    .optRangeChecks(true)
                     .optDropoutRate(0.1f)
                     .build()),
     LEARNED(
             new Shape(2, 3, 4),
-            learned()
-                    .optMaxSequenceLength(6)
-                    .optEncoding(SinusoidalEncoding.tensor2tensor(4, 1, 100))
-                    .optRangeChecks(false)::build),
+            learned().optMaxSequenceLength(6).optEncoding(SinusoidalEncoding.tensor2tensor(4, 1, 100))::build),
     LEARNED_GRID(
             new Shape(2, 7, 4),
             LearnedPositionalEncodingBlock.builder()
@@ -121,7 +117,6 @@ public enum TestBlocks {
                     .optScaleEmbedding(true)
                     .optPaddingIndex(1)
                     .optPositionsFromPadding(2)
-                    .optRangeChecks(true)
                     .optDropoutRate(0.5f)
                     .build()),
     EMBEDDING_WITHOUT_POSITIONS(
@@ -147,7 +142,6 @@ public enum TestBlocks {
                             Frequencies.proportional(4, 0.5, 100, 2), Frequencies.geometric(1, 10, 1)))
                     .optAxes(RotaryAxes.of(1, 0, 1))
                     .optSequenceAxis(1)
-                    .optRangeChecks(true)
                     .build()),
     ALIBI_OF_EVERY_SETTING(
             new Shape(2, 3, 4),

@@ -71,12 +71,13 @@ import java.util.Objects;
  * its own: with positions for each sequence that of its own, in an attention without them and with a mask (B, F) the
  * number of its tokens. Hugging Face's code uses the longest sequence of the batch for all.
  *
- * <p>Explicit integer positions are checked as {@link Builder#optRangeChecks} says. Real positions, and all explicit
- * positions of a block that extends itself or whose scaling depends on the length, are read, which waits for a GPU.
+ * <p>An explicit integer position out of range is an error on a CPU, and gives NaN on a GPU, where it is not read. Real
+ * positions, and all explicit positions of a block that extends itself or whose scaling depends on the length, are
+ * read, which waits for a GPU.
  *
  * <p>A forward throws {@link IllegalArgumentException} for an input of another shape or data type, a sequence that is
- * longer than the table at its start position, a negative start position, and positions that are out of range or have
- * another shape.
+ * longer than the table at its start position, a negative start position, and positions that are read and out of range,
+ * or have another shape.
  */
 public final class RotaryEmbeddingBlock extends ConfiguredBlock implements RelativeEncoding {
 
@@ -92,8 +93,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             Double xpos,
             Integer sequenceAxis,
             @Compared(Compared.Rule.NOT) Integer maxSequenceLength,
-            @Compared(Compared.Rule.NOT) Integer autoExtend,
-            @Compared(Compared.Rule.NOT) Boolean rangeChecks) {
+            @Compared(Compared.Rule.NOT) Integer autoExtend) {
 
         Settings {
             Check.positive("headSize", headSize);
@@ -319,10 +319,9 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                     each.getShape().dimension() == 2 && each.getShape().get(0) == 1;
             NDArray shared = isShared ? temporaries.add(each.reshape(each.size())) : each;
             NDArray magnitudes = each.getDataType().isFloating() ? temporaries.add(shared.abs()) : shared;
-            Boolean checks = mustBeKnown ? Boolean.TRUE : settings.rangeChecks;
             end = Math.max(
                     end,
-                    Positions.explicit(x, axis, magnitudes, settings.limit(), checks)
+                    Positions.explicit(x, axis, magnitudes, settings.limit(), mustBeKnown)
                             .end());
         }
         return end;
@@ -652,17 +651,6 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          */
         public Builder optAutoExtend(int limit) {
             return set("autoExtend", limit);
-        }
-
-        /**
-         * Sets whether explicit integer positions are checked before they are looked up (default: on a CPU only). See
-         * {@link io.github.djlpositional.PositionalEncodingBlock.Builder#optRangeChecks}.
-         *
-         * @param rangeChecks true to check on every device, false on none
-         * @return this builder
-         */
-        public Builder optRangeChecks(boolean rangeChecks) {
-            return set("rangeChecks", rangeChecks);
         }
     }
 }

@@ -6,7 +6,11 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.SparseFormat;
 import ai.djl.nn.core.Embedding;
 
-/** Integer arrays that select rows of a table: token ids and positions. */
+/**
+ * Integer arrays that select rows of a table: token ids and positions. An index out of range is an exception on a CPU.
+ * On a GPU, where reading the indices would wait and using them would end CUDA for the process, its row is NaN, as with
+ * JAX's {@code take}.
+ */
 public final class Indices {
 
     /** Reading so many values costs less than asking the engine for the least and the greatest. */
@@ -15,11 +19,11 @@ public final class Indices {
     private Indices() {}
 
     /**
-     * Returns whether indices are checked before they are used: true on every device, false on none, null only on a
-     * CPU, since reading them would wait for a GPU.
+     * Returns whether indices have to be checked before they are used: on a CPU, and on a GPU of an engine that cannot
+     * give rows of NaN, which waits for it.
      */
-    public static boolean areChecked(Boolean rangeChecks, NDArray indices) {
-        return rangeChecks == null ? HostData.isHost(indices.getDevice()) : rangeChecks;
+    public static boolean areChecked(NDArray indices) {
+        return HostData.isHost(indices.getDevice()) || TorchFunctions.of(indices) == null;
     }
 
     /**
@@ -58,12 +62,26 @@ public final class Indices {
         return indices.getDataType() == DataType.INT32 ? indices : Arithmetic.toType(indices, DataType.INT64);
     }
 
-    /** Looks up rows of a table (n, D), on its device. The result is a new array, the shape of the indices + (D). */
+    /**
+     * Looks up rows of a table (n, D), on its device, by indices that are known to be in range. The result is a new
+     * array, the shape of the indices + (D).
+     */
     public static NDArray lookUp(NDArray indices, NDArray table, NDManager manager) {
+        return lookUp(indices, table, manager, false);
+    }
+
+    /** The same by indices that a user gave; those that {@linkplain #areChecked had to be checked} were. */
+    public static NDArray lookUpGiven(NDArray indices, NDArray table, NDManager manager) {
+        return lookUp(indices, table, manager, !areChecked(indices));
+    }
+
+    private static NDArray lookUp(NDArray indices, NDArray table, NDManager manager, boolean mayBeOutside) {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray here = temporaries.addUnless(indices, indices.toDevice(table.getDevice(), false));
             NDArray wide = temporaries.addUnless(here, forLookUp(here));
-            NDArray rows = Embedding.embedding(wide, table, SparseFormat.DENSE).singletonOrThrow();
+            NDArray rows = mayBeOutside
+                    ? TorchFunctions.of(table).lookUp(table, wide)
+                    : Embedding.embedding(wide, table, SparseFormat.DENSE).singletonOrThrow();
             rows.attach(manager);
             return rows;
         }

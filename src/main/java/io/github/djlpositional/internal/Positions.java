@@ -71,18 +71,20 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
     /**
      * Reads the positions of a forward. The input is (…, T, W), or (T, B, W) with the axis 0; explicit positions are
      * (T), or (B, T) and (T, B), where B may be 1: the forward's second input, or {@link #given} as a forward
-     * parameter. Without them, positions are consecutive. The limit is one more than the greatest position; range
-     * checks are those of {@link Indices#areChecked}. Throws {@link IllegalArgumentException} for positions that are
-     * not valid, or that are given together with a start position, unless that is where a cache stands.
+     * parameter. Without them, positions are consecutive. The limit is one more than the greatest position. Throws
+     * {@link IllegalArgumentException} for positions that are not valid, or that are given together with a start
+     * position, unless that is where a cache stands.
+     *
+     * @param isRead whether the greatest position must be known, for which explicit positions are read on a GPU too
      */
     public static Positions of(
-            NDArray input, int axis, NDArray second, PairList<String, Object> params, int limit, Boolean rangeChecks) {
+            NDArray input, int axis, NDArray second, PairList<String, Object> params, int limit, boolean isRead) {
         NDArray explicit = given(second, params);
         if (explicit == null) {
             return consecutive(input, axis, start(params, input.getShape().get(axis), limit), limit);
         }
         requireNoStart(params);
-        return explicit(input, axis, explicit, limit, rangeChecks);
+        return explicit(input, axis, explicit, limit, isRead);
     }
 
     /** Refuses a start position beside explicit positions, unless it is where a cache stands. */
@@ -95,13 +97,13 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
     }
 
     /** Returns explicit positions, like {@link #of}. */
-    public static Positions explicit(NDArray input, int axis, NDArray explicit, int limit, Boolean rangeChecks) {
+    public static Positions explicit(NDArray input, int axis, NDArray explicit, int limit, boolean isRead) {
         DataTypes.requireSameEngine(explicit, input, "embeddings");
         Shape shape = explicit.getShape();
         requireShape(shape, input.getShape(), axis);
         DataType type = input.getDataType();
         if (explicit.getDataType().isInteger()) {
-            int end = end(explicit, limit, rangeChecks);
+            int end = end(explicit, limit, isRead);
             return new Positions(
                     input,
                     axis,
@@ -132,8 +134,8 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
     }
 
     /** One more than the greatest of integer positions; the limit, if they are not read. */
-    private static int end(NDArray positions, int limit, Boolean rangeChecks) {
-        return Indices.areChecked(rangeChecks, positions)
+    private static int end(NDArray positions, int limit, boolean isRead) {
+        return isRead || Indices.areChecked(positions)
                 ? Indices.requireBelow(positions, limit, "position", remedy(limit)) + 1
                 : limit;
     }
@@ -288,11 +290,11 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
     /**
      * Returns the rows of an array of positions, which need not belong to a sequence. The result is a new array, the
      * shape of the positions + (W), on their device and manager. Throws {@link IllegalArgumentException} for a position
-     * out of range.
+     * out of range that is read.
      */
-    public static NDArray lookUp(NDArray positions, int limit, Boolean rangeChecks, Source source, DataType type) {
+    public static NDArray lookUp(NDArray positions, int limit, boolean isRead, Source source, DataType type) {
         return positions.getDataType().isInteger()
-                ? source.lookUp(positions, end(positions, limit, rangeChecks), positions, type)
+                ? source.lookUp(positions, end(positions, limit, isRead), positions, type)
                 : source.compute(reals(positions, limit), positions.getShape(), positions, type);
     }
 
@@ -328,7 +330,7 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
             Shape shape = positions.getShape();
             return table == null || shape.size() == 0
                     ? compute(HostData.doubles(positions), shape, x, type)
-                    : Indices.lookUp(positions, table.table(end, x, type), x.getManager());
+                    : Indices.lookUpGiven(positions, table.table(end, x, type), x.getManager());
         }
 
         @Override
