@@ -157,7 +157,8 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
                 case RETURN -> {
                     // the rows may be a view of a table
                     NDArray reshaped = rows.getShape().equals(shape) ? rows : temporaries.add(rows.reshape(shape));
-                    NDArray copy = reshaped.duplicate();
+                    // no gradient passes duplicate() of DJL on PyTorch
+                    NDArray copy = Arithmetic.multiply(reshaped, 1);
                     copy.attach(x.getManager());
                     yield copy;
                 }

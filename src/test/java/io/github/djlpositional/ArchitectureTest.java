@@ -170,6 +170,22 @@ public class ArchitectureTest {
                         && hasFirstParameter(call, Number.class));
     }
 
+    /** No gradient passes these operations of DJL on PyTorch. */
+    @Test
+    void arraysAreConvertedInOnePlace() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage(packageOf("weights"))
+                .and()
+                .doNotBelongToAnyOf(Arithmetic.class)
+                .should()
+                .callMethodWhere(DescribedPredicate.describe(
+                        "converts an array so that no gradient passes",
+                        call -> call.getTargetOwner().isAssignableTo(NDArray.class)
+                                && call.getName().equals("toType")))
+                .check(LIBRARY);
+    }
+
     /** An array that is created from memory of Java is copied to a GPU, which waits for it. */
     @Test
     void arraysAreCreatedFromJavaMemoryInOnePlace() {

@@ -1,0 +1,128 @@
+package io.github.djlpositional.attention;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.Pair;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.TestBlocks;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Random;
+
+/** In FLOAT16, gradients reach every parameter and input that they reach in FLOAT32, with about the same values. */
+class HalfPrecisionGradientsTest {
+
+    /**
+     * The greatest part of an array's largest gradient by which FLOAT16 may differ. Each number is rounded by up to
+     * 2^-11; a gradient has passed some thirty roundings, of terms that partly cancel each other.
+     */
+    private static final double TOLERANCE = 0.03;
+
+    /** The same of the largest gradient of all arrays: what is left where terms cancel each other completely. */
+    private static final double CANCELLED = 1e-3;
+
+    @EngineTest
+    void gradientsOfEveryBlockAreThoseOfFloat32(Engine engine, NDManager manager, TestBlocks kind) {
+        NDArray input = kind.numbers(manager);
+        requireSame(engine, manager, kind.block(), kind.block(), input, false);
+    }
+
+    @EngineTest
+    void gradientsOfTheFusedAttentionAreThoseOfFloat32(Engine engine, NDManager manager, EncodingType kind) {
+        requireSameInAttention(engine, manager, kind, true);
+    }
+
+    @EngineTest
+    void gradientsOfTheAttentionByScoresAreThoseOfFloat32(Engine engine, NDManager manager, EncodingType kind) {
+        requireSameInAttention(engine, manager, kind, false);
+    }
+
+    private static void requireSameInAttention(Engine engine, NDManager manager, EncodingType kind, boolean isFused) {
+        for (boolean isCausal : new boolean[] {true, false}) {
+            Block[] blocks = new Block[2];
+            Arrays.setAll(
+                    blocks,
+                    i -> kind.attention(2)
+                            .optFusedKernel(isFused)
+                            .optCausal(isCausal)
+                            .build());
+            NDArray input = sixteenths(manager, 7, DataType.FLOAT32, new Shape(2, 6, 8));
+            requireSame(engine, manager, blocks[0], blocks[1], input, true);
+        }
+    }
+
+    private static void requireSame(
+            Engine engine, NDManager manager, Block wide, Block half, NDArray input, boolean training) {
+        Map<String, double[]> expected = gradients(engine, manager, wide, input, DataType.FLOAT32, training);
+        Map<String, double[]> found;
+        try {
+            found = gradients(engine, manager, half, input, DataType.FLOAT16, training);
+        } catch (UnsupportedOperationException e) {
+            assumeTrue("PyTorch".equals(engine.getEngineName()), e.getMessage());
+            throw e;
+        }
+        double greatest = expected.values().stream()
+                .mapToDouble(HalfPrecisionGradientsTest::greatest)
+                .max()
+                .orElse(0);
+        expected.forEach((name, gradient) -> assertThat(found.get(name))
+                .as(name)
+                .containsExactly(gradient, within(TOLERANCE * greatest(gradient) + CANCELLED * greatest)));
+    }
+
+    private static double greatest(double... values) {
+        return Arrays.stream(values).map(Math::abs).max().orElse(0);
+    }
+
+    private static Map<String, double[]> gradients(
+            Engine engine, NDManager manager, Block block, NDArray given, DataType type, boolean training) {
+        boolean isReal = given.getDataType().isFloating();
+        NDArray input = isReal ? given.toType(type, true) : given;
+        block.initialize(manager, type, input.getShape());
+        Map<String, NDArray> arrays = new LinkedHashMap<>();
+        long seed = 1;
+        for (Pair<String, Parameter> entry : block.getParameters()) {
+            NDArray array = entry.getValue().getArray();
+            sixteenths(manager, seed++, type, array.getShape()).copyTo(array);
+            arrays.put(entry.getKey(), array);
+        }
+        if (isReal) {
+            arrays.put("input", input);
+        }
+        arrays.values().forEach(array -> array.setRequiresGradient(true));
+        try (GradientCollector collector = engine.newGradientCollector()) {
+            NDArray output = block.forward(new ParameterStore(manager, false), new NDList(input), training)
+                    .head();
+            NDArray loss = output.mul(sixteenths(manager, 99, output.getDataType(), output.getShape()))
+                    .sum();
+            // a bias that is not learned has no gradient, for which the engines fail
+            collector.backward(isReal ? loss.add(input.sum()) : loss);
+        }
+        Map<String, double[]> gradients = new LinkedHashMap<>();
+        arrays.forEach((name, array) -> gradients.put(name, TestNumbers.doubles(array.getGradient())));
+        return gradients;
+    }
+
+    /** Multiples of 1/16 from -1 to 1, which FLOAT16 holds exactly. */
+    private static NDArray sixteenths(NDManager manager, long seed, DataType type, Shape shape) {
+        float[] values = new float[Math.toIntExact(shape.size())];
+        Random random = new Random(seed);
+        for (int i = 0; i < values.length; i++) {
+            values[i] = random.nextInt(-16, 17) / 16f;
+        }
+        return manager.create(values, shape).toType(type, false);
+    }
+}
