@@ -12,8 +12,9 @@ import java.util.List;
  * @param queries the T queries, at least one
  * @param keys the F keys, at least one, those of a cache included
  * @param sequenceLengths the length of each sequence of the batch, without padding, for an encoding whose
- *     {@linkplain RelativeEncoding#keysDependOnLength keys depend on it}; null if all have the same, or if positions
- *     were given
+ *     {@linkplain RelativeEncoding#keysDependOnLength keys depend on it}; with a cache and positions, one more than the
+ *     greatest position so far, a single one if it is the same for all; null if all have the same, or if the positions
+ *     of queries and keys tell it
  * @param causal whether keys after a query are hidden by the attention: what is given for them does not matter, as long
  *     as it is finite
  * @param scale what the products of queries and keys are multiplied by, usually 1 / √H

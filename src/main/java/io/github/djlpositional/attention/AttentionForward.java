@@ -103,9 +103,10 @@ final class AttentionForward implements AutoCloseable {
         Span span = span(queries, params, steps.length());
         NDArray newKeys = keyHeads();
         boolean keepsPlainKeys = relative != null && relative.keysDependOnLength();
+        List<Integer> lengths = keepsPlainKeys && span.positions() != null ? steps.lengths(span) : null;
         Span held =
                 steps.write(keepsPlainKeys ? newKeys : encoded(call(span, span), newKeys, span), valueHeads(), span);
-        AttentionCall call = withBiases(steps, call(span, held), queries);
+        AttentionCall call = withBiases(steps, call(span, held, lengths), queries);
         NDManager manager = queries.getManager();
         NDArray keys = temporaries.add(steps.keys(manager, held.length()));
         NDArray values = temporaries.add(steps.values(manager, held.length()));
@@ -129,12 +130,16 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private AttentionCall call(Span queries, Span keys) {
+        return call(queries, keys, null);
+    }
+
+    private AttentionCall call(Span queries, Span keys, List<Integer> lengths) {
         return new AttentionCall(
                 parameterStore,
                 training,
                 queries,
                 keys,
-                sequenceLengths(queries, keys),
+                lengths == null ? sequenceLengths(queries, keys) : lengths,
                 attention.visibility().isCausal(),
                 settings.scale());
     }

@@ -16,7 +16,9 @@ import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import java.util.Arrays;
 import java.util.IdentityHashMap;
+import java.util.List;
 import java.util.function.IntFunction;
 
 /**
@@ -162,6 +164,7 @@ public final class KeyValueCache implements AutoCloseable {
     public void rewind(int length) {
         Check.between("length", length, 0, getLength());
         steps.forEach((attention, entry) -> entry.requireHeld(attention, length));
+        steps.values().forEach(entry -> entry.rewind(length));
         lengths.replaceAll((attention, longer) -> length);
         isPending = false;
     }
@@ -254,7 +257,7 @@ public final class KeyValueCache implements AutoCloseable {
                         + ": expected the same; pass nextStep() of the cache once for the whole model, or start again"
                         + " with clear()");
         Steps entry = steps.computeIfAbsent(attention, key -> new Steps(manager, capacity, visibility));
-        entry.length = length;
+        entry.rewind(length);
         return entry;
     }
 
@@ -316,17 +319,23 @@ public final class KeyValueCache implements AutoCloseable {
         /** The index of the first token that may still be seen. */
         private int first;
 
-        /** The number of tokens so far. */
+        /** The number of tokens that were written, which also counts those of a failed step until it is rewound. */
         private int length;
 
         /** The positions of the tokens from {@link #first} on when they were written, (…, n); null for indices. */
         private NDArray positions;
 
-        /** The index of the first token with positions. */
+        /** The index of the first token in {@link #positions}. */
         private int positionsFrom;
 
-        /** At least one more than the greatest position. */
+        /** The index of the first token whose position was given. */
+        private int givenFrom;
+
+        /** One more than the greatest position of the tokens that are held, or a greater number. */
         private int end;
+
+        /** The length of each sequence, or of all, up to the tokens that were dropped: see {@link #lengths(Span)}. */
+        private long[] dropped = {0};
 
         private Steps(NDManager manager, int capacity, Visibility visibility) {
             this.manager = manager;
@@ -335,11 +344,12 @@ public final class KeyValueCache implements AutoCloseable {
         }
 
         /**
-         * The number of tokens that a query may see, up to and including its own; null for all. A chunk of given
-         * positions may have any number of tokens.
+         * The number of tokens that a query from an index on may see, up to and including its own; null for all. A
+         * chunk of given positions may have any number of tokens.
          */
-        private Integer reach() {
-            return visibility.chunkSize() != null && positions != null ? null : visibility.reach();
+        private Integer reach(int next) {
+            boolean isGiven = positions != null && next > givenFrom;
+            return isGiven && visibility.chunkSize() != null ? null : visibility.reach();
         }
 
         /** The number of tokens so far. */
@@ -347,15 +357,62 @@ public final class KeyValueCache implements AutoCloseable {
             return length;
         }
 
+        /** Continues at an index, as if no token from there on had been written. */
+        void rewind(int next) {
+            if (next == 0) {
+                close();
+                keys = null;
+                values = null;
+                biases = null;
+            }
+            if (positions != null && next <= givenFrom) {
+                positions.close();
+                positions = null;
+            }
+            if (positions == null) {
+                end = next;
+            } else if (next < length) {
+                end = (int) Arrays.stream(lengths(first, next)).max().orElse(0);
+            }
+            length = next;
+        }
+
+        /** The length of each sequence, or of all, by the positions of tokens that are in {@link #positions}. */
+        private long[] lengths(int from, int to) {
+            if (from == to) {
+                return new long[] {0};
+            }
+            try (Temporaries own = new Temporaries()) {
+                return Span.lengths(new Span(from, to - from, positions(own, from, to), 0));
+            }
+        }
+
+        /**
+         * The length of each sequence with further tokens that have positions and are not written yet, (1 or B): one
+         * more than the greatest position so far, of dropped tokens too. The positions are read.
+         */
+        List<Integer> lengths(Span added) {
+            if (positions == null) {
+                dropped = new long[] {first};
+            } else {
+                // the next write drops these
+                dropped = Span.longer(dropped, lengths(positionsFrom, first));
+            }
+            long[] before = positions == null ? new long[] {length} : Span.longer(dropped, lengths(first, length));
+            return Arrays.stream(Span.longer(before, Span.lengths(added)))
+                    .mapToObj(Math::toIntExact)
+                    .toList();
+        }
+
         /** Drops the tokens that no query from an index on can see; one more is kept to rewind by one step. */
         void trim(int next) {
-            if (reach() != null) {
-                first = Math.max(first, next - reach());
+            if (reach(next) != null) {
+                first = Math.max(first, next - reach(next));
             }
         }
 
         void requireHeld(Block attention, int next) {
-            int before = reach() == null ? 0 : reach() - 1;
+            int before = reach(next) == null ? 0 : reach(next) - 1;
             Check.that(
                     first <= Math.max(0, next - before),
                     () -> "length " + next + ": expected at least " + (first + before) + ", since the window of "
@@ -399,8 +456,10 @@ public final class KeyValueCache implements AutoCloseable {
             keys = written[0];
             values = written[1];
             origin = isFull ? first : origin;
+            givenFrom = positions == null ? length : givenFrom;
             positions = together;
             positionsFrom = first;
+            length += added.length();
             end = Math.max(end, added.end());
             return new Span(first, needed, positions, end);
         }
@@ -410,7 +469,7 @@ public final class KeyValueCache implements AutoCloseable {
         }
 
         private int firstRoom() {
-            return reach() == null ? capacity : Math.min(capacity, 2 * reach());
+            return reach(0) == null ? capacity : Math.min(capacity, 2 * reach(0));
         }
 
         private static void closeAll(NDArray... arrays) {
@@ -484,9 +543,8 @@ public final class KeyValueCache implements AutoCloseable {
 
         /** The positions that are held with those of further tokens: a new array; null if all are indices. */
         private NDArray joined(Span added) {
-            boolean hasEarlier = length > first;
             Check.that(
-                    positions == null || !hasEarlier || added.positions() != null,
+                    positions == null || added.positions() != null,
                     () -> "a step of " + added.length() + " tokens without " + Positions.POSITIONS
                             + " follows steps with positions: expected positions for every step; add them to the forward"
                             + " parameters");
@@ -495,8 +553,8 @@ public final class KeyValueCache implements AutoCloseable {
             }
             try (Temporaries own = new Temporaries()) {
                 NDArray joined = own.add(added.positions().duplicate());
-                if (hasEarlier) {
-                    NDArray earlier = positions == null ? indices(own, joined) : heldPositions(own);
+                if (length > first) {
+                    NDArray earlier = positions == null ? indices(own, joined) : positions(own, first, length);
                     boolean isReal = earlier.getDataType() != joined.getDataType();
                     joined = own.add(NDArrays.concat(
                             new NDList(
@@ -515,9 +573,9 @@ public final class KeyValueCache implements AutoCloseable {
             return own.add(indices.reshape(1, length - first));
         }
 
-        private NDArray heldPositions(Temporaries own) {
+        private NDArray positions(Temporaries own, int from, int to) {
             int axis = positions.getShape().dimension() - 1;
-            return own.add(positions.get(NDIndex.sliceAxis(axis, first - positionsFrom, length - positionsFrom)));
+            return own.add(positions.get(NDIndex.sliceAxis(axis, from - positionsFrom, to - positionsFrom)));
         }
 
         /** Positions for the same axes and batch as others, (…, n). */
@@ -572,6 +630,12 @@ public final class KeyValueCache implements AutoCloseable {
                     && positions.getShape().get(positions.getShape().dimension() - 2) > 1) {
                 positions = selected(positions, rows);
             }
+            if (dropped.length > 1) {
+                long[] before = dropped;
+                dropped = Arrays.stream(HostData.doubles(rows))
+                        .mapToLong(row -> before[(int) row])
+                        .toArray();
+            }
         }
 
         /** Some rows along the batch's axis, in place of an array. */
@@ -603,7 +667,9 @@ public final class KeyValueCache implements AutoCloseable {
             copy.first = first;
             copy.length = length;
             copy.positionsFrom = positionsFrom;
+            copy.givenFrom = givenFrom;
             copy.end = end;
+            copy.dropped = dropped;
             return copy;
         }
 

@@ -274,7 +274,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             Span span = explicit == null
                     ? Span.of(Positions.start(params, length, settings.limit()), Math.toIntExact(length))
                     : given(temporaries, x, axis, explicit);
-            long[] lengths = keysDependOnLength() ? lengths(span) : new long[] {span.end()};
+            long[] lengths = keysDependOnLength() ? Span.lengths(span) : new long[] {span.end()};
             NDArray rows = null;
             for (NDArray input : rotated) {
                 if (isEmpty(input)) {
@@ -325,31 +325,6 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                             .end());
         }
         return end;
-    }
-
-    /** The length of each sequence, or of all together: one more than the greatest position. */
-    private static long[] lengths(Span... spans) {
-        long[] lengths = {0};
-        for (Span span : spans) {
-            long[] before = lengths;
-            long[] more = span.positions() == null ? new long[] {span.end()} : lengths(span.positions());
-            lengths = new long[Math.max(before.length, more.length)];
-            Arrays.setAll(lengths, i -> Math.max(before[i % before.length], more[i % more.length]));
-        }
-        return lengths;
-    }
-
-    private static long[] lengths(NDArray positions) {
-        Shape shape = positions.getShape();
-        int steps = (int) shape.getLastDimension();
-        int batch = (int) shape.get(shape.dimension() - 2);
-        long[] lengths = new long[batch];
-        double[] values = HostData.doubles(positions);
-        for (int i = 0; i < values.length; i++) {
-            int sequence = i / steps % batch;
-            lengths[sequence] = Math.max(lengths[sequence], (long) Math.floor(values[i]) + 1);
-        }
-        return lengths;
     }
 
     /**
@@ -476,7 +451,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
 
     private static long[] lengths(AttentionCall call) {
         return call.sequenceLengths() == null
-                ? lengths(call.queries(), call.keys())
+                ? Span.lengths(call.queries(), call.keys())
                 : call.sequenceLengths().stream().mapToLong(length -> length).toArray();
     }
 

@@ -12,6 +12,7 @@ import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import java.util.Arrays;
 
 /**
  * Consecutive tokens of a sequence, and their positions.
@@ -87,6 +88,35 @@ public record Span(int first, int length, NDArray positions, int end) {
             greatest = Math.max(greatest, Math.floor(position));
         }
         return (int) greatest + 1;
+    }
+
+    /** The length of each sequence, or of all together: one more than the greatest position. */
+    static long[] lengths(Span... spans) {
+        long[] lengths = {0};
+        for (Span span : spans) {
+            lengths = longer(lengths, span.positions == null ? new long[] {span.end} : lengths(span.positions));
+        }
+        return lengths;
+    }
+
+    /** The greater length of each sequence, where a single length is that of all. */
+    static long[] longer(long[] some, long[] others) {
+        long[] longer = new long[Math.max(some.length, others.length)];
+        Arrays.setAll(longer, i -> Math.max(some[i % some.length], others[i % others.length]));
+        return longer;
+    }
+
+    private static long[] lengths(NDArray positions) {
+        Shape shape = positions.getShape();
+        int steps = (int) shape.getLastDimension();
+        int batch = (int) shape.get(shape.dimension() - 2);
+        long[] lengths = new long[batch];
+        double[] values = HostData.doubles(positions);
+        for (int i = 0; i < values.length; i++) {
+            int sequence = i / steps % batch;
+            lengths[sequence] = Math.max(lengths[sequence], (long) Math.floor(values[i]) + 1);
+        }
+        return lengths;
     }
 
     /** The rows of a table for these tokens, (1 or B, 1, n, W), for use with an array (B, N, n, …). */
