@@ -46,6 +46,10 @@ final class AttentionForward implements AutoCloseable {
 
     /** The result, (B, T, D): a new array. */
     NDArray result(KeyValueCache cache, PairList<String, Object> params) {
+        return cache == null ? computed(null, params) : cache.exclusively(() -> computed(cache, params));
+    }
+
+    private NDArray computed(KeyValueCache cache, PairList<String, Object> params) {
         NDArray queries = queryHeads();
         AttentionOperands operands = cache != null && given.isSelf()
                 ? withPreviousSteps(queries, cache, params)

@@ -19,7 +19,9 @@ import io.github.djlpositional.internal.Temporaries;
 import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntFunction;
+import java.util.function.Supplier;
 
 /**
  * The keys and values of the positions that a decoder has processed, so that the next step, a forward of the tokens
@@ -41,8 +43,10 @@ import java.util.function.IntFunction;
  *
  * <p>Positions are added by self-attention: an input {@code [x]}, or the same array as keys and queries. An attention
  * over other arrays, such as an encoder's output, keeps its projected keys and values here as long as it is given the
- * same objects with the same content, and computes them again for others. In a self-attention that is not causal, the
- * result differs from that of a forward over the whole sequence: an earlier query does not see later keys.
+ * same array objects, even after they were closed, and computes them again for others. It does not notice a change of
+ * their content: after an operation in place, give a new array, or call {@link #clear} and start again. In a
+ * self-attention that is not causal, the result differs from that of a forward over the whole sequence: an earlier
+ * query does not see later keys.
  *
  * <p>The capacity doubles when needed, starting at 64 positions or the given number: (B, N, capacity, H) for keys and
  * for values in each attention, on the device and in the data type of the model, where N is the number of key heads. An
@@ -73,8 +77,12 @@ import java.util.function.IntFunction;
  * <p>A forward throws {@link IllegalArgumentException} for a cache in training, for a step of another batch size, data
  * type or device than the previous ones, for a cache without the start position that {@link #nextStep} gave with it or
  * with another one, and for a step that begins with all tokens that the cache holds: after the first step, a decoder is
- * given only the tokens that follow. The cache must not be used by several threads at once, nor by a model that uses
- * one attention block twice in a forward.
+ * given only the tokens that follow. A model must not use one attention block twice in a forward.
+ *
+ * <p>A cache is for one thread at a time. A call while another thread is in an attention's forward with the cache, or
+ * in {@link #rewind}, {@link #select}, {@link #fork} or {@link #clear}, throws {@link IllegalStateException}. What it
+ * cannot notice: threads that take turns within one model's forward, which mixes their steps, and closing the parent
+ * manager in another thread, which may abort the JVM.
  */
 public final class KeyValueCache implements AutoCloseable {
 
@@ -97,6 +105,9 @@ public final class KeyValueCache implements AutoCloseable {
 
     /** Whether a step was begun that has not reached an attention yet. */
     private boolean isPending;
+
+    /** Held by the thread that uses the arrays. */
+    private final ReentrantLock lock = new ReentrantLock();
 
     /**
      * Creates an empty cache with room for 64 positions.
@@ -155,18 +166,27 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /**
-     * Drops the last positions, after a forward that failed or to replace them by others.
+     * Drops the last positions, after a forward that failed or to replace them by others. The cache is then as it was
+     * when it had this length, at the start of a step or within one. Given positions are read, which waits for a GPU.
      *
      * @param length the number of positions to keep, from 0 to {@link #getLength}
      * @throws IllegalArgumentException if the cache holds fewer, or if the window of an attention reaches back to
      *     positions that are no longer held
      */
     public void rewind(int length) {
-        Check.between("length", length, 0, getLength());
-        steps.forEach((attention, entry) -> entry.requireHeld(attention, length));
-        steps.values().forEach(entry -> entry.rewind(length));
-        lengths.replaceAll((attention, longer) -> length);
-        isPending = false;
+        exclusively(() -> {
+            Check.between("length", length, 0, getLength());
+            steps.forEach((attention, entry) -> entry.requireHeld(attention, length));
+            if (length == 0) {
+                // what follows may have another batch size
+                steps.values().forEach(Steps::close);
+                steps.clear();
+            }
+            steps.values().forEach(entry -> entry.rewind(length));
+            lengths.replaceAll((attention, longer) -> length);
+            isPending = false;
+            return null;
+        });
     }
 
     /**
@@ -182,12 +202,15 @@ public final class KeyValueCache implements AutoCloseable {
                 rows.getShape().dimension() == 1 && rows.getDataType().isInteger() && rows.size() > 0,
                 () -> "rows " + rows.getShape() + " of type " + rows.getDataType()
                         + ": expected one integer or more, (n); give the indices of the sequences to keep");
-        // a step that failed may have left one without keys
-        steps.values().removeIf(entry -> entry.keys == null);
-        steps.values().forEach(entry -> entry.requireRows(rows));
-        steps.values().forEach(entry -> entry.select(rows));
-        sources.values().forEach(Source::close);
-        sources.clear();
+        exclusively(() -> {
+            // a step that failed may have left one without keys
+            steps.values().removeIf(entry -> entry.keys == null);
+            steps.values().forEach(entry -> entry.requireRows(rows));
+            steps.values().forEach(entry -> entry.select(rows));
+            sources.values().forEach(Source::close);
+            sources.clear();
+            return null;
+        });
     }
 
     /**
@@ -195,22 +218,27 @@ public final class KeyValueCache implements AutoCloseable {
      * the caller's to close}
      */
     public KeyValueCache fork() {
-        KeyValueCache copy = new KeyValueCache(parent, capacity);
-        copy.lengths.putAll(lengths);
-        steps.forEach((attention, entry) -> copy.steps.put(attention, entry.copy(copy.manager)));
-        sources.forEach((attention, source) ->
-                copy.keep(attention, source.givenKeys, source.givenValues, source.keys, source.values));
-        return copy;
+        return exclusively(() -> {
+            KeyValueCache copy = new KeyValueCache(parent, capacity);
+            copy.lengths.putAll(lengths);
+            steps.forEach((attention, entry) -> copy.steps.put(attention, entry.copy(copy.manager)));
+            sources.forEach((attention, source) ->
+                    copy.keep(attention, source.givenKeys, source.givenValues, source.keys, source.values));
+            return copy;
+        });
     }
 
     /** Frees all keys and values, so that another sequence can begin. */
     public void clear() {
-        lengths.clear();
-        isPending = false;
-        steps.values().forEach(Steps::close);
-        steps.clear();
-        sources.values().forEach(Source::close);
-        sources.clear();
+        exclusively(() -> {
+            lengths.clear();
+            isPending = false;
+            steps.values().forEach(Steps::close);
+            steps.clear();
+            sources.values().forEach(Source::close);
+            sources.clear();
+            return null;
+        });
     }
 
     /** Frees everything; the cache cannot be used again. */
@@ -218,6 +246,19 @@ public final class KeyValueCache implements AutoCloseable {
     public void close() {
         clear();
         manager.close();
+    }
+
+    /** Runs what uses the arrays, which no other thread may write or free meanwhile. */
+    <T> T exclusively(Supplier<T> use) {
+        if (!lock.tryLock()) {
+            throw new IllegalStateException("another thread is using this KeyValueCache: expected one thread at a time;"
+                    + " create a cache for each thread, or give it a fork()");
+        }
+        try {
+            return use.get();
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** The cache among the parameters of a forward; null if there is none. */
@@ -283,10 +324,13 @@ public final class KeyValueCache implements AutoCloseable {
 
     /** The values of an array without their gradient, kept beyond any scope. */
     private static NDArray kept(NDManager manager, NDArray array) {
-        NDArray plain = array.stopGradient();
-        NDScope.unregister(plain);
-        plain.attach(manager);
-        return plain;
+        return owned(manager, array.stopGradient());
+    }
+
+    private static NDArray owned(NDManager manager, NDArray created) {
+        NDScope.unregister(created);
+        created.attach(manager);
+        return created;
     }
 
     /** Projected keys and values, (B, N, F, H), and what they were projected from. */
@@ -359,28 +403,20 @@ public final class KeyValueCache implements AutoCloseable {
 
         /** Continues at an index, as if no token from there on had been written. */
         void rewind(int next) {
-            if (next == 0) {
-                close();
-                keys = null;
-                values = null;
-                biases = null;
-            }
-            if (positions != null && next <= givenFrom) {
-                positions.close();
+            if (next <= givenFrom) {
+                closeAll(positions);
                 positions = null;
             }
-            if (positions == null) {
-                end = next;
-            } else if (next < length) {
+            if (positions == null || next < length) {
                 end = (int) Arrays.stream(lengths(first, next)).max().orElse(0);
             }
             length = next;
         }
 
-        /** The length of each sequence, or of all, by the positions of tokens that are in {@link #positions}. */
+        /** The length of each sequence, or of all, by the tokens from an index to another. */
         private long[] lengths(int from, int to) {
-            if (from == to) {
-                return new long[] {0};
+            if (positions == null || from == to) {
+                return new long[] {positions == null ? to : 0};
             }
             try (Temporaries own = new Temporaries()) {
                 return Span.lengths(new Span(from, to - from, positions(own, from, to), 0));
@@ -392,13 +428,9 @@ public final class KeyValueCache implements AutoCloseable {
          * more than the greatest position so far, of dropped tokens too. The positions are read.
          */
         List<Integer> lengths(Span added) {
-            if (positions == null) {
-                dropped = new long[] {first};
-            } else {
-                // the next write drops these
-                dropped = Span.longer(dropped, lengths(positionsFrom, first));
-            }
-            long[] before = positions == null ? new long[] {length} : Span.longer(dropped, lengths(first, length));
+            // the next write drops the tokens before the first
+            dropped = Span.longer(dropped, lengths(positionsFrom, first));
+            long[] before = Span.longer(dropped, lengths(first, length));
             return Arrays.stream(Span.longer(before, Span.lengths(added)))
                     .mapToObj(Math::toIntExact)
                     .toList();
@@ -562,9 +594,7 @@ public final class KeyValueCache implements AutoCloseable {
                                     fitted(own, joined, earlier.getShape(), isReal)),
                             -1));
                 }
-                NDScope.unregister(joined);
-                joined.attach(manager);
-                return own.keep(joined);
+                return own.keep(owned(manager, joined));
             }
         }
 
@@ -650,10 +680,8 @@ public final class KeyValueCache implements AutoCloseable {
                 NDArray chosen = own.add(Indices.lookUp(rows, flat, manager));
                 NDArray shaped = own.add(chosen.reshape(new Shape(rows.size()).addAll(others)));
                 NDArray result = axis == 0 ? own.keep(shaped) : shaped.swapAxes(0, 1);
-                NDScope.unregister(result);
-                result.attach(manager);
                 array.close();
-                return result;
+                return owned(manager, result);
             }
         }
 
@@ -674,13 +702,7 @@ public final class KeyValueCache implements AutoCloseable {
         }
 
         private static NDArray copied(NDArray array, NDManager receiver) {
-            if (array == null) {
-                return null;
-            }
-            NDArray copy = array.duplicate();
-            NDScope.unregister(copy);
-            copy.attach(receiver);
-            return copy;
+            return array == null ? null : owned(receiver, array.duplicate());
         }
 
         @Override

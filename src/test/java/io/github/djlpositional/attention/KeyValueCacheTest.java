@@ -8,6 +8,7 @@ import static io.github.djlpositional.attention.TestNumbers.refused;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
@@ -16,6 +17,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
@@ -25,9 +27,11 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.math.RotaryScaling;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /** How a cache keeps count of the steps. */
 class KeyValueCacheTest {
@@ -630,14 +634,110 @@ class KeyValueCacheTest {
 
     @EngineTest
     void afterAFailedFirstStepAnotherCanHaveAnotherBatchSize(NDManager manager) {
-        MultiHeadAttentionBlock block = attention(manager);
+        MultiHeadAttentionBlock first = attention(manager);
+        MultiHeadAttentionBlock second = attention(manager);
         NDArray wrongMask = manager.ones(new Shape(2, 1));
         NDArray failed = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
         NDArray x = numbers(manager, 2, DataType.FLOAT32, 3, 3, SIZE);
+        double[] expected = doubles(Forward.infer(manager, first, x));
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            refused(() -> step(manager, block, cache.nextStep(), failed, wrongMask), "mask");
-            NDArray y = step(manager, block, cache.nextStep(), x);
-            requireClose(y, doubles(Forward.infer(manager, block, x)), 1e-6);
+            PairList<String, Object> params = cache.nextStep();
+            step(manager, first, params, failed);
+            refused(() -> step(manager, second, params, failed, wrongMask), "mask");
+            cache.rewind(0);
+            PairList<String, Object> again = cache.nextStep();
+            requireClose(step(manager, first, again, x), expected, 1e-6);
+            requireClose(step(manager, second, again, x), expected, 1e-6);
+        }
+    }
+
+    @EngineTest
+    void keysOfAnEncoderAreThoseOfTheGivenArrayObjects(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager);
+        NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 3, SIZE);
+        NDArray first = numbers(manager, 2, DataType.FLOAT32, 1, 6, SIZE);
+        NDArray other = numbers(manager, 3, DataType.FLOAT32, 1, 6, SIZE);
+        double[] ofFirst = doubles(Forward.infer(manager, block, first, x, first));
+        double[] ofOther = doubles(Forward.infer(manager, block, other, x, other));
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            NDArray memory = first.duplicate();
+            requireClose(attended(manager, block, cache, memory, x), ofFirst, 1e-6);
+            other.copyTo(memory);
+            requireClose(attended(manager, block, cache, memory, x), ofFirst, 1e-6);
+            cache.clear();
+            requireClose(attended(manager, block, cache, memory, x), ofOther, 1e-6);
+            memory.close();
+            requireClose(attended(manager, block, cache, memory, x), ofOther, 1e-6);
+            // the engine may give it the memory of the closed array
+            requireClose(attended(manager, block, cache, first.duplicate(), x), ofFirst, 1e-6);
+        }
+    }
+
+    /** The first step, again and again. */
+    private static NDArray attended(
+            NDManager manager, Block block, KeyValueCache cache, NDArray memory, NDArray queries) {
+        cache.rewind(0);
+        return step(manager, block, cache.nextStep(), memory, queries, memory);
+    }
+
+    /** Returns its input, after something else. */
+    private static Block doing(Runnable action) {
+        return new LambdaBlock(inputs -> {
+            action.run();
+            return inputs;
+        });
+    }
+
+    @EngineTest
+    void refusesAnotherThreadDuringAForward(NDManager manager) {
+        NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 4, SIZE);
+        NDArray rows = manager.create(new int[] {0});
+        Runnable[] meanwhile = {() -> {}};
+        MultiHeadAttentionBlock block = filled(
+                manager,
+                EncodingType.NONE
+                        .attention(HEADS)
+                        .optCausal(true)
+                        .optKeyNorm(doing(() -> meanwhile[0].run()))
+                        .build(),
+                DataType.FLOAT32);
+        NDArray whole = Forward.infer(manager, block, x);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            step(manager, block, cache.nextStep(), x.get(":, :2"));
+            PairList<String, Object> params = cache.nextStep();
+            NDArray next = x.get(":, 2:");
+            List<ThrowingCallable> calls = List.of(
+                    () -> step(manager, block, params, next),
+                    cache::nextStep,
+                    () -> cache.rewind(1),
+                    () -> cache.select(rows),
+                    cache::fork,
+                    cache::clear,
+                    cache::close);
+            meanwhile[0] = () -> calls.forEach(call -> assertThat(inAnotherThread(call))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("another thread"));
+            requireClose(step(manager, block, params, next), doubles(whole.get(":, 2:")), 1e-6);
+            assertThat(cache.getLength()).isEqualTo(4);
+            // each may use it after the other
+            assertThat(inAnotherThread(() -> cache.rewind(3))).isNull();
+            assertThat(cache.getLength()).isEqualTo(3);
+        }
+    }
+
+    /** What a call in another thread throws; null for nothing. */
+    private static Throwable inAnotherThread(ThrowingCallable call) {
+        return CompletableFuture.supplyAsync(() -> catchThrowable(call)).join();
+    }
+
+    @EngineTest
+    void canBeUsedAfterAForwardThatFailed(NDManager manager) {
+        NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 3, SIZE);
+        MultiHeadAttentionBlock block = attention(manager);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            NDArray wrongMask = manager.ones(new Shape(1, 1));
+            refused(() -> step(manager, block, cache.nextStep(), x, wrongMask), "mask");
+            assertThat(inAnotherThread(cache::clear)).isNull();
         }
     }
 
