@@ -131,6 +131,7 @@ public class ArchitectureTest {
                         "AttentionMask",
                         "GridPositionalEncodingBlock",
                         "Positions",
+                        "RelativeTermBlock",
                         "RotaryEmbeddingBlock",
                         "Span",
                         "Steps",

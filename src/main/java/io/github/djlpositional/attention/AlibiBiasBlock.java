@@ -146,8 +146,8 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
-    NDArray biases(AttentionCall call, NDArray queries) {
-        NDArray rows = rows(table, call, queries, queries.getDataType());
+    NDArray biases(AttentionCall call, Distances distances, NDArray queries) {
+        NDArray rows = distances.rows(table, queries, queries.getDataType());
         NDArray biases =
                 settings.learned ? rows.mul(value(logSlopes, call, queries).exp()) : rows;
         NDArray scaled = settings.scaled ? scaled(call, biases) : biases;

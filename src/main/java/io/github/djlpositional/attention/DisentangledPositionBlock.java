@@ -171,10 +171,9 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     /** The row of P for each query and key, (1 or B, T, F), INT32. */
     private NDArray rows(AttentionCall call, NDArray queries) {
-        AttentionCall all = RelativeTermBlock.allOf(call);
-        NDArray table =
-                RelativeTermBlock.rows(rows, all, queries, DataType.FLOAT32).squeeze(0);
-        NDArray found = Indices.lookUp(RelativeTermBlock.indices(call, queries), table, queries.getManager());
+        RelativeTermBlock.Pairs pairs = RelativeTermBlock.pairs(call, queries);
+        NDArray table = pairs.distances().rows(rows, queries, DataType.FLOAT32).squeeze(0);
+        NDArray found = Indices.lookUp(pairs.indices(), table, queries.getManager());
         return Arithmetic.toType(found.squeeze(3), DataType.INT32);
     }
 

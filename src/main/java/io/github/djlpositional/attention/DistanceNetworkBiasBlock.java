@@ -83,8 +83,8 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
-    NDArray biases(AttentionCall call, NDArray queries) {
-        return network.biases(call, rows(distances, call, queries));
+    NDArray biases(AttentionCall call, Distances given, NDArray queries) {
+        return network.biases(call, given.rows(distances, queries));
     }
 
     /** Builds a {@link DistanceNetworkBiasBlock}. */

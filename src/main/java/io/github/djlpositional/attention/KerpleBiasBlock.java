@@ -113,8 +113,8 @@ public final class KerpleBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
-    NDArray biases(AttentionCall call, NDArray queries) {
-        NDArray steps = rows(distances, call, queries);
+    NDArray biases(AttentionCall call, Distances given, NDArray queries) {
+        NDArray steps = given.rows(distances, queries);
         NDArray a = value(logA, call, steps).exp();
         NDArray other = value(second, call, steps);
         return isPower

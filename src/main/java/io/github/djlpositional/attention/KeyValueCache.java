@@ -11,6 +11,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
@@ -610,7 +611,7 @@ public final class KeyValueCache implements AutoCloseable {
 
         /** Positions for the same axes and batch as others, (…, n). */
         private static NDArray fitted(Temporaries own, NDArray given, Shape other, boolean isReal) {
-            NDArray fitted = isReal ? own.addUnless(given, given.toType(DataType.FLOAT64, false)) : given;
+            NDArray fitted = isReal ? own.addUnless(given, Arithmetic.toType(given, DataType.FLOAT64)) : given;
             int count = (int) given.getShape().getLastDimension();
             if (given.getShape().dimension() < other.dimension()) {
                 fitted = own.add(fitted.expandDims(0));

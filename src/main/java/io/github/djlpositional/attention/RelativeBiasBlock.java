@@ -4,7 +4,6 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.internal.Arithmetic;
-import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
 
@@ -23,16 +22,11 @@ abstract class RelativeBiasBlock extends RelativeTermBlock {
     }
 
     /**
-     * {@return the biases of all relative positions of a call, as {@link RelativeShift} orders them: (1, W, N), in the
-     * data type of the queries or that of their scores, on any manager} For one query the term is a view of this array,
-     * so it must not be a view of a table. Other arrays that are created are closed.
+     * {@return the biases of relative positions: (1, W, N), in the data type of the queries or that of their scores, on
+     * any manager} For one query the term is a view of this array, so it must not be a view of a table. Other arrays
+     * that are created are closed.
      */
-    abstract NDArray biases(AttentionCall call, NDArray queries);
-
-    /** The same as {@link #rows} in the data type of the scores. */
-    static NDArray rows(ConstantTable table, AttentionCall call, NDArray queries) {
-        return rows(table, call, queries, PlainAttention.scoreType(queries));
-    }
+    abstract NDArray biases(AttentionCall call, Distances distances, NDArray queries);
 
     /** {@return rows of a table as biases: copied for one query, whose term is a view of them} */
     static NDArray unshared(AttentionCall call, NDArray rows) {
@@ -40,28 +34,29 @@ abstract class RelativeBiasBlock extends RelativeTermBlock {
     }
 
     /** The biases by head, (1, N, W), in the data type and on the manager of the queries. */
-    private NDArray byHead(AttentionCall call, NDArray queries) {
-        NDArray byHead = Arithmetic.toType(biases(call, queries).transpose(0, 2, 1), queries.getDataType());
+    private NDArray byHead(AttentionCall call, Distances distances, NDArray queries) {
+        NDArray byHead = Arithmetic.toType(biases(call, distances, queries).transpose(0, 2, 1), queries.getDataType());
         byHead.attach(queries.getManager());
         return byHead;
     }
 
     /** {@return the biases of all relative positions of a call, (N, T + F - 1)} */
     final NDArray lines(AttentionCall call, NDArray queries) {
-        AttentionCall all = new AttentionCall(
-                call.parameterStore(), call.training(), call.queries(), call.keys(), null, false, call.scale());
-        return Temporaries.result(() -> byHead(all, queries).reshape(headCount, -1));
+        int count = call.keys().length() + call.queries().length() - 1;
+        Distances all = Distances.consecutive(RelativeShift.least(call), count);
+        return Temporaries.result(() -> byHead(call, all, queries).reshape(headCount, -1));
     }
 
     /** {@return the biases of a query for the keys up to it, (1, N, count), the nearest last} */
     final NDArray upToQuery(AttentionCall call, NDArray queries, int count) {
-        AttentionCall last = call.of(Span.of(count - 1, 1), Span.of(0, count));
-        return Temporaries.result(() -> byHead(last, queries));
+        return Temporaries.result(() -> byHead(call, Distances.consecutive(1 - count, count), queries));
     }
 
     @Override
-    final NDArray termOfPositions(AttentionCall call, NDArray queries, NDArray indices) {
-        NDArray byKey = Indices.lookUp(indices, biases(allOf(call), queries).squeeze(0), queries.getManager());
+    final NDArray termOfPositions(AttentionCall call, NDArray queries) {
+        Pairs pairs = pairs(call, queries);
+        NDArray biases = biases(call, pairs.distances(), queries).squeeze(0);
+        NDArray byKey = Indices.lookUp(pairs.indices(), biases, queries.getManager());
         return Arithmetic.toType(byKey.transpose(0, 3, 1, 2), queries.getDataType());
     }
 
@@ -73,7 +68,7 @@ abstract class RelativeBiasBlock extends RelativeTermBlock {
             NDIndex nearest = NDIndex.sliceAxis(2, end - call.keys().length(), end);
             return call.shared().get(queries.getManager(), nearest).expandDims(2);
         }
-        NDArray row = byHead(call, queries).reshape(1, headCount, 1, -1);
+        NDArray row = byHead(call, Distances.of(call), queries).reshape(1, headCount, 1, -1);
         Shape shape = Shape.update(row.getShape(), 2, call.queries().length());
         return RelativeShift.toKeys(row.broadcast(shape), call.keys().length());
     }

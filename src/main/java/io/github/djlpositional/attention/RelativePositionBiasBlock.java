@@ -84,9 +84,9 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
-    NDArray biases(AttentionCall call, NDArray queries) {
+    NDArray biases(AttentionCall call, Distances distances, NDArray queries) {
         NDArray indices = Arithmetic.toType(
-                rows(bucketNumbers, call, queries, DataType.FLOAT32).squeeze(2), DataType.INT32);
+                distances.rows(bucketNumbers, queries, DataType.FLOAT32).squeeze(2), DataType.INT32);
         return Indices.lookUp(indices, value(biases, call, queries), queries.getManager());
     }
 

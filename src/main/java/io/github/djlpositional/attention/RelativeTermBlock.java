@@ -1,12 +1,12 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Positions;
+import java.util.Arrays;
 import java.util.function.IntToDoubleFunction;
 
 /**
@@ -17,6 +17,9 @@ abstract class RelativeTermBlock extends ScoreTermBlock {
 
     private static final int INITIAL_LENGTH = 512;
 
+    /** Up to so many times the number of tokens, all relative positions take less time than those that occur. */
+    private static final int DENSE = 4;
+
     RelativeTermBlock(Record settings, int headCount, int headSize) {
         super(settings, headCount, headSize);
     }
@@ -24,31 +27,48 @@ abstract class RelativeTermBlock extends ScoreTermBlock {
     /** Returns the term where positions are indices, so that it can be shifted instead of looked up. */
     abstract NDArray termOfIndices(AttentionCall call, NDArray queries);
 
+    /** Returns the term where positions were given. */
+    abstract NDArray termOfPositions(AttentionCall call, NDArray queries);
+
     /**
-     * Returns the term where positions were given.
+     * The relative position of each query and key.
      *
-     * @param indices (1 or B, T, F), INT32: where the key's position less the query's is among those of {@link #allOf}
+     * @param distances all that occur, and perhaps others between them
+     * @param indices the index of that of each query and key among them, (1 or B, T, F), INT32
      */
-    abstract NDArray termOfPositions(AttentionCall call, NDArray queries, NDArray indices);
+    record Pairs(Distances distances, NDArray indices) {}
 
     @Override
     final NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
-        return call.hasPositions()
-                ? termOfPositions(call, queries, indices(call, queries))
-                : termOfIndices(call, queries);
+        return call.hasPositions() ? termOfPositions(call, queries) : termOfIndices(call, queries);
     }
 
-    /** A call that has all relative positions of another one: from -(n - 1) to n - 1. */
-    static AttentionCall allOf(AttentionCall call) {
-        Span all = Span.of(0, Math.max(call.queries().end(), call.keys().end()));
-        return new AttentionCall(call.parameterStore(), call.training(), all, all, null, false, call.scale());
+    /** {@return the key's position less the query's, (1 or B, T, F), INT32} */
+    static NDArray differences(AttentionCall call, NDArray like) {
+        return positions(call.keys(), like)
+                .expandDims(1)
+                .sub(positions(call.queries(), like).expandDims(2));
     }
 
-    /** The index of each key's relative position among those of {@link #allOf}. */
-    static NDArray indices(AttentionCall call, NDArray like) {
-        int zero = allOf(call).queries().length() - 1;
-        NDArray queries = positions(call.queries(), like).expandDims(2);
-        return Arithmetic.add(positions(call.keys(), like).expandDims(1).sub(queries), zero);
+    /** {@return the relative position of each query and key of a call} This waits for a GPU if positions were given. */
+    static Pairs pairs(AttentionCall call, NDArray like) {
+        NDArray differences = differences(call, like);
+        int greatest = call.hasPositions()
+                ? (int) HostData.doubles(differences.abs().max())[0]
+                : Math.max(call.queries().end(), call.keys().end()) - 1;
+        int tokens = call.queries().length() + call.keys().length();
+        if (!call.hasPositions() || greatest <= DENSE * (tokens + INITIAL_LENGTH)) {
+            return new Pairs(Distances.consecutive(-greatest, 2 * greatest + 1), Arithmetic.add(differences, greatest));
+        }
+        double[] each = HostData.doubles(differences);
+        int[] distinct =
+                Arrays.stream(each).mapToInt(d -> (int) d).sorted().distinct().toArray();
+        NDArray indices = HostData.integers(
+                like.getManager(),
+                like.getDevice(),
+                differences.getShape(),
+                i -> Arrays.binarySearch(distinct, (int) each[i]));
+        return new Pairs(Distances.of(distinct), indices);
     }
 
     /**
@@ -78,13 +98,5 @@ abstract class RelativeTermBlock extends ScoreTermBlock {
                 format.put(out, i, number.applyAsDouble(first + i));
             }
         });
-    }
-
-    /**
-     * {@return the rows of all relative positions of a call, as {@link RelativeShift} orders them: (1, W, …), a view of
-     * the table, on the device of the queries and the manager of the table; not the caller's to close}
-     */
-    static NDArray rows(ConstantTable table, AttentionCall call, NDArray queries, DataType type) {
-        return table.rows(RelativeShift.least(call), RelativeShift.columns(call), queries, type);
     }
 }

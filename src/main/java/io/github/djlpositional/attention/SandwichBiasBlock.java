@@ -73,8 +73,8 @@ public final class SandwichBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
-    NDArray biases(AttentionCall call, NDArray queries) {
-        return unshared(call, rows(biases, call, queries, queries.getDataType()));
+    NDArray biases(AttentionCall call, Distances distances, NDArray queries) {
+        return unshared(call, distances.rows(biases, queries, queries.getDataType()));
     }
 
     /** Builds a {@link SandwichBiasBlock}. */

@@ -131,18 +131,17 @@ public final class ShawRelativePositionBlock extends RelativeTermBlock {
     }
 
     @Override
-    NDArray termOfPositions(AttentionCall call, NDArray queries, NDArray indices) {
-        NDArray vectors = ofPositions(keyVectors, call, queries, indices);
+    NDArray termOfPositions(AttentionCall call, NDArray queries) {
+        NDArray vectors = ofPositions(keyVectors, call, queries);
         NDArray byQuery = scaled(call, queries).transpose(0, 2, 1, 3);
         return byQuery.matMul(vectors.transpose(0, 1, 3, 2)).transpose(0, 2, 1, 3);
     }
 
     /** The vector of each query and key, (1 or B, T, F, H). */
-    private NDArray ofPositions(Parameter vectors, AttentionCall call, NDArray input, NDArray indices) {
-        int zero = allOf(call).queries().length() - 1;
-        NDArray clipped = Arithmetic.add(indices, settings.maxDistance - zero)
-                .maximum(Arithmetic.number(indices, 0))
-                .minimum(Arithmetic.number(indices, 2 * settings.maxDistance));
+    private NDArray ofPositions(Parameter vectors, AttentionCall call, NDArray input) {
+        NDArray rows = Arithmetic.add(differences(call, input), settings.maxDistance);
+        NDArray clipped =
+                rows.maximum(Arithmetic.number(rows, 0)).minimum(Arithmetic.number(rows, 2 * settings.maxDistance));
         return Indices.lookUp(clipped, value(vectors, call, input), input.getManager());
     }
 
@@ -178,7 +177,7 @@ public final class ShawRelativePositionBlock extends RelativeTermBlock {
 
     private NDArray ofValues(AttentionCall call, NDArray probabilities) {
         if (call.hasPositions()) {
-            NDArray vectors = ofPositions(valueVectors, call, probabilities, indices(call, probabilities));
+            NDArray vectors = ofPositions(valueVectors, call, probabilities);
             return probabilities.transpose(0, 2, 1, 3).matMul(vectors).transpose(0, 2, 1, 3);
         }
         int count = call.keys().length() + call.queries().length() - 1;

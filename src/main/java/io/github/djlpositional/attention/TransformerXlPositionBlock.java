@@ -121,9 +121,10 @@ public final class TransformerXlPositionBlock extends RelativeTermBlock {
     }
 
     @Override
-    NDArray termOfPositions(AttentionCall call, NDArray queries, NDArray indices) {
+    NDArray termOfPositions(AttentionCall call, NDArray queries) {
+        Pairs pairs = pairs(call, queries);
         // W R of every query and key would be N times as large as R
-        NDArray rows = Indices.lookUp(indices, sinusoids(allOf(call), queries), queries.getManager());
+        NDArray rows = Indices.lookUp(pairs.indices(), sinusoids(pairs.distances(), queries), queries.getManager());
         NDArray byQuery = projectedQueries(call, queries).transpose(0, 2, 1, 3);
         return byQuery.matMul(rows.transpose(0, 1, 3, 2)).transpose(0, 2, 1, 3);
     }
@@ -141,10 +142,13 @@ public final class TransformerXlPositionBlock extends RelativeTermBlock {
                 < (long) width * settings.embeddingSize;
         if (call.shared() == null && isShort) {
             return projectedQueries(call, queries)
-                    .matMul(sinusoids(call, queries).transpose(1, 0));
+                    .matMul(sinusoids(Distances.of(call), queries).transpose(1, 0));
         }
         return biasedQueries(call, queries)
-                .matMul(call.shared() == null ? projected(call, queries) : columns(call.shared(), call));
+                .matMul(
+                        call.shared() == null
+                                ? projected(call, Distances.of(call), queries)
+                                : columns(call.shared(), call));
     }
 
     /** q + v times the scale, (B, N, T, H). */
@@ -159,9 +163,9 @@ public final class TransformerXlPositionBlock extends RelativeTermBlock {
         return biasedQueries(call, queries).matMul(weight);
     }
 
-    /** R of the distances of a call, (columns, E), on the manager of the queries. */
-    private NDArray sinusoids(AttentionCall call, NDArray queries) {
-        NDArray rows = rows(sinusoids, call, queries, queries.getDataType()).squeeze(0);
+    /** R of distances, (columns, E), on the manager of the queries. */
+    private NDArray sinusoids(Distances distances, NDArray queries) {
+        NDArray rows = distances.rows(sinusoids, queries, queries.getDataType()).squeeze(0);
         rows.attach(queries.getManager());
         return rows;
     }
@@ -169,7 +173,10 @@ public final class TransformerXlPositionBlock extends RelativeTermBlock {
     /** W R of the distances between all queries and all keys, (1, N, H, columns). */
     @Override
     public NDArray sharedTerm(AttentionCall call, NDArray queries, NDArray keys) {
-        return call.hasPositions() ? null : Temporaries.result(() -> projected(allOf(call), queries));
+        int last = Math.max(call.queries().end(), call.keys().end()) - 1;
+        return call.hasPositions()
+                ? null
+                : Temporaries.result(() -> projected(call, Distances.consecutive(-last, 2 * last + 1), queries));
     }
 
     /** The columns of a call among the shared columns. */
@@ -178,10 +185,10 @@ public final class TransformerXlPositionBlock extends RelativeTermBlock {
         return shared.get(NDIndex.sliceAxis(3, first, first + RelativeShift.columns(call)));
     }
 
-    /** W R of the distances of a call, (1, N, H, columns). */
-    private NDArray projected(AttentionCall call, NDArray queries) {
+    /** W R of distances, (1, N, H, columns). */
+    private NDArray projected(AttentionCall call, Distances distances, NDArray queries) {
         NDArray weight = value(projection, call, queries).transpose(1, 0);
-        NDArray projected = sinusoids(call, queries).matMul(weight);
+        NDArray projected = sinusoids(distances, queries).matMul(weight);
         return projected.reshape(1, -1, settings.headCount, settings.headSize()).transpose(0, 2, 3, 1);
     }
 

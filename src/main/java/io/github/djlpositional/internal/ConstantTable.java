@@ -139,6 +139,27 @@ public final class ConstantTable implements AutoCloseable {
         return rows(new Temporaries(), first, count, like, type);
     }
 
+    /**
+     * Computes the rows of any positions, which need not fit into the table: (1, count, …), a new array on the manager
+     * of another array.
+     */
+    public NDArray computed(int[] positions, NDArray like, DataType type) {
+        HostData.Rows each = (first, count, format, out) -> {
+            int bytes = Math.toIntExact(row.size()) * format.bytes();
+            for (int i = 0; i < count; i++) {
+                rows.write(
+                        positions[first + i],
+                        1,
+                        format,
+                        out.slice(i * bytes, bytes).order(out.order()));
+            }
+        };
+        Shape shape = new Shape(positions.length).addAll(row);
+        try (NDArray computed = HostData.computed(like.getManager(), like.getDevice(), shape, type, each)) {
+            return computed.expandDims(0);
+        }
+    }
+
     private Copy copy(Engine engine, Device device, DataType type, int least) {
         Copy found = copies.find(engine, device, type, least);
         return found != null ? found : create(engine, device, type, least);

@@ -12,6 +12,7 @@ import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.math.FloatFormat;
 import java.nio.ByteBuffer;
 import java.util.function.Function;
+import java.util.function.IntUnaryOperator;
 
 /** Copies numbers between Java and an engine. */
 public final class HostData {
@@ -129,6 +130,15 @@ public final class HostData {
             own.attach(manager);
             return own;
         }
+    }
+
+    /** Creates an array of integers, INT32, in memory of the engine, from functions of their index. */
+    public static NDArray integers(NDManager manager, Device device, Shape shape, IntUnaryOperator value) {
+        ByteBuffer buffer = bufferFor(manager, shape, DataType.INT32);
+        for (int i = 0; i < shape.size(); i++) {
+            buffer.putInt(value.applyAsInt(i));
+        }
+        return toArray(manager, device, buffer.rewind(), shape, DataType.INT32);
     }
 
     /** Creates a scalar, FLOAT64, in memory of the engine. */

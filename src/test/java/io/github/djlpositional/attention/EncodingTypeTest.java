@@ -227,6 +227,21 @@ class EncodingTypeTest {
     }
 
     @EngineTest
+    void positionsFarApartNeedMemoryForTheTokensOnly(NDManager manager) {
+        // a rotary table has a greatest position
+        assumeTrue(type.isOfDistances() && !(type.encoding(HEADS) instanceof RotaryEmbeddingBlock));
+        int[] positions = {5_000_000, 0, 5_000_003, 100_000_000, (1 << 29) - 2};
+        MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT64);
+        NDArray x = numbers(manager, 12, DataType.FLOAT64, 1, positions.length, SIZE);
+        PairList<String, Object> params = new PairList<>();
+        params.add(PositionalEncodingBlock.POSITIONS, manager.create(positions));
+        NDArray y = block.forward(new ParameterStore(manager, false), new NDList(x), false, params)
+                .head();
+        // angles of 2^29 are rounded by 2^-24
+        requireClose(y, new NaiveAttention(type, block).at(positions).forward(0, x, x, x, (i, j) -> true), 1e-6);
+    }
+
+    @EngineTest
     void computesLongSequencesInParts(NDManager manager) {
         // 4 · 2 · 800 · 800 scores are more than one part
         MultiHeadAttentionBlock block = attention(manager, true, DataType.FLOAT32);

@@ -20,6 +20,7 @@ final class NaiveAttention {
     private final MultiHeadAttentionBlock block;
     private final int heads;
     private final int size;
+    private int[] positions;
     private Added added = (head, query, key) -> 0;
 
     /** The parameters of the encoding that were read. */
@@ -50,6 +51,16 @@ final class NaiveAttention {
         return this;
     }
 
+    /** Sets the position of each token of a self-attention; by default it is the token's index. */
+    NaiveAttention at(int... given) {
+        positions = given;
+        return this;
+    }
+
+    private int position(int index) {
+        return positions == null ? index : positions[index];
+    }
+
     /**
      * The output, (B, T, D), for queries (B, T, D) at the positions first, first + 1, … and keys (B, F, D) at 0, 1, …
      */
@@ -69,7 +80,7 @@ final class NaiveAttention {
         for (int head = 0; head < heads; head++) {
             for (int i = 0; i < together.length; i++) {
                 for (int j = 0; j < v.length; j++) {
-                    double[] value = valueAt(part(v[j], head), first + i, j);
+                    double[] value = valueAt(part(v[j], head), position(first + i), position(j));
                     for (int h = 0; h < H; h++) {
                         together[i][head * H + h] += weights[head][i][j] * value[h];
                     }
@@ -101,9 +112,14 @@ final class NaiveAttention {
                 double sum = 0;
                 for (int j = 0; j < k.length; j++) {
                     if (visible.test(i, j)) {
-                        weights[head][i][j] =
-                                Math.exp(score(head, part(q[i], head), part(k[j], head), first + i, j, length)
-                                        + added.at(head, i, j));
+                        weights[head][i][j] = Math.exp(score(
+                                        head,
+                                        part(q[i], head),
+                                        part(k[j], head),
+                                        position(first + i),
+                                        position(j),
+                                        length)
+                                + added.at(head, i, j));
                         sum += weights[head][i][j];
                     }
                 }
