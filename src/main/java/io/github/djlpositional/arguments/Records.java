@@ -243,8 +243,11 @@ public final class Records {
                     Stream.of(constants).map(each -> ((Enum<?>) each).name()).toList();
             return constants[indexOf(owner, key, value, names)];
         }
-        if (wanted == String.class || !(value instanceof Map<?, ?> map)) {
-            throw invalid(owner, key, value, wanted == String.class ? "a string" : "a map");
+        if (wanted == String.class || wanted == List.class) {
+            throw invalid(owner, key, value, wanted == String.class ? "a string" : "a list");
+        }
+        if (!(value instanceof Map<?, ?> map)) {
+            throw invalid(owner, key, value, "a map");
         }
         return wanted.isRecord() || wanted.isSealed() ? read(wanted, map, depth + 1) : fromArguments(wanted, map);
     }
@@ -284,7 +287,7 @@ public final class Records {
                 "argument '" + key + "' of " + owner + " is " + given + ": expected " + expected + "; correct it");
     }
 
-    /** The text of a value, without what maps and nested lists hold: they may contain themselves. */
+    /** The text of a value on one line, without what maps and nested lists hold: they may contain themselves. */
     private static String shortened(Object value) {
         String text = value instanceof Collection<?> elements
                 ? elements.stream()
@@ -293,7 +296,8 @@ public final class Records {
                         .toList()
                         .toString()
                 : flat(value);
-        return text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT) + "…";
+        String bounded = text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT) + "…";
+        return bounded.replaceAll("\\R|\\p{Cntrl}", " ");
     }
 
     private static String flat(Object value) {

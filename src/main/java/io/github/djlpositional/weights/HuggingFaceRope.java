@@ -1,5 +1,8 @@
 package io.github.djlpositional.weights;
 
+import static io.github.djlpositional.weights.InvalidFileException.quoted;
+import static io.github.djlpositional.weights.InvalidFileException.shown;
+
 import ai.djl.MalformedModelException;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.Records;
@@ -18,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.IntStream;
 
 /**
  * The rotary encoding and the attention that the {@code config.json} of a model in Hugging Face's format describes.
@@ -46,6 +50,9 @@ public final class HuggingFaceRope {
 
     /** The greatest length of a rotary table. */
     private static final int LONGEST = 1 << 29;
+
+    /** Far above any published model; bounds the number of frequencies that a configuration makes. */
+    private static final int LARGEST_HEAD = 1 << 12;
 
     private final Map<String, Object> config;
     private final ModelType type;
@@ -168,6 +175,10 @@ public final class HuggingFaceRope {
         int[] sections = section.list("mrope_section", Integer.class).stream()
                 .mapToInt(size -> size)
                 .toArray();
+        Check.that(
+                IntStream.of(sections).asLongStream().sum() == pairs,
+                () -> "mrope_section " + shown(section.value("mrope_section", List.class)) + ": expected " + pairs
+                        + " pairs together, half of the rotated dimensions; correct the configuration");
         boolean isInterleaved = Objects.requireNonNullElse(
                 section.value("mrope_interleaved", Boolean.class), isOn("mrope_interleaved"));
         return isInterleaved ? RotaryAxes.interleaved(pairs, sections) : RotaryAxes.sections(sections);
@@ -194,7 +205,8 @@ public final class HuggingFaceRope {
         others.remove("rope_type", "default");
         Check.that(
                 !hasParts || others.isEmpty(),
-                () -> "keys " + others + " beside the rope sections of layer types: expected sections only; move them"
+                () -> "keys " + shown(others)
+                        + " beside the rope sections of layer types: expected sections only; move them"
                         + " into the sections");
         return hasParts;
     }
@@ -204,16 +216,20 @@ public final class HuggingFaceRope {
         Map<?, ?> parameters = get("rope_parameters", Map.class);
         Check.that(
                 scaling == null || parameters == null || scaling.equals(parameters),
-                () -> "rope_scaling " + scaling + " and rope_parameters " + parameters
+                () -> "rope_scaling " + shown(scaling) + " and rope_parameters " + shown(parameters)
                         + ": expected one of them; remove the one that the model does not have");
         return scaling != null ? scaling : Objects.requireNonNullElse(parameters, Map.of());
     }
 
-    private RopeSection section(String layerType) {
+    private static void requireKnown(String layerType) {
         Check.that(
                 Set.of(ModelType.FULL, ModelType.SLIDING, ModelType.CHUNKED).contains(layerType),
                 () -> "layer type " + quoted(layerType) + ": expected full_attention, sliding_attention or"
                         + " chunked_attention; give one of them");
+    }
+
+    private RopeSection section(String layerType) {
+        requireKnown(layerType);
         Map<?, ?> all = sectionOfAll();
         Object section = all;
         if (isByLayerType(all)) {
@@ -223,7 +239,7 @@ public final class HuggingFaceRope {
         }
         Check.that(
                 section instanceof Map,
-                () -> "layer type \"" + layerType + "\": expected one of " + all.keySet()
+                () -> "layer type \"" + layerType + "\": expected one of " + shown(all.keySet())
                         + ", the keys of the rope section; give one of them");
         return new RopeSection(
                 (Map<?, ?>) section,
@@ -321,13 +337,18 @@ public final class HuggingFaceRope {
     }
 
     private int headSize(String layerType) {
+        long size;
         if (value("qk_rope_head_dim") != null) {
-            return required("qk_nope_head_dim") + required("qk_rope_head_dim");
+            size = (long) required("qk_nope_head_dim") + required("qk_rope_head_dim");
+        } else if (layerType.equals(ModelType.FULL) && value("global_head_dim") != null) {
+            size = required("global_head_dim");
+        } else {
+            size = value("head_dim") == null
+                    ? required("hidden_size") / required("num_attention_heads")
+                    : required("head_dim");
         }
-        Integer given = layerType.equals(ModelType.FULL) && value("global_head_dim") != null
-                ? whole("global_head_dim")
-                : whole("head_dim");
-        return given == null ? required("hidden_size") / required("num_attention_heads") : given;
+        Check.between("head size", size, 1, LARGEST_HEAD);
+        return (int) size;
     }
 
     /** Falcon's {@code num_kv_heads} counts only in its new architecture, or if it has several. */
@@ -340,16 +361,18 @@ public final class HuggingFaceRope {
         List<?> given = get("layer_types", List.class);
         if (given != null) {
             Check.between("number of layer_types", given.size(), layer + 1L, Integer.MAX_VALUE);
-            return String.valueOf(given.get(layer));
+            String layerType = String.valueOf(given.get(layer));
+            requireKnown(layerType);
+            return layerType;
         }
-        if (value("sliding_window_pattern") != null) {
+        if (type.has("sliding_window_pattern")) {
             return (layer + 1) % required("sliding_window_pattern") == 0 ? ModelType.FULL : ModelType.SLIDING;
         }
-        if (value("global_attn_every_n_layers") != null) {
+        if (type.has("global_attn_every_n_layers")) {
             return layer % required("global_attn_every_n_layers") == 0 ? ModelType.FULL : ModelType.SLIDING;
         }
         if (value("max_window_layers") != null) {
-            return layer < required("max_window_layers") ? ModelType.FULL : ModelType.SLIDING;
+            return layer < whole("max_window_layers") ? ModelType.FULL : ModelType.SLIDING;
         }
         Object fixed = value(isRotated(layer) ? "layer_type" : "layer_type_without_rotary");
         return fixed == null ? ModelType.FULL : fixed.toString();
@@ -362,8 +385,7 @@ public final class HuggingFaceRope {
         }
         List<?> given = get("no_rope_layers", List.class);
         if (given == null || given.isEmpty()) {
-            Integer interval = whole("no_rope_layer_interval");
-            return interval == null || (layer + 1) % interval != 0;
+            return !type.has("no_rope_layer_interval") || (layer + 1) % required("no_rope_layer_interval") != 0;
         }
         Check.between("number of no_rope_layers", given.size(), layer + 1L, Integer.MAX_VALUE);
         return isTrue(given.get(layer));
@@ -383,8 +405,12 @@ public final class HuggingFaceRope {
         return get(key, Integer.class);
     }
 
+    /** Returns a size or a count, which must be given and positive. */
     private int required(String key) {
-        return Check.given(type.nameOf(key), whole(key));
+        String name = type.nameOf(key);
+        int value = Check.given(name, whole(key));
+        Check.positive(name, value);
+        return value;
     }
 
     private double number(String key) {
@@ -403,12 +429,8 @@ public final class HuggingFaceRope {
     private void require(Map<String, Object> values) {
         values.forEach((key, value) -> Check.that(
                 config.get(key) == null || config.get(key).equals(value),
-                () -> key + " " + config.get(key) + " of " + this + ": expected " + value
+                () -> key + " " + shown(config.get(key)) + " of " + this + ": expected " + value
                         + "; build such a model from its code with RotaryEmbeddingBlock"));
-    }
-
-    private static String quoted(Object text) {
-        return InvalidFileException.quoted(String.valueOf(text));
     }
 
     /** {@return the model type} */

@@ -72,11 +72,17 @@ final class InvalidFileException extends IOException {
         }
     }
 
-    /** Returns text from a file as messages show it: visible, on one line, and not too long. */
-    static String quoted(String text) {
+    /** Returns a text from a file in quotes, as messages show it. */
+    static String quoted(Object text) {
+        return '"' + shown(text) + '"';
+    }
+
+    /** Returns a value from a file as messages show it: visible, on one line, and not too long. */
+    static String shown(Object value) {
+        String text = String.valueOf(value);
         boolean isLong = text.codePointCount(0, text.length()) > LONGEST_QUOTE;
         String shown = isLong ? text.substring(0, text.offsetByCodePoints(0, LONGEST_QUOTE)) + "…" : text;
-        return HIDDEN.matcher('"' + shown + '"')
+        return HIDDEN.matcher(shown)
                 .replaceAll(found -> String.format("\\\\u%04x", found.group().codePointAt(0)));
     }
 

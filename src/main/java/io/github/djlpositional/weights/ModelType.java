@@ -326,6 +326,11 @@ final class ModelType {
         return names.getOrDefault(key, key);
     }
 
+    /** Whether this type has a fact, which the value null in a configuration does not take away. */
+    boolean has(String key) {
+        return fixed.containsKey(key) || defaults.containsKey(key);
+    }
+
     /** Returns a fact, or null for none. A key with the value null is not the same as no key. */
     Object value(String key, Map<String, ?> config) {
         if (fixed.containsKey(key)) {

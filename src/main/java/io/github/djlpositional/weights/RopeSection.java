@@ -158,8 +158,8 @@ final class RopeSection {
         double factor = yarnFactor();
         Check.that(
                 !values.containsKey("attention_factor") || !values.containsKey("attn_factor"),
-                () -> "attention_factor " + values.get("attention_factor") + " and attn_factor "
-                        + values.get("attn_factor")
+                () -> "attention_factor " + InvalidFileException.shown(values.get("attention_factor"))
+                        + " and attn_factor " + InvalidFileException.shown(values.get("attn_factor"))
                         + ": expected one of them; remove the one that the model does not have");
         double attention = number("attn_factor", 1) * magnitudeRatio(factor);
         return RotaryScaling.yarn(

@@ -21,6 +21,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -508,6 +509,41 @@ class HuggingFaceRopeTest {
                 () -> HuggingFaceRope.of(llama("num_hidden_layers", 1, "layer_types", List.of("linear_attention")))
                         .attention(0),
                 "\"linear_attention\"");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "Llama-2-7b-hf, num_attention_heads, 0",
+        "Llama-2-7b-hf, num_attention_heads, -1",
+        "Llama-2-7b-hf, head_dim, 2097152",
+        "Llama-4-Scout-17B-16E, no_rope_layer_interval, 0",
+        "gemma-3-1b-pt, sliding_window_pattern, 0",
+        "c4ai-command-r7b-12-2024, sliding_window_pattern,",
+        "ModernBERT-base, global_attn_every_n_layers, 0"
+    })
+    void countsOutsideOfTheirRangeAreRefused(String model, String key, Integer value) throws Exception {
+        Map<String, Object> config = new LinkedHashMap<>(ConfigFile.read(path(model + ".json")));
+        if (config.get("text_config") instanceof Map<?, ?> text) {
+            text.forEach((name, each) -> config.put((String) name, each));
+        }
+        config.put(key, value);
+        String name = key.equals("head_dim") ? "head size" : key;
+        assertRefused(
+                () -> HuggingFaceRope.of(config).attention(1), name, value == null ? "missing" : name + " " + value);
+    }
+
+    @Test
+    void mapsInPlaceOfListsAreRefused() {
+        assertRefused(() -> HuggingFaceRope.of(llama("layer_types", Map.of())).attention(0), "'layer_types'", "a list");
+        Map<String, Object> section = Map.of("full_attention", Map.of("type", "su", "short_factor", Map.of()));
+        assertRefused(section, "'short_factor'", "a list");
+    }
+
+    @Test
+    void sectionsOfAxesOfOtherPairsAreRefused() throws Exception {
+        Map<String, Object> config = new LinkedHashMap<>(ConfigFile.read(path("Qwen2-VL-7B-Instruct.json")));
+        config.put("rope_scaling", Map.of("type", "mrope", "mrope_section", Collections.nCopies(16, 1 << 20)));
+        assertRefused(() -> HuggingFaceRope.of(config), "mrope_section [1048576, ", "64 pairs");
     }
 
     @ParameterizedTest
