@@ -13,7 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Collections;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -40,6 +40,12 @@ final class NpzFile {
 
     /** The longest dictionary that NumPy itself reads from untrusted files. */
     private static final int LONGEST_DICTIONARY = 10_000;
+
+    /**
+     * The bytes that all dictionaries together may have beyond the size of the file. Only compressed structured types
+     * are longer than the entry of the zip that they are in, and are kept in memory.
+     */
+    private static final int EXTRA_BYTES = 1 << 16;
 
     // a structured type is not read; its list of fields extends to the next key or the end of the dictionary
     private static final String DESCR = key("descr")
@@ -69,7 +75,16 @@ final class NpzFile {
     /** The most bytes that DEFLATE expands one byte to: 258 bytes need two bits. */
     private static final long MOST_INFLATED = 1032;
 
-    private NpzFile() {}
+    private final Path file;
+    private final long fileSize;
+
+    /** The bytes of all dictionaries that were read. */
+    private long dictionaryBytes;
+
+    private NpzFile(Path file) throws IOException {
+        this.file = file;
+        fileSize = Files.size(file);
+    }
 
     /** Returns whether a file begins as a zip does, which may be empty. */
     static boolean isOne(byte... start) {
@@ -77,20 +92,27 @@ final class NpzFile {
     }
 
     static Map<String, StoredTensor> read(Path file) throws IOException {
-        Map<String, StoredTensor> tensors = new LinkedHashMap<>();
         Check.that(
                 file.getFileSystem() == FileSystems.getDefault(),
                 () -> "the npz file " + file
                         + " is in another file system: expected a file in the default file system; copy it there");
+        return new NpzFile(file).read();
+    }
+
+    private Map<String, StoredTensor> read() throws IOException {
+        Map<String, StoredTensor> tensors = new LinkedHashMap<>();
         long count = checkDirectory(file);
         try (ZipFile zip = new ZipFile(file.toFile())) {
             check(zip.size() == count, "its zip directory has %s entries where it claims %s", zip.size(), count);
             boolean isPickle = false;
-            for (ZipEntry entry : Collections.list(zip.entries())) {
+            // each entry is read before the next is asked for: ZipFile remembers the last one, and otherwise searches
+            // its hash table, one chain if all names have the same hash
+            for (Iterator<? extends ZipEntry> entries = zip.entries().asIterator(); entries.hasNext(); ) {
+                ZipEntry entry = entries.next();
                 String name = entry.getName();
                 isPickle |= name.endsWith("data.pkl");
                 if (name.endsWith(SUFFIX)) {
-                    StoredTensor tensor = read(file, zip, entry, name.substring(0, name.length() - SUFFIX.length()));
+                    StoredTensor tensor = read(zip, entry, name.substring(0, name.length() - SUFFIX.length()));
                     check(tensors.put(tensor.name(), tensor) == null, "its zip directory has %s twice", name);
                 }
             }
@@ -142,13 +164,13 @@ final class NpzFile {
         return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
     }
 
-    private static StoredTensor read(Path file, ZipFile zip, ZipEntry entry, String name) throws IOException {
+    private StoredTensor read(ZipFile zip, ZipEntry entry, String name) throws IOException {
         long size = entry.getSize();
         long compressed = entry.getCompressedSize();
-        boolean isPossible = compressed <= Files.size(file) && size >= 0 && size / MOST_INFLATED <= compressed;
+        boolean isPossible = compressed <= fileSize && size >= 0 && size / MOST_INFLATED <= compressed;
         check(isPossible, "array %s of %s bytes claims to hold %s bytes", name, compressed, size);
         try (InputStream in = zip.getInputStream(entry)) {
-            return read(file, entry, name, in);
+            return read(entry, name, in);
         } catch (InvalidFileException e) {
             throw e;
         } catch (IOException e) {
@@ -157,7 +179,7 @@ final class NpzFile {
         }
     }
 
-    private static StoredTensor read(Path file, ZipEntry entry, String name, InputStream in) throws IOException {
+    private StoredTensor read(ZipEntry entry, String name, InputStream in) throws IOException {
         byte[] start = in.readNBytes(MAGIC.length() + 2);
         int version = start.length < MAGIC.length() + 2 ? 0 : start[MAGIC.length()];
         boolean isNumPy = new String(start, StandardCharsets.ISO_8859_1).startsWith(MAGIC);
@@ -166,6 +188,9 @@ final class NpzFile {
         ByteBuffer padded = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
         long length = padded.put(in.readNBytes(lengthBytes)).getLong(0);
         check(length <= LONGEST_DICTIONARY, "array %s has a header of %s bytes, more than NumPy's", name, length);
+        dictionaryBytes += length;
+        boolean isInProportion = dictionaryBytes <= fileSize + EXTRA_BYTES;
+        check(isInProportion, "the headers of its arrays have %s bytes or more, it has %s", dictionaryBytes, fileSize);
         byte[] dictionary = in.readNBytes((int) length);
         check(dictionary.length == length && length > 0, "array %s ends within its header", name);
         String text = new String(dictionary, version == 3 ? StandardCharsets.UTF_8 : StandardCharsets.ISO_8859_1);
@@ -198,7 +223,7 @@ final class NpzFile {
         check(isSize, "array %s has %s bytes for shape %s and type %s", name, bytes, shape, descr);
         ByteOrder order = descr.startsWith(">") ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
         boolean isColumnMajor = matcher.group("order").equals("True");
-        StoredTensor.Data data = reader -> read(file, entry, headerLength, reader);
+        StoredTensor.Data data = reader -> read(entry, headerLength, reader);
         return new StoredTensor(file, name, descr, type, order, shape, isColumnMajor, data);
     }
 
@@ -207,8 +232,7 @@ final class NpzFile {
     }
 
     /** Reads the numbers of an array, and compares the checksum at their end. */
-    private static void read(Path file, ZipEntry entry, long headerLength, StoredTensor.Reader reader)
-            throws IOException {
+    private void read(ZipEntry entry, long headerLength, StoredTensor.Reader reader) throws IOException {
         checkDirectory(file);
         try (ZipFile zip = new ZipFile(file.toFile())) {
             check(zip.getEntry(entry.getName()) != null, "its array %s is missing", entry.getName());

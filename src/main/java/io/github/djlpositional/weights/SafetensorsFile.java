@@ -23,6 +23,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
@@ -39,6 +40,8 @@ final class SafetensorsFile {
 
     /** More axes, and more fields in its header, than any tensor has. */
     private static final int MOST = 64;
+
+    private static final Pattern NUMBER = Pattern.compile("\\d{1,18}");
 
     private SafetensorsFile() {}
 
@@ -164,7 +167,7 @@ final class SafetensorsFile {
         for (int count = 1; json.hasNext(); count++) {
             check(json.peek() == JsonToken.NUMBER, "a size or an offset of tensor %s is not a number", name);
             String digits = json.nextString();
-            boolean isNumber = digits.matches("\\d{1,18}") && count <= MOST;
+            boolean isNumber = NUMBER.matcher(digits).matches() && count <= MOST;
             check(isNumber, "tensor %s has %s as a size or an offset, or too many of them", name, digits);
             numbers.add(Long.parseLong(digits));
         }

@@ -199,6 +199,30 @@ class UntrustedFilesTest {
         assertThat(rejection(bomb)).isInstanceOf(IllegalArgumentException.class);
     }
 
+    /** Each type has 9,500 bytes, of which the archive has some 50. */
+    @ParameterizedTest
+    @ValueSource(strings = {"[%s('a', '<f4')]", "'%s'"})
+    void longTypesTakeNoMemory(String type) throws Exception {
+        String header = "{'descr': " + String.format(type, " ".repeat(9500)) + START.substring(START.indexOf(','));
+        Stream<String> names = IntStream.range(0, 3000).mapToObj(i -> i + ".npy");
+        byte[] file = zip(names, DEFLATED, npy(header + "(0,), }", 0));
+        assertRejected(file, "headers", String.valueOf(file.length));
+        assertThat(LOADING.refusal(file.length, 0, () -> open(file))).isInstanceOf(MalformedModelException.class);
+    }
+
+    /** All names have the same hash: a linear search for each of them takes a minute. */
+    @Test
+    void namesOfTheSameHashAreReadInLinearTime() {
+        Stream<String> names = IntStream.range(0, 1 << 15)
+                .mapToObj(i -> IntStream.range(0, 15)
+                        .mapToObj(bit -> (i >> bit & 1) == 0 ? "Aa" : "BB")
+                        .collect(Collectors.joining("", "", ".npy")));
+        byte[] file = zip(names, STORED, floats("(0,)", 0));
+        // opening takes some three kilobytes of garbage for each array
+        assertThat(LOADING.refusal(file.length, file.length * 10L, () -> open(file)))
+                .isNull();
+    }
+
     /** Shapes of another size than the data, that overflow, or that are no tuples; and the ends of dictionaries. */
     @Test
     void shapesThatNumPyDoesNotWrite() {

@@ -22,6 +22,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
@@ -158,18 +159,25 @@ final class Weights {
     }
 
     static byte[] zip(String name, int method, byte... content) {
+        return zip(Stream.of(name), method, content);
+    }
+
+    /** A zip of files with the same content. */
+    static byte[] zip(Stream<String> names, int method, byte... content) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (ZipOutputStream zip = new ZipOutputStream(bytes)) {
-            ZipEntry entry = new ZipEntry(name);
-            entry.setMethod(method);
-            if (method == ZipEntry.STORED) {
-                CRC32 checksum = new CRC32();
-                checksum.update(content);
-                entry.setCrc(checksum.getValue());
-                entry.setSize(content.length);
+            for (String name : (Iterable<String>) names::iterator) {
+                ZipEntry entry = new ZipEntry(name);
+                entry.setMethod(method);
+                if (method == ZipEntry.STORED) {
+                    CRC32 checksum = new CRC32();
+                    checksum.update(content);
+                    entry.setCrc(checksum.getValue());
+                    entry.setSize(content.length);
+                }
+                zip.putNextEntry(entry);
+                zip.write(content);
             }
-            zip.putNextEntry(entry);
-            zip.write(content);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
