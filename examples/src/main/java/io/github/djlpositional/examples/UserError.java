@@ -1,6 +1,6 @@
 package io.github.djlpositional.examples;
 
-/** An error that the user of a program can fix. The program prints only its message. */
+/** An error that the user of a program can fix. The program prints only its message, which has one line. */
 public final class UserError extends RuntimeException {
 
     /**
@@ -9,7 +9,7 @@ public final class UserError extends RuntimeException {
      * @param message what is wrong, and what to do
      */
     public UserError(String message) {
-        super(message);
+        this(message, null);
     }
 
     /**
@@ -19,6 +19,7 @@ public final class UserError extends RuntimeException {
      * @param cause the cause
      */
     public UserError(String message, Throwable cause) {
-        super(message, cause);
+        // names in damaged files may have line breaks
+        super(message.replaceAll("\\R|\\p{Cntrl}", " "), cause);
     }
 }

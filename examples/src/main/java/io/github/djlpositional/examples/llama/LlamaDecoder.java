@@ -32,6 +32,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.function.LongPredicate;
 import java.util.function.ToIntFunction;
 
@@ -71,6 +72,11 @@ public final class LlamaDecoder extends AbstractBlock {
     private final Parameter head;
 
     LlamaDecoder(LlamaConfig config) {
+        this(config, parameters -> {});
+    }
+
+    /** Creates a decoder. Each layer is passed to a check, by the names of its tensors, before the next is created. */
+    private LlamaDecoder(LlamaConfig config, Consumer<Map<String, Parameter>> check) {
         this.config = config;
         input = addChildBlock(
                 "input",
@@ -94,6 +100,7 @@ public final class LlamaDecoder extends AbstractBlock {
                             .optPreNorm(true)
                             .optBias(config.hasFeedForwardBias())
                             .build()));
+            check.accept(layerParameters(i));
         }
         norm = addChildBlock(
                 "norm",
@@ -122,11 +129,14 @@ public final class LlamaDecoder extends AbstractBlock {
      */
     public static LlamaDecoder load(Path folder, NDManager manager) throws IOException {
         ModelFolder files = new ModelFolder(folder);
-        LlamaDecoder decoder = new LlamaDecoder(LlamaConfig.read(files));
+        LlamaConfig config = LlamaConfig.read(files);
+        LlamaDecoder decoder;
         try {
             Map<String, WeightFile> weights = files.weights();
+            decoder = create(files, config, layer -> requireTensors(folder, weights, layer));
             Map<String, Parameter> parameters = decoder.parametersByName();
-            requireSameTensors(folder, weights, parameters);
+            requireTensors(folder, weights, parameters);
+            requireNoOthers(folder, weights, parameters);
             decoder.setInitializer(Initializer.ZEROS, parameter -> true);
             decoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
             for (Map.Entry<String, Parameter> entry : parameters.entrySet()) {
@@ -142,32 +152,46 @@ public final class LlamaDecoder extends AbstractBlock {
         return decoder;
     }
 
+    private static LlamaDecoder create(ModelFolder files, LlamaConfig config, Consumer<Map<String, Parameter>> check) {
+        try {
+            return new LlamaDecoder(config, check);
+        } catch (IllegalArgumentException e) {
+            throw new UserError("file '" + files.file("config.json") + "': " + e.getMessage(), e);
+        }
+    }
+
     /** The parameters by the names of their tensors in published files. */
     private Map<String, Parameter> parametersByName() {
         Map<String, Parameter> parameters = new LinkedHashMap<>();
         parameters.put("model.embed_tokens.weight", input.getTokenTable());
         for (int i = 0; i < layers.size(); i++) {
-            TransformerLayerBlock layer = layers.get(i);
-            MultiHeadAttentionBlock attention = layer.getAttention();
-            String prefix = "model.layers." + i + ".";
-            add(parameters, prefix + "input_layernorm", layer.getAttentionNorm());
-            add(parameters, prefix + "self_attn.q_proj", attention.getQueryProjection());
-            add(parameters, prefix + "self_attn.k_proj", attention.getKeyProjection());
-            add(parameters, prefix + "self_attn.v_proj", attention.getValueProjection());
-            add(parameters, prefix + "self_attn.o_proj", attention.getResultProjection());
-            if (attention.getQueryNorm() != null) {
-                add(parameters, prefix + "self_attn.q_norm", attention.getQueryNorm());
-                add(parameters, prefix + "self_attn.k_norm", attention.getKeyNorm());
-            }
-            add(parameters, prefix + "post_attention_layernorm", layer.getFeedForwardNorm());
-            add(parameters, prefix + "mlp.gate_proj", layer.getGateProjection());
-            add(parameters, prefix + "mlp.up_proj", layer.getHiddenProjection());
-            add(parameters, prefix + "mlp.down_proj", layer.getOutputProjection());
+            parameters.putAll(layerParameters(i));
         }
         add(parameters, "model.norm", norm);
         if (!config.isHeadTied()) {
             parameters.put("lm_head.weight", head);
         }
+        return parameters;
+    }
+
+    private Map<String, Parameter> layerParameters(int index) {
+        Map<String, Parameter> parameters = new LinkedHashMap<>();
+        TransformerLayerBlock layer = layers.get(index);
+        MultiHeadAttentionBlock attention = layer.getAttention();
+        String prefix = "model.layers." + index + ".";
+        add(parameters, prefix + "input_layernorm", layer.getAttentionNorm());
+        add(parameters, prefix + "self_attn.q_proj", attention.getQueryProjection());
+        add(parameters, prefix + "self_attn.k_proj", attention.getKeyProjection());
+        add(parameters, prefix + "self_attn.v_proj", attention.getValueProjection());
+        add(parameters, prefix + "self_attn.o_proj", attention.getResultProjection());
+        if (attention.getQueryNorm() != null) {
+            add(parameters, prefix + "self_attn.q_norm", attention.getQueryNorm());
+            add(parameters, prefix + "self_attn.k_norm", attention.getKeyNorm());
+        }
+        add(parameters, prefix + "post_attention_layernorm", layer.getFeedForwardNorm());
+        add(parameters, prefix + "mlp.gate_proj", layer.getGateProjection());
+        add(parameters, prefix + "mlp.up_proj", layer.getHiddenProjection());
+        add(parameters, prefix + "mlp.down_proj", layer.getOutputProjection());
         return parameters;
     }
 
@@ -178,7 +202,7 @@ public final class LlamaDecoder extends AbstractBlock {
                         prefix + (parameter.getKey().equals("bias") ? ".bias" : ".weight"), parameter.getValue()));
     }
 
-    private static void requireSameTensors(
+    private static void requireTensors(
             Path folder, Map<String, WeightFile> weights, Map<String, Parameter> parameters) {
         parameters.forEach((name, parameter) -> {
             WeightFile file = weights.get(name);
@@ -192,6 +216,10 @@ public final class LlamaDecoder extends AbstractBlock {
                         + ": expected " + parameter.getShape() + " after config.json; download both again");
             }
         });
+    }
+
+    private static void requireNoOthers(
+            Path folder, Map<String, WeightFile> weights, Map<String, Parameter> parameters) {
         weights.keySet().stream()
                 .filter(name -> !parameters.containsKey(name) && !isRedundant(name))
                 .findFirst()

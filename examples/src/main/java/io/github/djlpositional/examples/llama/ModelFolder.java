@@ -78,7 +78,7 @@ final class ModelFolder {
 
     /** Returns the path of a shard; a name from a file must not lead to another folder. */
     private Path shard(String name) {
-        if (!Path.of(name).equals(Path.of(name).getFileName())) {
+        if (!name.matches("[\\w.-]+")) {
             throw new UserError("file '" + folder.resolve(INDEX) + "' names the file '" + name
                     + "': expected files in its folder; download it again");
         }

@@ -3,6 +3,7 @@ package io.github.djlpositional.examples.sentences;
 import ai.djl.ndarray.types.Shape;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.UnknownFieldSet;
 import com.google.protobuf.UnsafeByteOperations;
 import java.io.IOException;
@@ -11,6 +12,7 @@ import java.nio.FloatBuffer;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.LongStream;
 
 /**
  * The weights in an ONNX file, under the names that they have in PyTorch.
@@ -49,7 +51,7 @@ final class OnnxWeights {
      * Reads the graph of a file; the tensors are read by {@link #get}.
      *
      * @param file the content of the file, which must not change
-     * @throws IOException if it is not protobuf
+     * @throws IOException if it is damaged
      */
     OnnxWeights(byte[] file) throws IOException {
         UnknownFieldSet graph = message(only(message(UnsafeByteOperations.unsafeWrap(file)), MODEL_GRAPH));
@@ -60,7 +62,10 @@ final class OnnxWeights {
             UnknownFieldSet node = message(bytes);
             String name = only(node, NODE_NAME).toStringUtf8();
             List<ByteString> inputs = all(node, NODE_INPUT);
-            if (only(node, NODE_OPERATION).toStringUtf8().equals("MatMul")
+            boolean isLinear = only(node, NODE_OPERATION).toStringUtf8().equals("MatMul")
+                    && name.matches("(?s)/.*" + MULTIPLICATION);
+            if (isLinear
+                    && inputs.size() == 2
                     && stored.containsKey(inputs.get(1).toStringUtf8())) {
                 String path = name.substring(1, name.length() - MULTIPLICATION.length());
                 transposed.put(path.replace('/', '.') + ".weight", inputs.get(1).toStringUtf8());
@@ -74,28 +79,32 @@ final class OnnxWeights {
      * @param name its name in PyTorch
      * @param shape its shape in PyTorch
      * @return its numbers in C order
-     * @throws IOException if the file has no such tensor of floats
+     * @throws IOException if the file has no such tensor of floats, or the tensor is damaged
      */
     FloatBuffer get(String name, Shape shape) throws IOException {
         boolean isTransposed = transposed.containsKey(name);
         ByteString bytes = stored.get(isTransposed ? transposed.get(name) : name);
         if (bytes == null) {
-            throw new IOException("no tensor '" + name + "' is in the ONNX file: expected one of " + stored.keySet()
-                    + " and " + transposed.keySet() + "; use the file of another export");
+            throw new IOException("no tensor '" + name + "' is among the " + stored.size()
+                    + " tensors of the ONNX file: expected the names of PyTorch; use the file of another export");
         }
         UnknownFieldSet tensor = message(bytes);
         List<Long> type = tensor.getField(TENSOR_TYPE).getVarintList();
-        Shape found = new Shape(tensor.getField(TENSOR_DIMENSION).getVarintList());
+        List<Long> found = tensor.getField(TENSOR_DIMENSION).getVarintList();
         Shape expected = isTransposed ? new Shape(shape.get(1), shape.get(0)) : shape;
-        if (!type.equals(List.of(FLOAT)) || !found.equals(expected)) {
+        if (!type.equals(List.of(FLOAT))
+                || !found.equals(LongStream.of(expected.getShape()).boxed().toList())) {
             throw new IOException("tensor '" + name + "' has the ONNX type " + type + " and the shape " + found
                     + ": expected " + FLOAT + ", float, and " + expected + "; use the file of a model of this size that"
                     + " is not quantized");
         }
-        FloatBuffer numbers = only(tensor, TENSOR_BYTES)
-                .asReadOnlyByteBuffer()
-                .order(ByteOrder.LITTLE_ENDIAN)
-                .asFloatBuffer();
+        ByteString content = only(tensor, TENSOR_BYTES);
+        if (content.size() != Float.BYTES * shape.size()) {
+            throw new IOException("tensor '" + name + "' of the ONNX file has " + content.size()
+                    + " bytes: expected floats of the shape " + expected + "; download the file again");
+        }
+        FloatBuffer numbers =
+                content.asReadOnlyByteBuffer().order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer();
         return isTransposed ? transposed(numbers, shape) : numbers;
     }
 
@@ -115,7 +124,12 @@ final class OnnxWeights {
         CodedInputStream in = bytes.newCodedInput();
         // the fields are parts of the given bytes, not copies
         in.enableAliasing(true);
-        return UnknownFieldSet.newBuilder().mergeFrom(in).build();
+        try {
+            return UnknownFieldSet.newBuilder().mergeFrom(in).build();
+        } catch (InvalidProtocolBufferException e) {
+            throw new IOException(
+                    "the ONNX file is damaged: expected one that PyTorch has exported; download it again", e);
+        }
     }
 
     private static List<ByteString> all(UnknownFieldSet message, int field) {
@@ -125,8 +139,8 @@ final class OnnxWeights {
     private static ByteString only(UnknownFieldSet message, int field) throws IOException {
         List<ByteString> values = all(message, field);
         if (values.size() != 1) {
-            throw new IOException("field " + field + " occurs " + values.size()
-                    + " times: expected once; use an ONNX file that PyTorch has exported");
+            throw new IOException("the ONNX file has field " + field + " " + values.size()
+                    + " times in a message: expected once; use a file that PyTorch has exported");
         }
         return values.get(0);
     }

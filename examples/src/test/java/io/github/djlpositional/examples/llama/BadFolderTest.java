@@ -73,6 +73,13 @@ class BadFolderTest {
         assertRefused(folder, "'" + after + "'", "index.json");
     }
 
+    @Test
+    void shardWithControlCharactersIsRefusedOnOneLine() throws IOException {
+        Path index = StoredModel.copy("llama_2", folder).resolve("model.safetensors.index.json");
+        StoredModel.edit(index, "model-00002-of-00003.safetensors", "a\\u0000\\nb");
+        assertRefused(folder, "'a  b'", "index.json");
+    }
+
     @ParameterizedTest
     @CsvSource({
         // expected, edited
@@ -94,6 +101,9 @@ class BadFolderTest {
         "'\"intermediate_size\": 32', '\"intermediate_size\": 48', tensor model.layers.0.mlp, '(32, 16)', '(48, 16)'",
         "'\"num_key_value_heads\": 1', '\"num_key_value_heads\": 2', self_attn.k_proj.weight, '(8, 16)', '(16, 16)'",
         "'\"num_hidden_layers\": 2', '\"num_hidden_layers\": 3', no tensor, model.layers.2, config.json",
+        "'\"num_hidden_layers\": 2', '\"num_hidden_layers\": 2000000000', no tensor, model.layers.2, config.json",
+        "'\"num_attention_heads\"', '\"heads\"', num_attention_heads, is missing, config.json",
+        "'\"rms_norm_eps\": ', '\"rms_norm_eps\": 1e999, \"other\": ', epsilon, Infinity, config.json",
         "'\"num_hidden_layers\": 2', '\"num_hidden_layers\": 1', a tensor, model.layers.1, config.json",
         "'\"tie_word_embeddings\": true', '\"tie_word_embeddings\": false', no tensor, lm_head.weight, config.json",
         "'\"model_type\": \"qwen2\"', '\"model_type\": \"llama\"', a tensor, proj.bias, config.json",

@@ -25,7 +25,7 @@ class OnnxWeightsTest {
         assertThatThrownBy(() -> weights.get(name, new Shape(384, 1536)))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining(name)
-                .hasMessageContaining("(384, 1536)");
+                .hasMessageContaining("[384, 1536]");
     }
 
     @Test
