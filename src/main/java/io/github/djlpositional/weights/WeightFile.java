@@ -38,8 +38,9 @@ import java.util.Objects;
  * <h2>Untrusted files</h2>
  *
  * Each length, offset and shape is compared with the file's size before it is used; memory is never allocated for a
- * size that only a header claims. Pickles, which can run code, are never read: neither a {@code .pt} or {@code .bin}
- * file of PyTorch nor an array of objects in an npz. The names of tensors are never used as paths.
+ * size that only a header claims, nor for compressed headers of an npz that are larger than the file. Pickles, which
+ * can run code, are never read: neither a {@code .pt} or {@code .bin} file of PyTorch nor an array of objects in an
+ * npz. The names of tensors are never used as paths.
  *
  * <p>Immutable and thread-safe.
  */
