@@ -103,7 +103,7 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
     }
 
     @Override
-    protected NDList forwardInternal(
+    protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         requireShapes(inputs.getShapes());
         NDArray x = inputs.head();

@@ -132,7 +132,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     }
 
     @Override
-    protected NDList forwardInternal(
+    protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         requireInputs(inputs.getShapes());
         NDArray x = inputs.head();

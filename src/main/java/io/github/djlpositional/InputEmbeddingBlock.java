@@ -237,7 +237,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     }
 
     @Override
-    protected NDList forwardInternal(
+    protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         requireInputCount(inputs.size(), 2, "[ids] or [ids, positions]");
         NDArray ids = inputs.get(0);

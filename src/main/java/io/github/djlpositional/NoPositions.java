@@ -23,7 +23,7 @@ final class NoPositions extends ConfiguredBlock {
     }
 
     @Override
-    protected NDList forwardInternal(
+    protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         return inputs;
     }

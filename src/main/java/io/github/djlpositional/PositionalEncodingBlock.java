@@ -219,7 +219,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
      *     result
      */
     public NDArray encode(NDArray positions) {
-        return Positions.lookUp(positions, limit(), readsPositions(), table, dataType());
+        return reading(() -> Positions.lookUp(positions, limit(), readsPositions(), table, dataType()));
     }
 
     @Override

@@ -114,7 +114,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
     }
 
     @Override
-    protected final NDList forwardInternal(
+    protected final NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         return forward(parameterStore, inputs, training, params, isAddedToInput() ? Mode.ADD : Mode.RETURN);
     }

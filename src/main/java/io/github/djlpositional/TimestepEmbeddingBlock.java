@@ -97,7 +97,7 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
     }
 
     @Override
-    protected NDList forwardInternal(
+    protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         requireShapes(inputs.getShapes());
         NDArray times = inputs.head();

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import ai.djl.Device;
+import ai.djl.MalformedModelException;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
@@ -16,6 +18,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
+import ai.djl.training.ParameterStore;
 import ai.djl.translate.NoopTranslator;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import io.github.djlpositional.arguments.HasArguments;
@@ -26,7 +29,10 @@ import java.io.OutputStream;
 import java.util.Arrays;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -241,6 +247,88 @@ class EveryBlockTest {
         assertThat(block.getParameters().values())
                 .extracting(Parameter::getArray)
                 .noneMatch(NDArray::isReleased);
+        assertThat(kind.values(manager, block)).isNotEmpty();
+    }
+
+    private static float[][] parametersOf(Block block) {
+        return block.getParameters().values().stream()
+                .map(parameter -> parameter.getArray().toFloatArray())
+                .toArray(float[][]::new);
+    }
+
+    @EngineTest
+    void aFailedLoadLeavesItAsItWas(NDManager manager, TestBlocks kind) throws Exception {
+        Block block = kind.initialized(manager);
+        float[] expected = kind.values(manager, block);
+        float[][] parameters = parametersOf(block);
+        Block other = kind.initialized(manager);
+        other.getParameters().values().forEach(parameter -> parameter.getArray().addi(1));
+        byte[] file = BlockBytes.saved(other);
+        int before = manager.getManagedArrays().size();
+        for (int length = 0; length < file.length; length += 1 + file.length / 50) {
+            byte[] part = Arrays.copyOf(file, length);
+            assertThatExceptionOfType(MalformedModelException.class)
+                    .isThrownBy(() -> BlockBytes.load(manager, block, part));
+            assertThat(manager.getManagedArrays()).hasSize(before);
+        }
+        assertThat(parametersOf(block)).isDeepEqualTo(parameters);
+        assertThat(kind.values(manager, block)).isEqualTo(expected);
+    }
+
+    private static void assertInUse(ThrowingCallable change) {
+        assertThatIllegalStateException().isThrownBy(change).withMessageContaining("is in use");
+    }
+
+    /** Expects no change to be possible now. */
+    private static void requireInUse(NDManager manager, TestBlocks kind, Block block, byte... file) {
+        assertInUse(block::clear);
+        assertInUse(() -> block.initialize(manager, DataType.FLOAT32, kind.input()));
+        assertInUse(() -> BlockBytes.load(manager, block, file));
+    }
+
+    @EngineTest
+    void cannotBeChangedDuringAForwardOfAnyThread(NDManager manager, TestBlocks kind) throws Exception {
+        Block block = kind.initialized(manager);
+        float[] expected = kind.values(manager, block);
+        byte[] file = BlockBytes.saved(block);
+        AtomicInteger calls = new AtomicInteger();
+        ParameterStore store = new ParameterStore(manager, false) {
+            @Override
+            public NDArray getValue(Parameter parameter, Device device, boolean training) {
+                if (calls.getAndIncrement() == 0) {
+                    requireInUse(manager, kind, block, file);
+                    CompletableFuture.runAsync(() -> requireInUse(manager, kind, block, file))
+                            .join();
+                    // another forward is possible
+                    assertThat(kind.values(manager, block)).isEqualTo(expected);
+                }
+                return super.getValue(parameter, device, training);
+            }
+        };
+        NDList output = block.forward(store, new NDList(kind.numbers(manager)), false);
+        assertThat(output.head().toFloatArray()).isEqualTo(expected);
+        assertThat(calls.get() > 0).isEqualTo(!block.getParameters().isEmpty());
+        BlockBytes.load(manager, block, file);
+        assertThat(kind.values(manager, block)).isEqualTo(expected);
+        block.clear();
+    }
+
+    @EngineTest
+    void hasNoForwardInAnotherThreadWhileItIsInitialized(NDManager manager, TestBlocks kind) {
+        Block block = kind.block();
+        AtomicInteger calls = new AtomicInteger();
+        block.setInitializer(
+                (owner, shape, type) -> {
+                    calls.getAndIncrement();
+                    CompletableFuture.runAsync(() -> assertThatIllegalStateException()
+                                    .isThrownBy(() -> kind.values(manager, block))
+                                    .withMessageContaining("another thread"))
+                            .join();
+                    return owner.ones(shape, type);
+                },
+                parameter -> true);
+        block.initialize(manager, DataType.FLOAT32, kind.input());
+        assertThat(calls).hasValue(block.getParameters().size());
         assertThat(kind.values(manager, block)).isNotEmpty();
     }
 

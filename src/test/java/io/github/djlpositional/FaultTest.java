@@ -186,6 +186,21 @@ class FaultTest {
     }
 
     @EngineTest
+    void aUsersBlockThatCannotBeLoadedLeavesTheParametersOfTheLibrary(NDManager manager) throws Exception {
+        FaultBlock inner = new FaultBlock();
+        InputEmbeddingBlock block = (InputEmbeddingBlock) outer(inner, false);
+        block.initialize(manager, DataType.FLOAT32, INPUT);
+        byte[] file = BlockBytes.saved(block);
+        NDArray table = block.getTokenTable().getArray();
+        table.addi(1);
+        float[] expected = table.toFloatArray();
+        inner.failIn(Stage.LOAD, 0);
+        assertThatExceptionOfType(Fault.class).isThrownBy(() -> BlockBytes.load(manager, block, file));
+        assertThat(block.getTokenTable().getArray()).isSameAs(table);
+        assertThat(table.toFloatArray()).isEqualTo(expected);
+    }
+
+    @EngineTest
     void anEncodingThatFailsInAnAttentionLeavesNothing(NDManager manager) {
         FaultBlock own = new FaultBlock();
         Block block = MultiHeadAttentionBlock.builder()

@@ -7,24 +7,31 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import ai.djl.MalformedModelException;
 import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
+import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
+import ai.djl.nn.SequentialBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.UnaryOperator;
 import org.assertj.core.api.ThrowableAssertAlternative;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -309,6 +316,81 @@ class ModelFileTest {
         assertThatExceptionOfType(MalformedModelException.class)
                 .isThrownBy(() -> BlockBytes.load(manager, block, file));
         assertThat(block.getTokenTable().getArray().toFloatArray()).isEqualTo(before);
+    }
+
+    private static float[] valuesOf(PositionalEncodingBlock block) {
+        return block.getParameters().get("scale").getArray().toFloatArray();
+    }
+
+    /** Checkpoints in one stream: the second has what was trained since the first. */
+    @EngineTest
+    void aBlockThatIsSavedTwiceToAStreamIsSavedCompletely(NDManager manager) throws Exception {
+        PositionalEncodingBlock block =
+                SmallBlocks.initialized(manager, positions().optLearnedScale(1).build(), 2, 3, 4);
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        DataOutputStream out = new DataOutputStream(bytes);
+        block.saveParameters(out);
+        block.getParameters().get("scale").getArray().addi(1);
+        block.saveParameters(out);
+        DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes.toByteArray()));
+        block.loadParameters(manager, in);
+        assertThat(valuesOf(block)).containsExactly(1);
+        block.loadParameters(manager, in);
+        assertThat(valuesOf(block)).containsExactly(2);
+    }
+
+    @EngineTest
+    void aBlockIsSavedCompletelyAfterItsStreamFailedOrWasReset(NDManager manager, boolean isReset) throws Exception {
+        PositionalEncodingBlock block =
+                SmallBlocks.initialized(manager, positions().optLearnedScale(1).build(), 2, 3, 4);
+        AtomicBoolean isFull = new AtomicBoolean(!isReset);
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream() {
+            @Override
+            public synchronized void write(byte[] from, int first, int length) {
+                if (isFull.getAndSet(false)) {
+                    throw new UncheckedIOException(new IOException("once"));
+                }
+                super.write(from, first, length);
+            }
+        };
+        DataOutputStream out = new DataOutputStream(bytes);
+        if (isReset) {
+            block.saveParameters(out);
+        } else {
+            assertThatExceptionOfType(UncheckedIOException.class).isThrownBy(() -> block.saveParameters(out));
+        }
+        bytes.reset();
+        block.saveParameters(out);
+        PositionalEncodingBlock loaded = positions().optLearnedScale(0).build();
+        BlockBytes.load(manager, loaded, bytes.toByteArray());
+        assertThat(valuesOf(loaded)).containsExactly(1);
+    }
+
+    private static Block embeddingThatShares(Block inTokens, Block inPositions) {
+        SequentialBlock tokens = new SequentialBlock()
+                .add(LambdaBlock.singleton(
+                        ids -> ids.toType(DataType.FLOAT32, true).expandDims(2).repeat(2, 4), "ids"))
+                .add(inTokens);
+        return embedding()
+                .optTokenEmbedding(tokens)
+                .optPositionalEncoding(new SequentialBlock().add(inPositions))
+                .build();
+    }
+
+    @EngineTest
+    void blocksOfDjlInBetweenShareABlockWithTheOuterBlock(NDManager manager) throws Exception {
+        Block one = learned().build();
+        Block saved = embeddingThatShares(one, one);
+        byte[] file = saved(manager, saved);
+        byte[] apart =
+                saved(manager, embeddingThatShares(learned().build(), learned().build()));
+        assertThat(file.length).isLessThan(apart.length - 6 * 4 * Float.BYTES);
+        Block other = learned().build();
+        Block loaded = embeddingThatShares(other, other);
+        BlockBytes.load(manager, loaded, file);
+        NDArray ids = SmallBlocks.ids(manager);
+        assertThat(Forward.infer(manager, loaded, ids).toFloatArray())
+                .isEqualTo(Forward.infer(manager, saved, ids).toFloatArray());
     }
 
     /** Numbers that FLOAT32 holds exactly. */

@@ -371,13 +371,15 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
                 given.queries().getShape().size() > 0,
                 () -> "queries of shape " + given.queries().getShape()
                         + " are empty: expected a length of 1 or more; skip the call for an empty batch");
-        try (AttentionForward forward = new AttentionForward(this, given, parameterStore, false)) {
-            return forward.probabilities();
-        }
+        return reading(() -> {
+            try (AttentionForward forward = new AttentionForward(this, given, parameterStore, false)) {
+                return forward.probabilities();
+            }
+        });
     }
 
     @Override
-    protected NDList forwardInternal(
+    protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         AttentionInputs given = AttentionInputs.of(inputs, settings.embeddingSize);
         KeyValueCache cache = KeyValueCache.in(params, training);

@@ -252,7 +252,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     }
 
     @Override
-    protected NDList forwardInternal(
+    protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         int count = rotatedCount(inputs.getShapes());
         Check.that(

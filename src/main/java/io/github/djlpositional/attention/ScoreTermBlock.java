@@ -126,7 +126,7 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
     }
 
     @Override
-    protected final NDList forwardInternal(
+    protected final NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         Shape[] shapes = inputs.getShapes();
         requireShapes(shapes);

@@ -16,15 +16,16 @@ import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
+import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.arguments.Records;
-import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.UTFDataFormatException;
+import java.lang.ref.Reference;
 import java.nio.BufferUnderflowException;
 import java.nio.charset.CharacterCodingException;
 import java.util.ArrayList;
@@ -32,7 +33,9 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.WeakHashMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.stream.Stream;
 
 /**
@@ -41,13 +44,23 @@ import java.util.stream.Stream;
  */
 public abstract class ConfiguredBlock extends AbstractBlock implements HasArguments {
 
-    /** The blocks that a stream holds so far: one that several others share is in it once. */
-    private static final Map<Closeable, List<Block>> STREAMS = Collections.synchronizedMap(new WeakHashMap<>());
+    /** The blocks that the outermost save of this library has written to a stream: a shared one is written once. */
+    private static final Map<DataOutputStream, List<Block>> SAVES = new ConcurrentHashMap<>();
+
+    /** The outermost loads of this library by their streams. */
+    private static final Map<DataInputStream, Load> LOADS = new ConcurrentHashMap<>();
 
     private final Record settings;
     private final Map<String, Block> configuredChildren = new LinkedHashMap<>();
     private final List<Block> parts = new ArrayList<>();
     private final List<ConstantTable> tables = new ArrayList<>();
+
+    /** Held for reading by forwards, for writing by changes of parameters and tables; waited for by neither. */
+    private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
+
+    /** The locks for reading of this block and of the children whose tables and parameters it may read itself. */
+    private final List<Lock> readLocks = new ArrayList<>(List.of(lock.readLock()));
+
     private NDManager owner;
     private volatile DataType dataType = DataType.FLOAT32;
 
@@ -91,6 +104,9 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
      */
     protected final <B extends Block> B addConfiguredChild(String name, B child) {
         configuredChildren.put(name, child);
+        if (child instanceof ConfiguredBlock configured) {
+            readLocks.add(configured.lock.readLock());
+        }
         return child instanceof LambdaBlock ? addPart(name, child) : addChildBlock(name, child);
     }
 
@@ -111,6 +127,50 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         Check.that(
                 count >= 1 && count <= most,
                 () -> count + " inputs were given: expected " + expected + "; pass at least 1 and at most " + most);
+    }
+
+    /**
+     * {@return the outputs of a forward}
+     *
+     * @see AbstractBlock#forwardInternal(ParameterStore, NDList, boolean, PairList)
+     */
+    protected abstract NDList compute(
+            ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params);
+
+    @Override
+    protected final NDList forwardInternal(
+            ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        return reading(() -> compute(parameterStore, inputs, training, params));
+    }
+
+    /** Computes a result from parameters or tables. */
+    @FunctionalInterface
+    protected interface Reading<T, E extends Exception> {
+        /** {@return the result} */
+        T get() throws E;
+    }
+
+    /**
+     * Returns a result that is computed from parameters or tables. Meanwhile they are not freed: neither by a change,
+     * which throws, nor by the garbage collector.
+     */
+    protected final <T, E extends Exception> T reading(Reading<T, E> result) throws E {
+        int held = 0;
+        try {
+            while (held < readLocks.size()) {
+                if (!readLocks.get(held).tryLock()) {
+                    throw new IllegalStateException(this + " is being initialized, loaded or cleared in another thread:"
+                            + " expected a block at rest; use it before or afterwards");
+                }
+                held++;
+            }
+            return result.get();
+        } finally {
+            while (held > 0) {
+                readLocks.get(--held).unlock();
+            }
+            Reference.reachabilityFence(this);
+        }
     }
 
     /** Checks the shapes that the block is initialized with; -1 stands for an unknown size. */
@@ -200,10 +260,20 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
                     "the block " + this + " has no input shapes to save: expected a block that was"
                             + " initialized or loaded; call initialize(manager, dataType, shapes) before saving it");
         }
-        List<Block> saved = STREAMS.computeIfAbsent(os, stream -> new ArrayList<>());
+        boolean isOutermost = SAVES.putIfAbsent(os, new ArrayList<>()) == null;
+        try {
+            reading(() -> save(os, SAVES.get(os)));
+        } finally {
+            if (isOutermost) {
+                SAVES.remove(os);
+            }
+        }
+    }
+
+    private Void save(DataOutputStream os, List<Block> saved) throws IOException {
         if (saved.contains(this)) {
             ModelFile.writeReference(os, saved.indexOf(this));
-            return;
+            return null;
         }
         saved.add(this);
         ModelFile section = section();
@@ -214,40 +284,56 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         for (Parameter parameter : ownParameters()) {
             section.write(os, parameter);
         }
+        return null;
     }
 
     /**
      * {@inheritDoc} No array is created that does not have the shape of one of the block's parameters and a data type
-     * of embeddings. A user's block within this one reads its own section.
+     * of embeddings. The parameters of this block, and of the blocks of this library within it, are replaced when all
+     * are read; until then the memory holds both. A user's block within this one reads its own section, and may keep a
+     * part of it if the load fails.
      *
-     * @throws MalformedModelException if the file was saved with other settings or by another version, or is damaged. A
-     *     block that was not initialized before is not initialized afterwards; one that was may have some of the file's
-     *     parameters.
+     * @throws MalformedModelException if the file was saved with other settings or by another version, or is damaged.
+     *     The block is then as it was before.
+     * @throws IllegalStateException if another thread uses the block, or a forward of this thread loads it
      */
     @Override
     public final void loadParameters(NDManager manager, DataInputStream is)
             throws IOException, MalformedModelException {
+        Load outer = LOADS.get(is);
+        if (outer != null) {
+            load(manager, is, outer);
+            return;
+        }
+        try (Change change = new Change();
+                Load load = new Load(is)) {
+            load(manager, is, load);
+            load.complete();
+            change.complete();
+        }
+    }
+
+    private void load(NDManager manager, DataInputStream is, Load load) throws IOException, MalformedModelException {
         ModelFile section = section();
-        List<Block> loaded = STREAMS.computeIfAbsent(is, stream -> new ArrayList<>());
-        try (Change change = new Change()) {
-            if (section.readReference(is, loaded.indexOf(this))) {
-                change.complete();
+        try {
+            if (section.readReference(is, load.blocks.indexOf(this))) {
                 return;
             }
-            loaded.add(this);
+            load.blocks.add(this);
             Shape[] shapes = section.read(is);
-            if (inputShapes == null) {
-                beforeInitialize(shapes);
-            }
             // children first, so that a file with other settings is refused before a large table is read
             for (Block child : ownChildren()) {
                 child.loadParameters(manager, is);
             }
             for (Parameter parameter : ownParameters()) {
-                section.read(is, parameter, manager);
+                load.add(parameter, section.read(is, parameter, manager));
             }
-            moveTables(manager, null);
-            change.complete();
+            load.changes.add(() -> {
+                if (inputShapes == null) {
+                    beforeInitialize(shapes);
+                }
+                moveTables(manager, null);
+            });
         } catch (EOFException
                 | UTFDataFormatException
                 | CharacterCodingException
@@ -259,14 +345,53 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         }
     }
 
+    /** What an outermost load has read. Nothing is changed before all is read. */
+    private static final class Load implements AutoCloseable {
+
+        private final DataInputStream stream;
+        private final List<Block> blocks = new ArrayList<>();
+        private final List<NDArray> arrays = new ArrayList<>();
+        private final List<Runnable> changes = new ArrayList<>();
+
+        Load(DataInputStream stream) {
+            this.stream = stream;
+            LOADS.put(stream, this);
+        }
+
+        void add(Parameter parameter, NDArray array) {
+            arrays.add(array);
+            changes.add(() -> {
+                // DJL takes an array only where there is neither an array nor a shape
+                parameter.close();
+                parameter.setShape(null);
+                parameter.setArray(array);
+            });
+        }
+
+        void complete() {
+            changes.forEach(Runnable::run);
+            arrays.clear();
+        }
+
+        @Override
+        public void close() {
+            LOADS.remove(stream);
+            arrays.forEach(NDArray::close);
+        }
+    }
+
     private synchronized void moveTables(NDManager manager, DataType type) {
         tables.forEach(table -> table.moveTo(manager, type));
         owner = manager;
     }
 
-    /** A load or an initialization: unless it completes, it frees what it has created. */
+    /**
+     * A load, an initialization or {@link #clear}. Unless it completes, it frees what it has created. No forward of
+     * this block, or of a block of this library within it, may run meanwhile.
+     */
     private final class Change implements AutoCloseable {
 
+        private final List<Lock> locks = new ArrayList<>();
         private final Shape[] before = inputShapes;
         private final List<Parameter> created = getParameters().values().stream()
                 .filter(parameter -> !parameter.isInitialized())
@@ -277,6 +402,27 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
                 ownChildren().stream().filter(child -> !child.isInitialized()).toList();
 
         private boolean isComplete;
+
+        Change() {
+            if (!lock(ConfiguredBlock.this)) {
+                locks.forEach(Lock::unlock);
+                throw new IllegalStateException(
+                        ConfiguredBlock.this + " or a block within it is in use: expected no other"
+                                + " thread, and no forward of this one, that uses it; initialize, load or clear it before or"
+                                + " afterwards, or use a separate block");
+            }
+        }
+
+        private boolean lock(Block block) {
+            if (block instanceof ConfiguredBlock configured) {
+                Lock own = configured.lock.writeLock();
+                if (!own.tryLock()) {
+                    return false;
+                }
+                locks.add(own);
+            }
+            return block.getChildren().values().stream().allMatch(this::lock);
+        }
 
         /** Keeps what was created, also after the end of a scope of the user that it was created in. */
         void complete() {
@@ -293,6 +439,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
                 blocks.forEach(Block::clear);
                 inputShapes = before;
             }
+            locks.forEach(Lock::unlock);
         }
     }
 
@@ -305,6 +452,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
      * @param inputShapes the shapes of the inputs; -1 stands for an unknown size
      * @throws IllegalArgumentException if the data type is another, or another than that of the present parameters, the
      *     block cannot have inputs of these shapes, or the machine has no memory for a table
+     * @throws IllegalStateException if another thread uses the block, or a forward of this thread initializes it
      * @throws UnsupportedOperationException if the engine cannot create a parameter in the data type: MXNet in FLOAT16
      */
     @Override
@@ -353,13 +501,18 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     /**
      * Frees the parameters and tables of this block and the blocks within it. Tables are created again when they are
      * needed.
+     *
+     * @throws IllegalStateException if another thread uses the block, or a forward of this thread clears it
      */
     @Override
     public void clear() {
-        super.clear();
-        getChildren().values().forEach(Block::clear);
-        synchronized (this) {
-            tables.forEach(ConstantTable::close);
+        try (Change change = new Change()) {
+            super.clear();
+            getChildren().values().forEach(Block::clear);
+            synchronized (this) {
+                tables.forEach(ConstantTable::close);
+            }
+            change.complete();
         }
     }
 

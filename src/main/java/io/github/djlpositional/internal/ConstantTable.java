@@ -13,6 +13,7 @@ import java.lang.ref.Cleaner;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 
 /**
  * A table of fixed rows, one for each position: created once for each engine, device and data type that it is used
@@ -20,9 +21,10 @@ import java.util.concurrent.ConcurrentHashMap;
  *
  * <p>The arrays are not {@link ai.djl.nn.Parameter}s: {@code freezeParameters(false)} makes every parameter trainable,
  * and parameters are saved. They are attached to a child of the manager that the block was initialized or loaded with,
- * so closing the model frees them. Where there is no such manager, or it is closed, they are attached to a manager of
- * their own, which is closed by {@link #close} or after the table was garbage collected. A table that was replaced by a
- * longer one lives as long: lengths at least double, so all replaced tables together are no larger than the latest.
+ * so closing the model frees them, and garbage collection does not. Where there is no such manager, or it is closed or
+ * of another engine, they are attached to a manager of their own, which is closed by {@link #close} or after the table
+ * was garbage collected: whoever uses such an array keeps the table reachable. A table that was replaced by a longer
+ * one lives as long: lengths at least double, so all replaced tables together are no larger than the latest.
  *
  * <p>Any number of threads may use a table at once. {@link #close} and {@link #moveTo} must not run beside them.
  */
@@ -90,9 +92,9 @@ public final class ConstantTable implements AutoCloseable {
         Device device = manager.getDevice();
         boolean isSame = owner == manager;
         boolean isNeeded = type != null && !isSymmetric && !(isSame && copies.find(engine, device, type, 0) != null);
-        Copy created = isNeeded ? created(manager.newSubManager(), device, type, length) : null;
+        Copy created = isNeeded ? created(manager.newSubManager(), true, device, type, length) : null;
         if (!isSame) {
-            copies.run();
+            close();
             owner = manager;
         }
         if (isNeeded) {
@@ -172,15 +174,15 @@ public final class ConstantTable implements AutoCloseable {
         }
         int needed = least <= length ? length : (int) Math.max(least, Math.min(2L * length, limit));
         NDManager open = owner();
-        NDManager manager =
-                open != null && open.getEngine() == engine ? open.newSubManager(device) : engine.newBaseManager(device);
-        Copy created = created(manager, device, type, needed);
+        boolean isOwned = open != null && open.getEngine() == engine;
+        NDManager manager = isOwned ? open.newSubManager(device) : engine.newBaseManager(device);
+        Copy created = created(manager, isOwned, device, type, needed);
         copies.add(created);
         length = needed;
         return created;
     }
 
-    private Copy created(NDManager manager, Device device, DataType type, int needed) {
+    private Copy created(NDManager manager, boolean isOwned, Device device, DataType type, int needed) {
         Shape shape = new Shape(isSymmetric ? 2L * needed - 1 : needed).addAll(row);
         int origin = isSymmetric ? needed - 1 : 0;
         try {
@@ -191,7 +193,7 @@ public final class ConstantTable implements AutoCloseable {
                     type,
                     (first, count, format, out) -> rows.write(first - origin, count, format, out));
             NDScope.unregister(array);
-            return new Copy(manager.getEngine(), device, type, needed, manager, array);
+            return new Copy(manager.getEngine(), device, type, needed, manager, isOwned, array);
         } catch (RuntimeException | Error e) {
             manager.close();
             throw e;
@@ -201,7 +203,7 @@ public final class ConstantTable implements AutoCloseable {
     /** Frees all arrays. They are created again when they are needed. */
     @Override
     public synchronized void close() {
-        copies.run();
+        copies.close(copy -> true);
     }
 
     /** The table on one device in one data type, and the views of it that are kept. */
@@ -211,6 +213,7 @@ public final class ConstantTable implements AutoCloseable {
         private final DataType type;
         private final int length;
         private final NDManager manager;
+        private final boolean isOwned;
         private final NDArray array;
         private final boolean copiesViews;
 
@@ -220,12 +223,20 @@ public final class ConstantTable implements AutoCloseable {
         private int ranges;
         private long copiedBytes;
 
-        Copy(Engine engine, Device device, DataType type, int length, NDManager manager, NDArray array) {
+        Copy(
+                Engine engine,
+                Device device,
+                DataType type,
+                int length,
+                NDManager manager,
+                boolean isOwned,
+                NDArray array) {
             this.engine = engine;
             this.device = device;
             this.type = type;
             this.length = length;
             this.manager = manager;
+            this.isOwned = isOwned;
             this.array = array;
             copiesViews = !Arithmetic.isPyTorch(array);
         }
@@ -320,11 +331,16 @@ public final class ConstantTable implements AutoCloseable {
             list = List.copyOf(living);
         }
 
+        void close(Predicate<Copy> isClosed) {
+            List<Copy> before = list;
+            list = before.stream().filter(isClosed.negate()).toList();
+            before.stream().filter(isClosed).forEach(copy -> copy.manager.close());
+        }
+
+        /** After the table was garbage collected: arrays of a user's manager may still be in use. */
         @Override
         public void run() {
-            List<Copy> closing = list;
-            list = List.of();
-            closing.forEach(copy -> copy.manager.close());
+            close(copy -> !copy.isOwned);
         }
     }
 }

@@ -10,6 +10,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.math.FloatFormat;
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.util.function.Function;
 import java.util.function.IntUnaryOperator;
@@ -87,7 +88,7 @@ public final class HostData {
                 rows.write(first, count, format, buffer.clear());
                 Shape shape = new Shape(count).addAll(array.getShape().slice(1));
                 NDArray piece =
-                        temporaries.add(manager.create(buffer.limit(count * rowBytes), shape, array.getDataType()));
+                        temporaries.add(shared(manager, buffer.limit(count * rowBytes), shape, array.getDataType()));
                 array.set(index, temporaries.addUnless(piece, piece.toDevice(array.getDevice(), false)));
                 // an engine that runs asynchronously would otherwise keep all pieces until it has copied them
                 temporaries
@@ -125,7 +126,7 @@ public final class HostData {
      * returns shares the buffer on PyTorch, so that a view of it may outlive its memory.
      */
     public static NDArray toArray(NDManager manager, Device device, ByteBuffer buffer, Shape shape, DataType type) {
-        try (NDArray shared = manager.create(buffer, shape, type)) {
+        try (NDArray shared = shared(manager, buffer, shape, type)) {
             NDArray own = shared.getDevice().equals(device) ? shared.duplicate() : shared.toDevice(device, true);
             own.attach(manager);
             return own;
@@ -141,11 +142,24 @@ public final class HostData {
         return toArray(manager, device, buffer.rewind(), shape, DataType.INT32);
     }
 
+    /**
+     * Creates an array that shares a direct buffer, or on MXNet a copy. DJL's MXNet engine copies from an address,
+     * while the garbage collector may already free the buffer; it also does that with the buffer that it creates for a
+     * Java array, so arrays are not created from those here.
+     */
+    private static NDArray shared(NDManager manager, ByteBuffer buffer, Shape shape, DataType type) {
+        try {
+            return manager.create(buffer, shape, type);
+        } finally {
+            Reference.reachabilityFence(buffer);
+        }
+    }
+
     /** Creates a scalar, FLOAT64, in memory of the engine. */
     static NDArray number(NDManager manager, Device device, double value) {
-        try (NDArray shared = manager.create(value)) {
-            return shared.getDevice().equals(device) ? shared.duplicate() : shared.toDevice(device, true);
-        }
+        Shape scalar = new Shape();
+        ByteBuffer buffer = bufferFor(manager, scalar, DataType.FLOAT64).putDouble(0, value);
+        return toArray(manager, device, buffer, scalar, DataType.FLOAT64);
     }
 
     /**

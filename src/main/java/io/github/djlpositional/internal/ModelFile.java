@@ -339,8 +339,9 @@ public final class ModelFile {
         }
     }
 
-    /** Reads a parameter whose shape is known. */
-    void read(DataInputStream in, Parameter parameter, NDManager manager) throws IOException, MalformedModelException {
+    /** Reads the values of a parameter whose shape is known into a new array, which no scope closes. */
+    NDArray read(DataInputStream in, Parameter parameter, NDManager manager)
+            throws IOException, MalformedModelException {
         String name = in.readUTF();
         String type = in.readUTF();
         Shape shape = readShape(in);
@@ -362,10 +363,7 @@ public final class ModelFile {
         }
         NDArray array = HostData.toArray(manager, manager.getDevice(), values.rewind(), shape, dataType);
         NDScope.unregister(array);
-        // DJL takes an array only where there is neither an array nor a shape
-        parameter.close();
-        parameter.setShape(null);
-        parameter.setArray(array);
+        return array;
     }
 
     /** The error for a file that ends too soon, or holds values that cannot be decoded. */

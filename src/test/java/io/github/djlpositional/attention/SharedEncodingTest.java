@@ -13,6 +13,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Block;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
@@ -21,12 +22,9 @@ import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import ai.djl.util.PairList;
+import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
 import java.util.List;
 import java.util.function.Supplier;
@@ -86,57 +84,66 @@ class SharedEncodingTest {
         return RotaryEmbeddingBlock.builder().setHeadSize(4).build();
     }
 
-    private static byte[] saved(Layers layers) throws IOException {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        layers.saveParameters(new DataOutputStream(bytes));
-        return bytes.toByteArray();
+    /** The layer of a decoder, whose two attentions have these encodings. */
+    private static TransformerLayerBlock decoder(RelativeEncoding ofAttention, RelativeEncoding ofCrossAttention) {
+        return TransformerLayerBlock.builder()
+                .setAttention(Layers.attention(ofAttention))
+                .optCrossAttention(Layers.attention(ofCrossAttention))
+                .setHiddenSize(16)
+                .build();
     }
 
-    private static void load(NDManager manager, Layers layers, byte[] saved)
-            throws IOException, MalformedModelException {
-        layers.loadParameters(manager, new DataInputStream(new ByteArrayInputStream(saved)));
+    private static TransformerLayerBlock sharingDecoder(RelativeEncoding encoding) {
+        return decoder(encoding, encoding);
+    }
+
+    private static byte[] saved(NDManager manager, Block block, Shape... shapes) throws IOException {
+        block.initialize(manager, DataType.FLOAT32, shapes);
+        return BlockBytes.saved(block);
     }
 
     @EngineTest
-    void isSavedAndLoadedOnce(NDManager manager) throws Exception {
+    void isSavedAndLoadedOnceWithinABlockOfTheLibrary(NDManager manager) throws Exception {
         for (Supplier<RelativeEncoding> encoding :
                 List.<Supplier<RelativeEncoding>>of(SharedEncodingTest::bias, SharedEncodingTest::rotary)) {
-            Layers layers = Layers.sharing(encoding.get());
-            layers.initialize(manager, DataType.FLOAT32, SHAPE);
-            Layers apart = new Layers(encoding.get(), encoding.get());
-            apart.initialize(manager, DataType.FLOAT32, SHAPE);
-            long once = 32L * 2 * Float.BYTES;
-            byte[] bytes = saved(layers);
-            if (encoding.get() instanceof RelativePositionBiasBlock) {
-                assertThat((long) bytes.length).isLessThanOrEqualTo(saved(apart).length - once);
-            }
-            assertThat(bytes.length).isLessThan(saved(apart).length);
+            TransformerLayerBlock layer = sharingDecoder(encoding.get());
+            byte[] bytes = saved(manager, layer, SHAPE, SHAPE);
+            byte[] apart = saved(manager, decoder(encoding.get(), encoding.get()), SHAPE, SHAPE);
+            long once = encoding.get() instanceof RelativePositionBiasBlock ? 32L * 2 * Float.BYTES : 1;
+            assertThat((long) bytes.length).isLessThanOrEqualTo(apart.length - once);
 
-            Layers loaded = Layers.sharing(encoding.get());
-            load(manager, loaded, bytes);
+            TransformerLayerBlock loaded = sharingDecoder(encoding.get());
+            BlockBytes.load(manager, loaded, bytes);
             NDArray x = manager.randomNormal(SHAPE);
             // a loaded block asks for no gradients, with which results are rounded otherwise
-            layers.freezeParameters(true);
-            assertThat(Forward.infer(manager, loaded, x).toFloatArray())
-                    .isEqualTo(Forward.infer(manager, layers, x).toFloatArray());
+            layer.freezeParameters(true);
+            assertThat(Forward.infer(manager, loaded, x, x).toFloatArray())
+                    .isEqualTo(Forward.infer(manager, layer, x, x).toFloatArray());
         }
     }
 
     @EngineTest
-    void isRefusedByAModelThatDoesNotShareIt(NDManager manager) throws Exception {
-        Layers shared = Layers.sharing(bias());
-        Layers apart = new Layers(bias(), bias());
-        shared.initialize(manager, DataType.FLOAT32, SHAPE);
-        apart.initialize(manager, DataType.FLOAT32, SHAPE);
-        byte[] ofShared = saved(shared);
-        byte[] ofApart = saved(apart);
+    void isRefusedByALayerThatDoesNotShareIt(NDManager manager) throws Exception {
+        byte[] ofShared = saved(manager, sharingDecoder(bias()), SHAPE, SHAPE);
+        byte[] ofApart = saved(manager, decoder(bias(), bias()), SHAPE, SHAPE);
+        assertThatThrownBy(() -> BlockBytes.load(manager, decoder(bias(), bias()), ofShared))
+                .isInstanceOf(MalformedModelException.class)
+                .hasMessageContaining("share");
+        assertThatThrownBy(() -> BlockBytes.load(manager, sharingDecoder(bias()), ofApart))
+                .isInstanceOf(MalformedModelException.class)
+                .hasMessageContaining("share");
+    }
 
-        assertThatThrownBy(() -> load(manager, new Layers(bias(), bias()), ofShared))
-                .isInstanceOf(MalformedModelException.class)
-                .hasMessageContaining("share");
-        assertThatThrownBy(() -> load(manager, Layers.sharing(bias()), ofApart))
-                .isInstanceOf(MalformedModelException.class)
-                .hasMessageContaining("share");
+    @EngineTest
+    void isSavedAndLoadedWithEachLayerOfAUsersModel(NDManager manager) throws Exception {
+        Layers layers = Layers.sharing(bias());
+        byte[] bytes = saved(manager, layers, SHAPE);
+        Layers loaded = Layers.sharing(bias());
+        BlockBytes.load(manager, loaded, bytes);
+        NDArray x = manager.randomNormal(SHAPE);
+        layers.freezeParameters(true);
+        assertThat(Forward.infer(manager, loaded, x).toFloatArray())
+                .isEqualTo(Forward.infer(manager, layers, x).toFloatArray());
     }
 
     @EngineTest

@@ -164,13 +164,29 @@ class ConstantTableTest {
     }
 
     @EngineTest
-    void isFreedAfterItWasGarbageCollected(NDManager manager) throws Exception {
+    void isFreedAfterItWasGarbageCollectedIfItHasNoOwner() throws Exception {
+        awaitGarbageCollection();
+    }
+
+    /** Expects the array of a table without an owner to be freed with the table. */
+    private void awaitGarbageCollection() throws Exception {
         NDArray left = whole(table(4, 4), DataType.FLOAT32);
         for (int i = 0; i < 200 && !left.isReleased(); i++) {
             System.gc();
             Thread.sleep(20);
         }
         assertThat(left.isReleased()).isTrue();
+    }
+
+    @EngineTest
+    void isNotFreedWithTheTableButWithItsOwner(Engine engine) throws Exception {
+        NDArray kept;
+        try (NDManager owner = engine.newBaseManager(Device.cpu())) {
+            kept = whole(table(owner, 4, 4), DataType.FLOAT32);
+            awaitGarbageCollection();
+            assertThat(kept.toFloatArray()).containsExactly(0, 0, 1, 1, 2, 2, 3, 3);
+        }
+        assertThat(kept.isReleased()).isTrue();
     }
 
     @EngineTest
