@@ -70,9 +70,13 @@ import java.util.Objects;
  *
  * The table is created when the block is initialized, on the manager's device, and for further devices and data types
  * at the first forward. It lives with the manager that the block was initialized or loaded with last, usually the
- * model's, and is freed with it or by {@link #clear}. If there is no such manager, or it is closed, the table lives
- * until {@link #clear}, or until the block is garbage collected. Forwards may run in several threads at once;
- * initializing, loading and clearing must not run beside them.
+ * model's: it is freed when that manager is closed, by {@link #clear}, and when the block is initialized or loaded with
+ * another manager. Garbage collection of the block does not free it. If there is no such manager, or it is closed or of
+ * another engine, the table lives until {@link #clear}, or until the block is garbage collected.
+ *
+ * <p>Forwards may run in several threads at once. Initializing, loading or clearing a block during a forward throws
+ * {@link IllegalStateException} and changes nothing; so does a forward that begins meanwhile. Closing the manager
+ * during a forward is not detected, and may abort the JVM.
  */
 public final class PositionalEncodingBlock extends SequenceEncodingBlock<PositionalEncodingBlock.Settings> {
 
@@ -169,8 +173,10 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
      * initialized or loaded with last, in the data type that it was initialized with (FLOAT32 if it was only loaded).
      * On MXNet it is a copy of the same size, which the block keeps.
      *
-     * @return (1, maxSequenceLength, D); the block's own array, which must not be written to or closed. A block that
-     *     extends itself keeps it too, but returns a longer array afterwards.
+     * @return (1, maxSequenceLength, D); the block's own array, which must not be written to or closed. It is valid
+     *     until the manager is closed, or the block is cleared, or is initialized or loaded with another manager, even
+     *     if the block itself is no longer used. A block that extends itself keeps it too, but returns a longer array
+     *     afterwards.
      * @throws IllegalStateException if the block is neither initialized nor loaded, or its manager is closed
      */
     public NDArray getEncodings() {
@@ -217,6 +223,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
      * @throws IllegalArgumentException if a position is out of range or NaN (for integer positions on a GPU the
      *     encoding is NaN instead), the array is neither integer nor real, or there is no memory for the table or the
      *     result
+     * @throws IllegalStateException if another thread is initializing, loading or clearing the block
      */
     public NDArray encode(NDArray positions) {
         return reading(() -> Positions.lookUp(positions, limit(), readsPositions(), table, dataType()));
