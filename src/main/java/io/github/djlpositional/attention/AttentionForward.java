@@ -219,14 +219,8 @@ final class AttentionForward implements AutoCloseable {
     private AttentionOperands operands(AttentionCall call, NDArray queries, NDArray keys, NDArray values) {
         NDArray encoded =
                 relative == null ? queries : temporaries.addUnless(queries, relative.encodeQueries(call, queries));
-        AttentionMask mask = AttentionMask.of(
-                temporaries,
-                given.mask(),
-                call,
-                queries,
-                PlainAttention.scoreType(queries),
-                attention.visibility(),
-                given.isSelf());
+        AttentionMask mask =
+                AttentionMask.of(temporaries, given.mask(), call, queries, attention.visibility(), given.isSelf());
         return new AttentionOperands(attention, call, queries, withFactors(call, encoded), keys, values, mask);
     }
 

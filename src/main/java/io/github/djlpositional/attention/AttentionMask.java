@@ -1,6 +1,7 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
@@ -13,23 +14,32 @@ import io.github.djlpositional.internal.Temporaries;
 /**
  * What hides keys from queries.
  *
- * @param visible 1 where a key is visible and 0 where it is hidden, in the data type of the scores, (B or 1, N or 1, T
- *     or 1, F or 1); null if all are visible
- * @param offset added to the scores, in their data type, of the same sizes; null for nothing
+ * @param hidden the condition that the given mask hides a key, (B or 1, N or 1, T or 1, F or 1); null if no mask was
+ *     given, or one that is added
+ * @param offset the given mask if it is added to the scores, of the same shape, in the data type of the queries; null
+ *     for nothing
  * @param visibility what a query sees by its index
  * @param isSelf whether each query has a key of its own, which the visibility never hides
- * @param type the data type of the scores
  */
-record AttentionMask(NDArray visible, NDArray offset, Visibility visibility, boolean isSelf, DataType type) {
+record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, boolean isSelf) {
 
     /**
      * A mask for some of the queries.
      *
-     * @param bias added to the scores; null for nothing
-     * @param hasKey 1 for a query that sees a key and 0 for one that sees none, (B or 1, N or 1, T or 1, 1); null if
-     *     all queries see a key
+     * @param bias added to the scores: -infinity for a hidden key, but 0 for each key of a query that sees none, whose
+     *     softmax would be NaN; null for nothing
+     * @param withoutKey the condition that a query sees no key, (B or 1, N or 1, T or 1, 1); null if all queries see
+     *     one
      */
-    record Part(NDArray bias, NDArray hasKey) {}
+    record Part(NDArray bias, NDArray withoutKey) {
+
+        /** Zeros for queries that see no key, whose gradients are zeros too; the result itself if all see one. */
+        NDArray withZeros(Temporaries own, NDArray result) {
+            return withoutKey == null
+                    ? result
+                    : where(own, result.getShape(), withoutKey, number(own, result, 0), result);
+        }
+    }
 
     /**
      * Reads a mask.
@@ -38,18 +48,16 @@ record AttentionMask(NDArray visible, NDArray offset, Visibility visibility, boo
      * @param mask null, or an array of one of the shapes that {@link MultiHeadAttentionBlock} documents
      * @param call all queries
      * @param queries (B, N, T, H), on the device of the scores
-     * @param type the data type of the scores
      */
     static AttentionMask of(
             Temporaries temporaries,
             NDArray mask,
             AttentionCall call,
             NDArray queries,
-            DataType type,
             Visibility visibility,
             boolean isSelf) {
         if (mask == null) {
-            return new AttentionMask(null, null, visibility, isSelf, type);
+            return new AttentionMask(null, null, visibility, isSelf);
         }
         Shape shape = mask.getShape();
         long batch = queries.getShape().get(0);
@@ -79,18 +87,11 @@ record AttentionMask(NDArray visible, NDArray offset, Visibility visibility, boo
             requirePlausible(here, isOffset);
         }
         if (isOffset) {
-            return new AttentionMask(null, bounded(temporaries, here, type), visibility, isSelf, type);
+            return new AttentionMask(null, withInfinity(temporaries, here), visibility, isSelf);
         }
-        NDArray isVisible = here.getDataType() == DataType.BOOLEAN ? here : temporaries.add(here.neq(0));
-        NDArray numbers = temporaries.add(isVisible.toType(type, true));
-        return new AttentionMask(
-                isOfScores
-                        ? numbers
-                        : temporaries.add(numbers.reshape(batch, 1, shape.dimension() == 2 ? 1 : length, keys)),
-                null,
-                visibility,
-                isSelf,
-                type);
+        NDArray hidden = temporaries.add(here.logicalNot());
+        NDArray ofAllHeads = isOfScores ? hidden : hidden.reshape(batch, 1, shape.dimension() == 2 ? 1 : length, keys);
+        return new AttentionMask(temporaries.addUnless(hidden, ofAllHeads), null, visibility, isSelf);
     }
 
     private static boolean broadcasts(Shape shape, Shape to) {
@@ -132,27 +133,22 @@ record AttentionMask(NDArray visible, NDArray offset, Visibility visibility, boo
         }
     }
 
-    /** Replaces -infinity, and the least finite number of FLOAT16, by the offset of a hidden key. */
-    private static NDArray bounded(Temporaries temporaries, NDArray offset, DataType type) {
-        NDArray least = temporaries.add(
-                offset.getManager().full(new Shape(1, 1, 1, 1), (float) hidden(type), DataType.FLOAT32));
-        NDArray bound = temporaries.addUnless(least, least.toType(type, false));
-        if (offset.getDataType() == type) {
-            return temporaries.add(offset.maximum(bound));
-        }
-        NDArray wide = temporaries.add(offset.toType(type, true));
-        NDArray isHidden = temporaries.add(wide.lte(-65504));
-        NDArray hidden =
-                temporaries.add(temporaries.add(isHidden.toType(type, true)).mul(bound));
-        return temporaries.add(temporaries.add(wide.maximum(bound)).add(hidden));
+    /** Where numbers that are added to scores hide the key: -infinity, or the least finite number. */
+    static NDArray isHidden(Temporaries temporaries, NDArray added) {
+        double least = added.getDataType() == DataType.FLOAT16 ? -65504 : -Float.MAX_VALUE;
+        return temporaries.add(added.lte(temporaries.add(Arithmetic.number(added, least))));
     }
 
-    /**
-     * What is added to the score of a hidden key: finite, so that a query that sees no key does not become NaN, and so
-     * low that the key has the weight 0 beside any visible one. The sum of two is still finite.
-     */
-    private static double hidden(DataType type) {
-        return type == DataType.FLOAT64 ? -0x1p+1021 : -0x1p+125;
+    /** Numbers in which -infinity replaces the least finite number of FLOAT16, which is not low among scores. */
+    private static NDArray withInfinity(Temporaries temporaries, NDArray added) {
+        return added.getDataType() != DataType.FLOAT16
+                ? added
+                : where(
+                        temporaries,
+                        added.getShape(),
+                        isHidden(temporaries, added),
+                        number(temporaries, added, Double.NEGATIVE_INFINITY),
+                        added);
     }
 
     /**
@@ -161,39 +157,65 @@ record AttentionMask(NDArray visible, NDArray offset, Visibility visibility, boo
      * @param temporaries closes what is created here
      * @param call the queries and keys
      * @param from the number of the first of the queries in the forward
-     * @param like an array on the device of the scores
+     * @param like an array on the device and in the data type of the scores
+     * @param hiddenByTerm where the term of the relative encoding hides keys, (B or 1, N or 1, T, F); null for nowhere
      */
-    Part part(Temporaries temporaries, AttentionCall call, int from, NDArray like) {
-        NDArray seen = visibility.of(temporaries, call, like, type);
-        if (offset != null) {
-            NDArray bias = part(temporaries, offset, call, from);
-            if (seen != null) {
-                bias = temporaries.add(bias.add(bias(temporaries, seen)));
-            }
-            NDArray greatest = temporaries.add(bias.max(new int[] {3}, true));
-            NDArray hasKey = temporaries.add(greatest.gt(hidden(type) / 2));
-            return new Part(bias, temporaries.add(hasKey.toType(type, true)));
+    Part part(Temporaries temporaries, AttentionCall call, int from, NDArray like, NDArray hiddenByTerm) {
+        NDArray all = Visibility.or(temporaries, visibility.hidden(temporaries, call, like), hiddenByTerm);
+        if (hidden != null) {
+            all = Visibility.or(temporaries, all, part(temporaries, hidden, call, from));
         }
-        if (visible != null) {
-            NDArray tokens = part(temporaries, visible, call, from);
-            seen = seen == null ? tokens : temporaries.add(tokens.mul(seen));
-        }
-        if (seen == null) {
+        if (all == null && offset == null) {
             return new Part(null, null);
         }
-        boolean seesOne = visible == null && isSelf;
-        return new Part(bias(temporaries, seen), seesOne ? null : temporaries.add(seen.max(new int[] {3}, true)));
+        NDArray zero = number(temporaries, like, 0);
+        NDArray least = number(temporaries, like, Double.NEGATIVE_INFINITY);
+        if (offset != null) {
+            NDArray some = part(temporaries, offset, call, from);
+            NDArray bias = AttentionMethod.toType(temporaries, some, like.getDataType());
+            if (all != null) {
+                bias = temporaries.add(bias.add(where(temporaries, all.getShape(), all, least, zero)));
+            }
+            NDArray withoutKey = isHidden(temporaries, temporaries.add(bias.max(new int[] {3}, true)));
+            NDArray leastOfQuery = where(temporaries, withoutKey.getShape(), withoutKey, zero, least);
+            return new Part(temporaries.add(bias.maximum(leastOfQuery)), withoutKey);
+        }
+        if (hidden == null && isSelf) {
+            return new Part(where(temporaries, all.getShape(), all, least, zero), null);
+        }
+        NDArray withoutKey =
+                temporaries.add(Visibility.numbers(temporaries, all).min(new int[] {3}, true));
+        NDArray leastOfQuery = where(temporaries, withoutKey.getShape(), withoutKey, zero, least);
+        return new Part(where(temporaries, all.getShape(), all, leastOfQuery, zero), withoutKey);
+    }
+
+    /** A value where a condition holds, and another elsewhere. A product with 0 would be NaN for infinite numbers. */
+    static NDArray where(Temporaries temporaries, Shape shape, NDArray condition, NDArray value, NDArray other) {
+        NDArray conditions = broadcast(temporaries, Visibility.numbers(temporaries, condition), shape);
+        return temporaries.add(NDArrays.where(conditions, broadcast(temporaries, value, shape), other));
+    }
+
+    private static NDArray broadcast(Temporaries temporaries, NDArray array, Shape shape) {
+        return array.getShape().equals(shape) ? array : temporaries.add(array.broadcast(shape));
+    }
+
+    static NDArray number(Temporaries temporaries, NDArray like, double value) {
+        NDArray number = temporaries.add(Arithmetic.number(like, value));
+        return AttentionMethod.toType(temporaries, number, like.getDataType());
     }
 
     /** Whether a mask was given. */
     boolean isGiven() {
-        return visible != null || offset != null;
+        return given() != null;
+    }
+
+    private NDArray given() {
+        return hidden == null ? offset : hidden;
     }
 
     /** Whether the mask that was given differs between heads. */
     boolean isByHead() {
-        NDArray mask = visible == null ? offset : visible;
-        return mask != null && mask.getShape().get(1) > 1;
+        return isGiven() && given().getShape().get(1) > 1;
     }
 
     /** How many numbers a part of the mask has for each of its queries and keys. */
@@ -201,22 +223,23 @@ record AttentionMask(NDArray visible, NDArray offset, Visibility visibility, boo
         if (!isGiven()) {
             return visibility.hidesAny() ? 1 : 0;
         }
-        Shape shape = (visible == null ? offset : visible).getShape();
-        return shape.get(0) * shape.get(1);
+        return given().getShape().get(0) * given().getShape().get(1);
     }
 
     /**
-     * Returns 0 for the distances at which a key is visible, and the offset of a hidden key for others: (1, T + F - 1),
-     * by the key's index less the query's; null if all are visible.
+     * Returns 0 for the distances at which a key is visible, and -infinity for others: (1, T + F - 1), by the key's
+     * index less the query's; null if all are visible.
      */
     NDArray ofDistances(Temporaries temporaries, AttentionCall call, NDArray like) {
-        NDArray seen = visibility.ofDistances(temporaries, call, like, type);
-        return seen == null ? null : bias(temporaries, seen);
-    }
-
-    /** 0 for a visible key, and the offset of a hidden one. */
-    private static NDArray bias(Temporaries temporaries, NDArray visible) {
-        return temporaries.add(Arithmetic.multiply(temporaries.add(visible.sub(1)), -hidden(visible.getDataType())));
+        NDArray hiddenDistances = visibility.hiddenDistances(temporaries, call, like);
+        return hiddenDistances == null
+                ? null
+                : where(
+                        temporaries,
+                        hiddenDistances.getShape(),
+                        hiddenDistances,
+                        number(temporaries, like, Double.NEGATIVE_INFINITY),
+                        number(temporaries, like, 0));
     }
 
     /** The part of a mask, whose rows are the forward's queries and whose columns are all keys from index 0 on. */

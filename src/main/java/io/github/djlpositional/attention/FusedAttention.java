@@ -91,17 +91,21 @@ final class FusedAttention extends AttentionMethod {
         if (isOnlyCausal) {
             return byHead(own, functions.attendCausally(byGroup(own, some), shared(own, keys), shared(own, values)));
         }
-        AttentionMask.Part mask = operands.mask().part(own, call, from, some);
+        NDArray term = relative instanceof ScoreTermBlock
+                ? own.add(relative.scoreTerm(call, ofQueries(own, operands.queries(), call, from), keys))
+                : null;
+        NDArray hidden = hiddenByTerm(own, call, term);
+        AttentionMask.Part mask = operands.mask().part(own, call, from, some, hidden);
         NDArray bias = mask.bias();
-        if (relative instanceof ScoreTermBlock) {
-            NDArray term = own.add(relative.scoreTerm(call, ofQueries(own, operands.queries(), call, from), keys));
-            bias = bias == null ? term : own.add(bias.add(term));
+        if (term != null) {
+            NDArray finite = withoutHidden(own, term, hidden);
+            bias = bias == null ? finite : own.add(bias.add(finite));
         }
         if (bias != null) {
             bias = byGroupOfKeys(own, toType(own, bias, some.getDataType()));
         }
         NDArray result = functions.attend(byGroup(own, some), shared(own, keys), shared(own, values), bias);
-        return withoutUnseeing(own, byHead(own, result), mask);
+        return mask.withZeros(own, byHead(own, result));
     }
 
     /** Whether denormal numbers would make training slow: those of FLOAT32 on a CPU. */

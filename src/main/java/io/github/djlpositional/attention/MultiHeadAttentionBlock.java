@@ -55,7 +55,8 @@ import java.util.function.Function;
  *         <li>(B, F): true or 1 for a token, false or 0 for padding; any integer, boolean or real type.
  *         <li>(B, T, F): the same for each query.
  *         <li>(B, N, T, F), any size of which may be 1: booleans have the same meaning; numbers, of the data type of x,
- *             are added to the scores. Negative infinity, and the least finite number in FLOAT16, hide the key.
+ *             are added to the scores. Negative infinity and the least finite number (-65504 in FLOAT16, otherwise that
+ *             of FLOAT32) hide the key.
  *       </ul>
  *       PyTorch's masks have the opposite meaning: true hides a key. On a CPU, a mask of tokens with other numbers than
  *       0 and 1, such as token ids, is refused, and so are numbers to be added that are only 0 and 1. For a single
@@ -64,6 +65,9 @@ import java.util.function.Function;
  *
  * A hidden key has weight 0 for any scores. The result for a query that sees no key is that of zeros: the bias of the
  * result's projection. No gradient flows through it. In FLOAT16, scores and their softmax are computed in FLOAT32.
+ *
+ * <p>Vectors of hidden keys must be finite, since 0 · NaN is NaN: if the input or its projection has NaN or infinite
+ * numbers at a hidden key, all results of its sequence may be NaN. Replace such padding with zeros before the forward.
  *
  * <p>x is FLOAT16, FLOAT32 or FLOAT64, like the block's weights. The output is (B, T, D), on the device and in the data
  * type of the queries, attached to their manager, and the caller's to close.

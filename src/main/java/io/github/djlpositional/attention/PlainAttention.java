@@ -52,49 +52,61 @@ final class PlainAttention extends AttentionMethod {
 
     /** The probabilities of all queries, (B, N, T, F): a new array. */
     NDArray probabilities(Temporaries own) {
-        AttentionMask.Part mask = operands.mask().part(own, operands.call(), 0, scaled);
-        NDArray probabilities = own.add(probabilities(own, operands.call(), 0, mask));
-        NDArray converted = toType(own, probabilities, operands.queries().getDataType());
-        return own.keep(withoutUnseeing(own, converted, mask));
+        Weights weights = weights(own, operands.call(), 0);
+        NDArray converted =
+                toType(own, weights.probabilities(), operands.queries().getDataType());
+        return own.keep(weights.mask().withZeros(own, converted));
     }
 
     @Override
     NDArray attend(Temporaries own, AttentionCall call, int from) {
-        AttentionMask.Part mask = operands.mask().part(own, call, from, scaled);
-        NDArray probabilities = own.add(probabilities(own, call, from, mask));
+        Weights weights = weights(own, call, from);
+        NDArray probabilities = weights.probabilities();
         if (call.training() && settings.dropoutRate() > 0) {
             probabilities = own.add(
                     Dropout.dropout(probabilities, settings.dropoutRate(), true).singletonOrThrow());
         }
         NDArray values = ofKeys(own, operands.values(), 2, call);
-        NDArray weights = toType(own, probabilities, values.getDataType());
-        NDArray result = byHead(own, own.add(byGroup(own, weights).matMul(values)));
-        NDArray term = relative == null ? null : relative.valueTerm(call, weights);
+        NDArray typed = toType(own, probabilities, values.getDataType());
+        NDArray result = byHead(own, own.add(byGroup(own, typed).matMul(values)));
+        NDArray term = relative == null ? null : relative.valueTerm(call, typed);
         if (term != null) {
             result = own.add(result.add(own.add(term)));
         }
-        return withoutUnseeing(own, result, mask);
+        return weights.mask().withZeros(own, result);
     }
 
-    /** The softmax of the scores of some queries, (B, N, rows, F): a new array. */
-    private NDArray probabilities(Temporaries own, AttentionCall call, int from, AttentionMask.Part mask) {
+    /**
+     * The weights of some queries.
+     *
+     * @param probabilities the softmax of the scores, (B, N, rows, F)
+     * @param mask tells which queries see no key, whose probabilities have no meaning
+     */
+    private record Weights(NDArray probabilities, AttentionMask.Part mask) {}
+
+    private Weights weights(Temporaries own, AttentionCall call, int from) {
         NDArray some = ofQueries(own, scaled, call, from);
         NDArray scores = byHead(own, own.add(byGroup(own, some).matMul(ofKeys(own, keys, 3, call))));
         NDArray unscaled = ofQueries(own, queries, call, from);
         NDArray term =
                 relative == null ? null : relative.scoreTerm(call, unscaled, ofKeys(own, operands.keys(), 2, call));
+        NDArray hidden = null;
         if (term != null) {
-            scores = own.add(scores.add(own.addUnless(unscaled, term)));
+            own.addUnless(unscaled, term);
+            hidden = hiddenByTerm(own, call, term);
+            scores = own.add(scores.add(withoutHidden(own, term, hidden)));
         }
         if (settings.scoreCap() != null) {
             NDArray ratio = own.add(Arithmetic.multiply(scores, 1 / settings.scoreCap()));
             scores = own.add(Arithmetic.multiply(own.add(ratio.tanh()), settings.scoreCap()));
         }
+        AttentionMask.Part mask = operands.mask().part(own, call, from, scores, hidden);
         if (mask.bias() != null) {
             scores = own.add(scores.add(mask.bias()));
         }
         Parameter sinks = operands.attention().getSinks();
-        return sinks == null ? scores.softmax(3) : softmaxBeside(own, call, sinks, scores);
+        NDArray softmax = sinks == null ? scores.softmax(3) : softmaxBeside(own, call, sinks, scores);
+        return new Weights(own.add(softmax), mask);
     }
 
     /** The softmax over the keys and each head's sink, without the sink's column. */

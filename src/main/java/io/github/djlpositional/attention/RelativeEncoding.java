@@ -75,7 +75,8 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * {@return whether the encoding hides the keys after a query: false by default} The attention then hides them too.
+     * {@return whether the encoding hides the keys after a query, by a term of -∞: false by default} The attention then
+     * hides later keys too, and what the term hides by positions that were given stays hidden after a score cap.
      */
     default boolean isCausal() {
         return false;

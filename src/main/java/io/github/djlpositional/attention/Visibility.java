@@ -4,6 +4,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.Temporaries;
 
 /**
@@ -59,41 +60,40 @@ record Visibility(boolean isCausal, Integer window, Integer chunkSize) {
     }
 
     /**
-     * Returns 1 for a key that a query sees and 0 for others, (1 or B, 1, T, F); null if each sees all.
+     * Returns the keys that are hidden from a query, (1 or B, 1, T, F); null if each query sees all.
      *
      * @param temporaries closes what is created here
      * @param call some or all queries and keys of the forward
      * @param like an array on the device of the scores
-     * @param type the data type of the scores
      */
-    NDArray of(Temporaries temporaries, AttentionCall call, NDArray like, DataType type) {
+    NDArray hidden(Temporaries temporaries, AttentionCall call, NDArray like) {
         if (seesAll(call)) {
             return null;
         }
         NDArray keys = indices(temporaries, call.keys(), like, 1);
         NDArray queries = indices(temporaries, call.queries(), like, 2);
-        NDArray visible = isCausal || window != null ? near(temporaries, temporaries.add(keys.sub(queries))) : null;
+        NDArray hidden = hidden(temporaries, keys, queries);
         if (chunkSize != null) {
             NDArray ofKeys = chunks(temporaries, call.keys(), keys, 1);
             NDArray ofQueries = chunks(temporaries, call.queries(), queries, 2);
-            visible = and(temporaries, visible, temporaries.add(ofKeys.eq(ofQueries)));
+            hidden = or(temporaries, hidden, temporaries.add(ofKeys.neq(ofQueries)));
         }
-        return temporaries.add(visible.toType(type, true));
+        return hidden;
     }
 
-    /** Whether distances, the key's index less the query's, are in the window, and are not of later keys if causal. */
-    private NDArray near(Temporaries temporaries, NDArray distances) {
-        NDArray visible = null;
-        if (isCausal) {
-            visible = temporaries.add(distances.lte(0));
+    /** Whether keys are outside the window of a query, or after it if causal; null if none can be. */
+    private NDArray hidden(Temporaries temporaries, NDArray keys, NDArray queries) {
+        NDArray hidden = null;
+        if (isCausal || window != null) {
+            int after = isCausal ? 0 : window / 2;
+            NDArray last = after == 0 ? queries : temporaries.add(Arithmetic.add(queries, after));
+            hidden = temporaries.add(keys.gt(last));
         }
         if (window != null) {
-            visible = and(temporaries, visible, temporaries.add(distances.gt(-reach())));
-            if (!isCausal) {
-                visible = and(temporaries, visible, temporaries.add(distances.lte(window / 2)));
-            }
+            NDArray before = temporaries.add(Arithmetic.add(queries, -reach()));
+            hidden = or(temporaries, hidden, temporaries.add(keys.lte(before)));
         }
-        return visible;
+        return hidden;
     }
 
     /** Whether any key may be hidden from a query. */
@@ -101,26 +101,32 @@ record Visibility(boolean isCausal, Integer window, Integer chunkSize) {
         return isCausal || window != null || chunkSize != null;
     }
 
-    /** Returns 1 for a distance at which a key is visible and 0 for others, (1, T + F - 1); null if all are visible. */
-    NDArray ofDistances(Temporaries temporaries, AttentionCall call, NDArray like, DataType type) {
-        if (!isCausal && window == null) {
-            return null;
-        }
+    /** Returns the distances at which keys are hidden, (1, T + F - 1); null if none are. */
+    NDArray hiddenDistances(Temporaries temporaries, AttentionCall call, NDArray like) {
         int least = RelativeShift.least(call);
         int count = call.keys().length() + call.queries().length() - 1;
         NDArray distances =
                 temporaries.add(like.getManager().arange(least, least + count, 1, DataType.INT32, like.getDevice()));
         NDArray row = temporaries.add(distances.expandDims(0));
-        return temporaries.add(near(temporaries, row).toType(type, true));
+        return hidden(temporaries, row, temporaries.add(Arithmetic.number(row, 0)));
     }
 
-    /** Not with logicalAnd, which leaves arrays of its own open on MXNet. */
-    private static NDArray and(Temporaries temporaries, NDArray one, NDArray other) {
-        return one == null ? other : temporaries.add(numbers(temporaries, one).mul(numbers(temporaries, other)));
+    /**
+     * Returns where one of two conditions holds; a condition that is null never does. DJL's {@code logicalOr} leaves
+     * arrays open on MXNet.
+     */
+    static NDArray or(Temporaries temporaries, NDArray one, NDArray other) {
+        if (one == null || other == null) {
+            return one == null ? other : one;
+        }
+        return temporaries.add(numbers(temporaries, one).maximum(numbers(temporaries, other)));
     }
 
-    private static NDArray numbers(Temporaries temporaries, NDArray conditions) {
-        return temporaries.addUnless(conditions, conditions.toType(DataType.INT32, false));
+    /** A condition in a data type that the engine computes with: MXNet does not with booleans. */
+    static NDArray numbers(Temporaries temporaries, NDArray condition) {
+        return Arithmetic.isPyTorch(condition)
+                ? condition
+                : temporaries.addUnless(condition, Arithmetic.toType(condition, DataType.INT32));
     }
 
     /** The indices of tokens, as (1, 1, 1, F) for keys, axis 1 from the end, or (1, 1, T, 1) for queries. */
@@ -146,10 +152,9 @@ record Visibility(boolean isCausal, Integer window, Integer chunkSize) {
                     span.positions().reshape(shape(span.positions().getShape().get(0), span.length(), axisFromEnd)));
         }
         // exact: the quotient of whole numbers is farther from the next whole number than doubles round
-        NDArray real = temporaries.addUnless(positions, positions.toType(DataType.FLOAT64, false));
+        NDArray real = temporaries.addUnless(positions, Arithmetic.toType(positions, DataType.FLOAT64));
         NDArray whole = temporaries.add(real.floor());
-        NDArray size = temporaries.add(real.getManager().full(new Shape(1), chunkSize, DataType.FLOAT64));
-        NDArray here = temporaries.addUnless(size, size.toDevice(real.getDevice(), false));
-        return temporaries.add(temporaries.add(whole.div(here)).floor());
+        NDArray size = temporaries.add(Arithmetic.number(real, chunkSize));
+        return temporaries.add(temporaries.add(whole.div(size)).floor());
     }
 }

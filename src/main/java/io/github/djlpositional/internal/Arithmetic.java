@@ -116,7 +116,7 @@ public final class Arithmetic {
         // DJL passes numbers as floats: others are sums of two or three
         NDArray number = manager.full(shape, (float) value, type);
         double rest = value - (float) value;
-        if (type == DataType.FLOAT32 || rest == 0) {
+        if (type == DataType.FLOAT32 || rest == 0 || Double.isInfinite(value)) {
             return number;
         }
         try (number;

@@ -2,6 +2,7 @@ package io.github.djlpositional.attention;
 
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
+import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.refused;
@@ -23,9 +24,10 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
-import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -42,7 +44,21 @@ class AttentionMaskTest {
     }
 
     private MultiHeadAttentionBlock attention(NDManager manager, boolean causal, DataType dataType) {
-        return filled(manager, type.attention(HEADS).optCausal(causal).build(), dataType);
+        return attention(manager, causal, dataType, true);
+    }
+
+    private MultiHeadAttentionBlock attention(NDManager manager, boolean causal, DataType dataType, boolean fused) {
+        return filled(
+                manager,
+                type.attention(HEADS).optCausal(causal).optFusedKernel(fused).build(),
+                dataType);
+    }
+
+    /** MXNet cannot create the parameters in FLOAT16. */
+    private static List<DataType> types(Engine engine) {
+        return engine.getEngineName().equals("MXNet")
+                ? List.of(DataType.FLOAT32, DataType.FLOAT64)
+                : List.of(DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64);
     }
 
     /** Large embeddings, (2, 6, D): the first three are the same for each seed. */
@@ -54,73 +70,111 @@ class AttentionMaskTest {
     }
 
     @EngineTest
-    void hiddenKeysHaveNoWeightHoweverLargeTheScoresAre(Engine engine, NDManager manager) {
-        List<DataType> types = new ArrayList<>(List.of(DataType.FLOAT32, DataType.FLOAT64));
-        if (engine.getEngineName().equals("PyTorch")) {
-            types.add(DataType.FLOAT16);
-        }
-        NDArray mask = manager.create(new int[][] {{1, 1, 1, 0, 0, 0}, {1, 1, 1, 0, 0, 0}});
-        for (DataType dataType : types) {
+    void hiddenKeysHaveNoWeightHoweverLargeTheScoresAre(Engine engine, NDManager manager, boolean fused) {
+        NDArray tokens = manager.create(new int[][] {{1, 1, 1, 0, 0, 0}, {1, 1, 1, 0, 0, 0}});
+        for (DataType dataType : types(engine)) {
+            NDArray added = added(tokens.reshape(2, 1, 1, 6), dataType);
             NDArray one = large(manager, 2, dataType);
             NDArray other = large(manager, 3, dataType);
-            MultiHeadAttentionBlock causal = attention(manager, true, dataType);
+            MultiHeadAttentionBlock causal = attention(manager, true, dataType, fused);
             NDArray past = Forward.infer(manager, causal, one).get(":, :3");
             assertThat(doubles(past)).doesNotContain(Double.NaN);
             requireSame(Forward.infer(manager, causal, other).get(":, :3"), past);
-            MultiHeadAttentionBlock padded = attention(manager, false, dataType);
-            requireSame(
-                    Forward.infer(manager, padded, other, mask).get(":, :3"),
-                    Forward.infer(manager, padded, one, mask).get(":, :3"));
-        }
-    }
-
-    /** Masks of two sequences of three tokens, in which the first query of the second sequence sees no key. */
-    private static NDList masksThatLeaveAQueryWithoutKeys(NDManager manager, boolean causal) {
-        NDArray leftPadded = manager.create(new int[][] {{1, 1, 1}, {0, 1, 1}});
-        if (causal) {
-            return new NDList(leftPadded);
-        }
-        NDArray ofQueries = manager.create(new float[] {1, 0, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 1})
-                .reshape(2, 3, 3);
-        NDArray ofScores = ofQueries.reshape(2, 1, 3, 3);
-        // 1 - 1/x is 0 for 1, and -infinity for 0
-        NDArray added = ofScores.pow(-1).neg().add(1);
-        return new NDList(ofQueries, ofScores.neq(0), added);
-    }
-
-    @EngineTest
-    void aQueryWithoutKeysHasZeroProbabilitiesResultAndGradient(NDManager manager) {
-        for (boolean causal : new boolean[] {true, false}) {
-            MultiHeadAttentionBlock block = attention(manager, causal, DataType.FLOAT32);
-            double[] bias = doubles(
-                    block.getResultProjection().getParameters().get("bias").getArray());
-            for (NDArray mask : masksThatLeaveAQueryWithoutKeys(manager, causal)) {
-                NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
-                NDArray queries = numbers(manager, 2, DataType.FLOAT32, 2, 3, SIZE);
-                NDArray y = Forward.infer(manager, block, x, queries, x, mask);
-                requireClose(y.get("1, 0"), bias, 0);
-                NDArray probabilities =
-                        block.probabilities(new ParameterStore(manager, false), new NDList(x, queries, x, mask));
-                assertThat(probabilities.get("1, :, 0").toFloatArray()).containsOnly(0);
-                assertThat(probabilities.get("0").sum().getFloat()).isCloseTo(HEADS * 3, within(1e-5f));
-                float[] gradient = gradient(manager, block, queries, new NDList(x, queries, x, mask));
-                assertThat(Arrays.copyOfRange(gradient, 3 * SIZE, 4 * SIZE)).containsOnly(0);
-                for (float value : gradient) {
-                    assertThat(value).isFinite();
+            MultiHeadAttentionBlock padded = attention(manager, false, dataType, fused);
+            for (NDArray mask : List.of(tokens, added)) {
+                requireSame(
+                        Forward.infer(manager, padded, other, mask).get(":, :3"),
+                        Forward.infer(manager, padded, one, mask).get(":, :3"));
+            }
+            double[] gradient = gradients(manager, padded, numbers(manager, 5, dataType, 2, 2, SIZE), one, tokens)
+                    .get("keys");
+            for (int i = 0; i < gradient.length; i++) {
+                if (i / SIZE % 6 < 3) {
+                    assertThat(gradient[i]).isFinite();
+                } else {
+                    assertThat(gradient[i]).isZero();
                 }
             }
         }
     }
 
-    private static float[] gradient(NDManager manager, MultiHeadAttentionBlock block, NDArray of, NDList inputs) {
-        of.setRequiresGradient(true);
-        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            NDArray y = block.forward(new ParameterStore(manager, false), inputs, true)
-                    .singletonOrThrow();
-            collector.backward(
-                    y.mul(numbers(manager, 4, DataType.FLOAT32, 2, 3, SIZE)).sum());
+    /** 0 for 1, and -infinity for 0. */
+    private static NDArray added(NDArray visible, DataType dataType) {
+        return visible.toType(DataType.FLOAT32, true).log().toType(dataType, false);
+    }
+
+    /** Masks of two sequences of three tokens, in which the first query of the second sequence sees no key. */
+    private static NDList masksThatLeaveAQueryWithoutKeys(NDManager manager, boolean causal, DataType dataType) {
+        NDArray leftPadded = manager.create(new int[][] {{1, 1, 1}, {0, 1, 1}});
+        if (causal) {
+            return new NDList(leftPadded, added(leftPadded.reshape(2, 1, 1, 3), dataType));
         }
-        return of.getGradient().toFloatArray();
+        NDArray ofQueries = manager.create(new float[] {1, 0, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 1})
+                .reshape(2, 3, 3);
+        NDArray ofScores = ofQueries.reshape(2, 1, 3, 3);
+        NDArray added = added(ofScores, dataType);
+        NDArray leastFinite = added.maximum(dataType == DataType.FLOAT16 ? -65504 : -Float.MAX_VALUE);
+        return new NDList(ofQueries, ofScores.neq(0), added, leastFinite);
+    }
+
+    @EngineTest
+    void aQueryWithoutKeysHasZeroProbabilitiesResultAndGradient(Engine engine, NDManager manager, boolean fused) {
+        for (DataType dataType : types(engine)) {
+            double tolerance = dataType == DataType.FLOAT16 ? 1e-2 : 1e-5;
+            for (boolean causal : new boolean[] {true, false}) {
+                MultiHeadAttentionBlock block = attention(manager, causal, dataType, fused);
+                double[] bias = doubles(
+                        block.getResultProjection().getParameters().get("bias").getArray());
+                for (NDArray mask : masksThatLeaveAQueryWithoutKeys(manager, causal, dataType)) {
+                    NDArray x = numbers(manager, 1, dataType, 2, 3, SIZE);
+                    NDArray queries = numbers(manager, 2, dataType, 2, 3, SIZE);
+                    NDArray y = Forward.infer(manager, block, x, queries, x, mask);
+                    requireClose(y.get("1, 0"), bias, 0);
+                    NDArray probabilities =
+                            block.probabilities(new ParameterStore(manager, false), new NDList(x, queries, x, mask));
+                    assertThat(doubles(probabilities.get("1, :, 0"))).containsOnly(0);
+                    assertThat(doubles(probabilities
+                                    .get("0")
+                                    .toType(DataType.FLOAT64, true)
+                                    .sum())[0])
+                            .isCloseTo(HEADS * 3, within(tolerance));
+                    Map<String, double[]> gradients = gradients(manager, block, queries, x, mask);
+                    assertThat(Arrays.copyOfRange(gradients.get("queries"), 3 * SIZE, 4 * SIZE))
+                            .containsOnly(0);
+                    gradients.forEach((name, values) ->
+                            assertThat(Arrays.stream(values)).as(name).allMatch(Double::isFinite));
+                }
+            }
+        }
+    }
+
+    @EngineTest
+    void gradientsBesideAQueryWithoutKeysAreThoseOfTheOthers(NDManager manager, boolean fused) {
+        for (boolean causal : new boolean[] {true, false}) {
+            for (NDArray mask : masksThatLeaveAQueryWithoutKeys(manager, causal, DataType.FLOAT64)) {
+                MultiHeadAttentionBlock block = attention(manager, causal, DataType.FLOAT64, fused);
+                NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 3, SIZE);
+                FiniteDifferences.requireGradients(manager, block, null, x, x.duplicate(), x.duplicate(), mask);
+            }
+        }
+    }
+
+    /** The gradients of a random sum of the output by the inputs and by all parameters. */
+    private static Map<String, double[]> gradients(
+            NDManager manager, MultiHeadAttentionBlock block, NDArray queries, NDArray keys, NDArray mask) {
+        Map<String, NDArray> learned = new HashMap<>(Map.of("queries", queries, "keys", keys));
+        block.getParameters()
+                .forEach(entry -> learned.put(entry.getKey(), entry.getValue().getArray()));
+        learned.values().forEach(array -> array.setRequiresGradient(true));
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            NDArray y = block.forward(new ParameterStore(manager, false), new NDList(keys, queries, keys, mask), true)
+                    .singletonOrThrow();
+            NDArray weights = numbers(manager, 4, y.getDataType(), y.getShape().getShape());
+            collector.backward(y.mul(weights).sum());
+        }
+        Map<String, double[]> gradients = new HashMap<>();
+        learned.forEach((name, array) -> gradients.put(name, doubles(array.getGradient())));
+        return gradients;
     }
 
     /** Adds the positions of tokens, for encodings that need them: the second sequence has padding before it. */
@@ -186,7 +240,7 @@ class AttentionMaskTest {
                 ofQueries.neq(0),
                 seen.neq(0).reshape(2, 1, 1, 3),
                 numbers.sub(1).mul(1e9f),
-                numbers.pow(-1).neg().add(1))) {
+                added(numbers, DataType.FLOAT32))) {
             requireClose(Forward.infer(manager, block, x, mask), doubles(expected), 1e-6);
         }
     }
@@ -212,9 +266,5 @@ class AttentionMaskTest {
         requireSame(
                 Forward.infer(manager, block, keys, query, keys, manager.create(new long[][] {{7, 0, 500}})),
                 Forward.infer(manager, block, keys, query, keys, manager.create(new long[][] {{1, 0, 1}})));
-    }
-
-    private static double[] doubles(NDArray array) {
-        return array.toType(DataType.FLOAT64, true).toDoubleArray();
     }
 }

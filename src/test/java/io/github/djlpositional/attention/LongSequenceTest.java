@@ -138,18 +138,9 @@ class LongSequenceTest {
             tokens[i] = i % 3 != 1 && (i < 70 || i >= 90);
         }
         MultiHeadAttentionBlock block = attention(manager, view, false);
-        double[] bias = block.getResultProjection()
-                .getParameters()
-                .get("bias")
-                .getArray()
-                .toDoubleArray();
         Visible visible = view.visible(false);
-        // a query of the 20 that sees no key has the bias as its result
         double[] expected =
                 new NaiveAttention(type, block).forward(0, x, x, x, (i, j) -> visible.test(i, j) && tokens[j]);
-        for (int i = 0; i < expected.length; i++) {
-            expected[i] = Double.isNaN(expected[i]) ? bias[i % SIZE] : expected[i];
-        }
         NDArray mask = manager.create(tokens).reshape(1, 1, 1, LENGTH);
         requireNear(Forward.infer(manager, block, x, mask), expected);
         NDArray ofQueries = mask.reshape(1, 1, LENGTH).broadcast(new Shape(1, LENGTH, LENGTH));

@@ -22,6 +22,7 @@ final class NaiveAttention {
     private final int size;
     private int[] positions;
     private Added added = (head, query, key) -> 0;
+    private DoubleUnaryOperator cap = score -> score;
 
     /** The parameters of the encoding that were read. */
     private final Map<String, double[][]> parameters = new HashMap<>();
@@ -59,6 +60,12 @@ final class NaiveAttention {
 
     private int position(int index) {
         return positions == null ? index : positions[index];
+    }
+
+    /** Limits each score smoothly, before any mask. */
+    NaiveAttention capped(double limit) {
+        cap = score -> limit * Math.tanh(score / limit);
+        return this;
     }
 
     /**
@@ -112,19 +119,15 @@ final class NaiveAttention {
                 double sum = 0;
                 for (int j = 0; j < k.length; j++) {
                     if (visible.test(i, j)) {
-                        weights[head][i][j] = Math.exp(score(
-                                        head,
-                                        part(q[i], head),
-                                        part(k[j], head),
-                                        position(first + i),
-                                        position(j),
-                                        length)
-                                + added.at(head, i, j));
+                        double score = score(
+                                head, part(q[i], head), part(k[j], head), position(first + i), position(j), length);
+                        weights[head][i][j] = Math.exp(cap.applyAsDouble(score) + added.at(head, i, j));
                         sum += weights[head][i][j];
                     }
                 }
                 for (int j = 0; j < k.length; j++) {
-                    weights[head][i][j] /= sum;
+                    // a query that sees no key has no weights
+                    weights[head][i][j] /= sum == 0 ? 1 : sum;
                 }
             }
         }
