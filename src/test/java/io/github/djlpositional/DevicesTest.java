@@ -57,9 +57,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 @EnabledIf(
         value = "hasPyTorch",
         disabledReason = "the simulated GPUs compute with PyTorch, which is not on the class path")
-class DevicesTest {
+public class DevicesTest {
 
-    static boolean hasPyTorch() {
+    public static boolean hasPyTorch() {
         return Engine.getAllEngines().contains("PyTorch");
     }
 
@@ -88,6 +88,7 @@ class DevicesTest {
         try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
             NDArray here = manager.ones(new Shape(2));
             NDArray there = here.toDevice(Device.gpu(1), false);
+            assertThat(engine.takeWaits()).isEqualTo(1);
             assertThatIllegalStateException()
                     .isThrownBy(() -> here.add(there))
                     .withMessage("add of arrays on gpu(0) and gpu(1)");
@@ -166,7 +167,7 @@ class DevicesTest {
     }
 
     /** The same values on every engine and device, all different within a parameter. */
-    static Initializer weights() {
+    public static Initializer weights() {
         return (manager, shape, type) -> {
             float[] values = new float[Math.toIntExact(shape.size())];
             for (int i = 0; i < values.length; i++) {

@@ -107,7 +107,8 @@ public final class SimulatedGpuEngine extends Engine {
 
         private Object ofArray(Object proxy, Method method, Object... args) throws Throwable {
             String name = method.getName();
-            if (device.isGpu() && READS.matcher(name).matches()) {
+            boolean hasNumber = List.of(method.getParameterTypes()).contains(Number.class);
+            if (device.isGpu() && (hasNumber || READS.matcher(name).matches())) {
                 engine.waits.incrementAndGet();
             }
             if (name.equals("toDevice")) {

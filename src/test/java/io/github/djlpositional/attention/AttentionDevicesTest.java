@@ -1,0 +1,226 @@
+package io.github.djlpositional.attention;
+
+import static io.github.djlpositional.attention.TestNumbers.SIZE;
+import static io.github.djlpositional.attention.TestNumbers.doubles;
+import static io.github.djlpositional.attention.TestNumbers.filled;
+import static io.github.djlpositional.attention.TestNumbers.numbers;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.Device;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.DevicesTest;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.RandomCases;
+import io.github.djlpositional.simulated.SimulatedGpuEngine;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
+
+/** Attentions on a simulated GPU. */
+@EnabledIf(
+        value = "hasPyTorch",
+        disabledReason = "the simulated GPUs compute with PyTorch, which is not on the class path")
+class AttentionDevicesTest {
+
+    static boolean hasPyTorch() {
+        return DevicesTest.hasPyTorch();
+    }
+
+    private static final int HEADS = 2;
+    private static final int BATCH = 2;
+
+    /** Dynamic frequencies depend on the length: each forward copies its rows to the GPU. */
+    private static final List<EncodingType> ENCODINGS =
+            List.copyOf(EnumSet.complementOf(EnumSet.of(EncodingType.ROTARY_DYNAMIC)));
+
+    private final SimulatedGpuEngine engine = new SimulatedGpuEngine();
+
+    private enum View {
+        ALL,
+        WINDOW,
+        CHUNKS;
+
+        MultiHeadAttentionBlock.Builder of(MultiHeadAttentionBlock.Builder builder) {
+            return switch (this) {
+                case ALL -> builder;
+                case WINDOW -> builder.optWindow(3);
+                case CHUNKS -> builder.optChunkSize(2);
+            };
+        }
+    }
+
+    private enum Scores {
+        PLAIN,
+        CAPPED,
+        WITH_SINKS,
+        WITH_DROPOUT;
+
+        MultiHeadAttentionBlock.Builder of(MultiHeadAttentionBlock.Builder builder) {
+            return switch (this) {
+                case PLAIN -> builder;
+                case CAPPED -> builder.optScoreCap(3);
+                case WITH_SINKS -> builder.optSinks(true);
+                case WITH_DROPOUT -> builder.optDropoutRate(0.5f);
+            };
+        }
+    }
+
+    private enum Mask {
+        NONE,
+        TOKENS,
+        NUMBERS_OF_TOKENS,
+        OF_QUERIES,
+        NUMBERS_OF_QUERIES,
+        OF_SCORES,
+        ADDED,
+        ADDED_TO_KEYS;
+
+        /** Hides the first key from all queries. */
+        NDArray array(NDManager manager, int queries, int keys, DataType type) {
+            Shape shape = switch (this) {
+                case NONE -> new Shape();
+                case TOKENS, NUMBERS_OF_TOKENS -> new Shape(BATCH, keys);
+                case OF_QUERIES, NUMBERS_OF_QUERIES -> new Shape(BATCH, queries, keys);
+                case OF_SCORES, ADDED -> new Shape(BATCH, HEADS, queries, keys);
+                case ADDED_TO_KEYS -> new Shape(1, 1, 1, keys);
+            };
+            NDArray tokens = manager.arange(0, keys, 1, DataType.INT32).neq(0).broadcast(shape);
+            return switch (this) {
+                case TOKENS, OF_QUERIES, OF_SCORES -> tokens;
+                case ADDED, ADDED_TO_KEYS ->
+                    tokens.toType(DataType.FLOAT32, true).log().toType(type, false);
+                default -> tokens.toType(DataType.INT64, true);
+            };
+        }
+    }
+
+    /** What an attention is given. */
+    private enum Inputs {
+        SELF,
+        CROSS,
+        STEP,
+        LAYER
+    }
+
+    /** One combination of options. */
+    private record Case(
+            EncodingType encoding,
+            View view,
+            Scores scores,
+            Mask mask,
+            Inputs inputs,
+            DataType type,
+            boolean causal,
+            boolean grouped,
+            boolean fused,
+            boolean training,
+            boolean positions) {
+
+        static Case of(SplittableRandom random) {
+            EncodingType encoding = RandomCases.one(random, ENCODINGS);
+            Inputs inputs = RandomCases.one(random, List.of(Inputs.values()));
+            return new Case(
+                    encoding,
+                    RandomCases.one(random, List.of(View.values())),
+                    RandomCases.one(random, List.of(Scores.values())),
+                    RandomCases.one(random, List.of(Mask.values())),
+                    inputs,
+                    RandomCases.one(random, List.of(DataType.FLOAT16, DataType.FLOAT32)),
+                    random.nextBoolean(),
+                    random.nextBoolean(),
+                    random.nextBoolean(),
+                    random.nextBoolean() && inputs != Inputs.STEP,
+                    // a term of the scores reads given positions to find their end
+                    random.nextBoolean() && !(encoding.encoding(HEADS) instanceof ScoreTermBlock));
+        }
+
+        Block block() {
+            MultiHeadAttentionBlock.Builder builder = encoding.attention(HEADS)
+                    .optCausal(causal)
+                    .optKeyValueHeadCount(grouped ? 1 : HEADS)
+                    .optFusedKernel(fused);
+            MultiHeadAttentionBlock attention = scores.of(view.of(builder)).build();
+            return inputs == Inputs.LAYER
+                    ? TransformerLayerBlock.builder()
+                            .setAttention(attention)
+                            .setHiddenSize(12)
+                            .build()
+                    : attention;
+        }
+
+        /** Two forwards of tokens, of which the first creates tables. */
+        NDArray forward(NDManager manager, Runnable beforeLast) {
+            Block block = filled(manager, block(), type);
+            if (inputs != Inputs.STEP) {
+                NDList given = inputs(manager, 5, inputs == Inputs.CROSS ? 6 : 5);
+                forward(manager, block, given, params(manager, new PairList<>(), 0, 5));
+                PairList<String, Object> params = params(manager, new PairList<>(), 0, 5);
+                beforeLast.run();
+                return forward(manager, block, given, params);
+            }
+            try (KeyValueCache cache = new KeyValueCache(manager)) {
+                forward(manager, block, inputs(manager, 4, 4), params(manager, cache.nextStep(), 0, 4));
+                forward(manager, block, inputs(manager, 2, 6), params(manager, cache.nextStep(), 4, 6));
+                NDList given = inputs(manager, 2, 8);
+                PairList<String, Object> params = params(manager, cache.nextStep(), 6, 8);
+                beforeLast.run();
+                return forward(manager, block, given, params);
+            }
+        }
+
+        private NDArray forward(NDManager manager, Block block, NDList given, PairList<String, Object> params) {
+            return block.forward(new ParameterStore(manager, false), given, training, params)
+                    .singletonOrThrow();
+        }
+
+        private NDList inputs(NDManager manager, int queries, int keys) {
+            NDList given = new NDList(numbers(manager, 3, type, BATCH, queries, SIZE));
+            if (inputs == Inputs.CROSS) {
+                NDArray others = numbers(manager, 4, type, BATCH, keys, SIZE);
+                given = new NDList(others, given.head(), others);
+            }
+            if (mask != Mask.NONE) {
+                given.add(mask.array(manager, queries, keys, type));
+            }
+            return given;
+        }
+
+        private PairList<String, Object> params(
+                NDManager manager, PairList<String, Object> params, int first, int end) {
+            if (positions) {
+                int[] numbers = IntStream.range(first, end).toArray();
+                params.add(PositionalEncodingBlock.POSITIONS, manager.create(numbers));
+            }
+            return params;
+        }
+    }
+
+    @Test
+    void noForwardWaitsForAGpu() {
+        RandomCases.check(400, random -> {
+            Case options = Case.of(random);
+            try (NDManager gpu = engine.newBaseManager(Device.gpu(0));
+                    NDManager cpu = engine.newBaseManager(Device.cpu())) {
+                NDArray y = options.forward(gpu, engine::takeWaits);
+                assertThat(engine.takeWaits()).as("waits of %s", options).isZero();
+                assertThat(y.getDevice()).isEqualTo(Device.gpu(0));
+                if (!(options.training && options.scores == Scores.WITH_DROPOUT)) {
+                    assertThat(doubles(y))
+                            .as("%s", options)
+                            .containsExactly(doubles(options.forward(cpu, () -> {})), within(1e-5));
+                }
+            }
+        });
+    }
+}
