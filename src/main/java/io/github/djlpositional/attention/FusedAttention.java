@@ -67,12 +67,19 @@ final class FusedAttention extends AttentionMethod {
     @Override
     long numbersOfQueryAndKey() {
         Shape shape = queries.getShape();
-        if (hasLines || isOnlyCausal) {
+        if (isOnlyCausal || (hasLines && !copiesLines())) {
             return 0;
         }
         return relative instanceof ScoreTermBlock
                 ? shape.get(0) * shape.get(1)
                 : operands.mask().numbers();
+    }
+
+    /**
+     * Whether the kernel copies a mask whose rows overlap, so that it takes memory for each query and key after all.
+     */
+    private boolean copiesLines() {
+        return !HostData.isHost(queries.getDevice()) && queries.getDataType() != DataType.FLOAT16;
     }
 
     @Override

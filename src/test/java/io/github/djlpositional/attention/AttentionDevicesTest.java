@@ -17,9 +17,12 @@ import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.DevicesTest;
+import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RandomCases;
+import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -222,5 +225,58 @@ class AttentionDevicesTest {
                 }
             }
         });
+    }
+
+    /** Biases that record for how many queries they were computed. */
+    private static final class RecordedBias extends RelativeBiasBlock {
+
+        private static final int HEADS = 16;
+
+        private final List<Integer> queryCounts = new ArrayList<>();
+        private final ConstantTable table = addNumbers(distance -> -Math.abs(distance));
+
+        record Settings() {}
+
+        RecordedBias() {
+            super(new Settings(), HEADS);
+        }
+
+        @Override
+        NDArray biases(AttentionCall call, Distances distances, NDArray queries) {
+            queryCounts.add(call.queries().length());
+            NDArray rows = distances.rows(table, queries);
+            return rows.broadcast(Shape.update(rows.getShape(), 2, HEADS));
+        }
+    }
+
+    /** PyTorch copies a mask of overlapping rows: 2^26 numbers of 16 heads and 2304 keys are those of 1820 queries. */
+    @Test
+    void aLongSequenceWithBiasesTakesBoundedMemoryOnAGpu() {
+        int length = 2304;
+        List<List<Integer>> queryCounts = new ArrayList<>();
+        List<double[]> results = new ArrayList<>();
+        for (Device device : List.of(Device.cpu(), Device.gpu(0))) {
+            RecordedBias bias = new RecordedBias();
+            MultiHeadAttentionBlock block = MultiHeadAttentionBlock.builder()
+                    .setEmbeddingSize(RecordedBias.HEADS)
+                    .setHeadCount(RecordedBias.HEADS)
+                    .optRelativeEncoding(bias)
+                    .optCausal(true)
+                    .build();
+            try (NDManager manager = engine.newBaseManager(device)) {
+                block.setInitializer(DevicesTest.weights(), parameter -> true);
+                block.initialize(manager, DataType.FLOAT32, new Shape(1, length, RecordedBias.HEADS));
+                block.freezeParameters(true);
+                NDArray x = numbers(manager, 3, DataType.FLOAT32, 1, length, RecordedBias.HEADS);
+                results.add(doubles(Forward.infer(manager, block, x)));
+                queryCounts.add(bias.queryCounts);
+            }
+        }
+        assertThat(queryCounts).containsExactly(List.of(length), List.of(1820, 484));
+        double greatest = IntStream.range(0, results.get(0).length)
+                .mapToDouble(i -> Math.abs(results.get(0)[i] - results.get(1)[i]))
+                .max()
+                .orElseThrow();
+        assertThat(greatest).isLessThan(1e-5);
     }
 }
