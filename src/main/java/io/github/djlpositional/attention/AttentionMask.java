@@ -34,7 +34,7 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
     record Part(NDArray bias, NDArray withoutKey) {
 
         /** Zeros for queries that see no key, whose gradients are zeros too; the result itself if all see one. */
-        NDArray withZeros(Temporaries own, NDArray result) {
+        NDArray maskQueriesWithoutKeys(Temporaries own, NDArray result) {
             return withoutKey == null
                     ? result
                     : where(own, result.getShape(), withoutKey, number(own, result, 0), result);

@@ -112,7 +112,7 @@ final class FusedAttention extends AttentionMethod {
             bias = byGroupOfKeys(own, toType(own, bias, some.getDataType()));
         }
         NDArray result = functions.attend(byGroup(own, some), shared(own, keys), shared(own, values), bias);
-        return mask.withZeros(own, byHead(own, result));
+        return mask.maskQueriesWithoutKeys(own, byHead(own, result));
     }
 
     /** Whether denormal numbers would make training slow: those of FLOAT32 on a CPU. */

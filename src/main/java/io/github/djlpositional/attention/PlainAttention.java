@@ -55,7 +55,7 @@ final class PlainAttention extends AttentionMethod {
         Weights weights = weights(own, operands.call(), 0);
         NDArray converted =
                 toType(own, weights.probabilities(), operands.queries().getDataType());
-        return own.keep(weights.mask().withZeros(own, converted));
+        return own.keep(weights.mask().maskQueriesWithoutKeys(own, converted));
     }
 
     @Override
@@ -73,7 +73,7 @@ final class PlainAttention extends AttentionMethod {
         if (term != null) {
             result = own.add(result.add(own.add(term)));
         }
-        return weights.mask().withZeros(own, result);
+        return weights.mask().maskQueriesWithoutKeys(own, result);
     }
 
     /**

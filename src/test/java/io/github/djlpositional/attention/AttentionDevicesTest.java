@@ -227,6 +227,17 @@ class AttentionDevicesTest {
         });
     }
 
+    @Test
+    void aMaskOfPackedSequencesIsCreatedWithoutWaiting() {
+        try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
+            NDArray positions = manager.create(new int[][] {{0, 1, 0, 1, 2}});
+            engine.takeWaits();
+            NDArray mask = MultiHeadAttentionBlock.packedMask(positions);
+            assertThat(engine.takeWaits()).isZero();
+            assertThat(mask.getDevice()).isEqualTo(Device.gpu(0));
+        }
+    }
+
     /** Biases that record for how many queries they were computed. */
     private static final class RecordedBias extends RelativeBiasBlock {
 
