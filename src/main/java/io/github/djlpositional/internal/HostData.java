@@ -171,11 +171,11 @@ public final class HostData {
     }
 
     /**
-     * Reads the values of an array. DJL's PyTorch engine copies a view that is not contiguous and attaches the copy to
-     * the array's manager: here that is one that is closed afterwards.
+     * Reads the values of an array. DJL's PyTorch engine copies a view that is not contiguous, and an array on a GPU,
+     * and attaches the copy to the array's manager: here that is one that is closed afterwards.
      */
     static <T> T read(NDArray array, Function<NDArray, T> reader) {
-        if (array.size() <= 1) {
+        if (array.size() <= 1 && isHost(array.getDevice())) {
             return reader.apply(array);
         }
         try (NDManager temporary = array.getManager().newSubManager()) {
