@@ -113,7 +113,7 @@ class BadInputTest {
         }
     }
 
-    @EngineTest
+    @EngineTest(onCpu = true)
     void refusesPositionsOutOfRange(NDManager manager) {
         NDArray x = manager.zeros(X);
         for (Block block : List.of(positions(), learnedBlock(manager))) {
@@ -213,7 +213,7 @@ class BadInputTest {
         assertThat(block.getInputShapes()).isEqualTo(before);
     }
 
-    @EngineTest
+    @EngineTest(onCpu = true)
     void refusesTokenIdsOutOfRange(NDManager manager) {
         Block block = initializedEmbedding(manager);
         for (DataType type : new DataType[] {DataType.INT64, DataType.INT32, DataType.INT8}) {

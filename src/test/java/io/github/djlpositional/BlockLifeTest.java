@@ -419,7 +419,7 @@ class BlockLifeTest {
     private static Map<String, float[]> gradients(Engine engine, Block block, NDArray x, boolean withGarbage)
             throws InterruptedException {
         Map<String, float[]> gradients = new LinkedHashMap<>();
-        try (NDManager manager = engine.newBaseManager();
+        try (NDManager manager = engine.newBaseManager(x.getDevice());
                 GradientCollector collector = engine.newGradientCollector()) {
             NDList inputs = new NDList(x);
             NDArray y = block.forward(new ParameterStore(manager, false), inputs, true)

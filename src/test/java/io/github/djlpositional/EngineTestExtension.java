@@ -21,7 +21,7 @@ import org.junit.jupiter.api.extension.TestTemplateInvocationContextProvider;
 /** Runs a test once on each engine; see {@link EngineTest}. */
 public final class EngineTestExtension implements TestTemplateInvocationContextProvider {
 
-    /** With {@code -Pgpu} the managers that tests are given are on the first GPU. */
+    /** With {@code -Pgpu} the managers that tests are given are on the first GPU, unless they ask for the CPU. */
     private static final boolean ON_GPU = "gpu".equals(System.getProperty("test.device"));
 
     private static final List<String> ENGINES = List.of("PyTorch", "MXNet");
@@ -45,10 +45,21 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
         return type.isEnum() || type == boolean.class;
     }
 
-    /** The description that each engine's native library carries with it. */
-    public static boolean hasNatives(String engine) {
-        return EngineTestExtension.class.getResource("/native/lib/" + engine.toLowerCase(Locale.ROOT) + ".properties")
-                != null;
+    /** Whether an engine is on the class path, with its native library, which carries a description with it. */
+    public static boolean isAvailable(String engine) {
+        String description = "/native/lib/" + engine.toLowerCase(Locale.ROOT) + ".properties";
+        return Engine.hasEngine(engine) && EngineTestExtension.class.getResource(description) != null;
+    }
+
+    /**
+     * A manager on the CPU of any engine that is available. DJL's default engine may be one without a native library.
+     */
+    public static NDManager cpuManager() {
+        String engine = ENGINES.stream()
+                .filter(EngineTestExtension::isAvailable)
+                .findFirst()
+                .orElseThrow();
+        return Engine.getEngine(engine).newBaseManager(Device.cpu());
     }
 
     private record OnEngine(String engine, Object value)
@@ -66,19 +77,23 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
 
         @Override
         public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
-            if (!hasNatives(engine)) {
-                return ConditionEvaluationResult.disabled("no native library of " + engine + " is published for "
-                        + System.getProperty("os.name") + " " + System.getProperty("os.arch"));
+            if (!isAvailable(engine)) {
+                return ConditionEvaluationResult.disabled(engine + " or its native library is not on the class path");
             }
-            int needed = context.getElement()
-                    .map(method -> method.getAnnotation(EngineTest.class).gpus())
-                    .filter(gpus -> gpus > 0)
-                    .orElse(ON_GPU ? 1 : 0);
+            int needed = Math.max(testOf(context).gpus(), isOnGpu(context) ? 1 : 0);
             int found = needed == 0 ? 0 : Engine.getEngine(engine).getGpuCount();
             return found < needed
                     ? ConditionEvaluationResult.disabled(
                             needed + " GPUs are needed, " + engine + " finds " + found + " here")
                     : ConditionEvaluationResult.enabled("native library and " + found + " GPUs found");
+        }
+
+        private static EngineTest testOf(ExtensionContext context) {
+            return context.getRequiredTestMethod().getAnnotation(EngineTest.class);
+        }
+
+        private static boolean isOnGpu(ExtensionContext context) {
+            return ON_GPU && !testOf(context).onCpu();
         }
 
         @Override
@@ -101,7 +116,7 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
             return context.getStore(Namespace.create(OnEngine.class, context.getUniqueId()))
                     .computeIfAbsent(
                             NDManager.class,
-                            key -> found.newBaseManager(ON_GPU ? Device.gpu() : Device.cpu()),
+                            key -> found.newBaseManager(isOnGpu(context) ? Device.gpu() : Device.cpu()),
                             NDManager.class);
         }
     }

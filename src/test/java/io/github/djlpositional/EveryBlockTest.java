@@ -88,14 +88,14 @@ class EveryBlockTest {
 
     @EngineTest
     void freesItsArraysWithItsManagerAndWhenCleared(Engine engine, NDManager manager, TestBlocks kind) {
-        try (NDManager own = engine.newBaseManager()) {
+        try (NDManager own = engine.newBaseManager(manager.getDevice())) {
             // the first forward may load what an engine keeps as long as it lives
             kind.values(manager, kind.initialized(own));
         }
         Block block = kind.block();
         int before = openArrays(manager);
         for (boolean byClear : new boolean[] {true, false}) {
-            try (NDManager own = engine.newBaseManager()) {
+            try (NDManager own = engine.newBaseManager(manager.getDevice())) {
                 block.initialize(own, DataType.FLOAT32, kind.input());
                 kind.values(manager, block);
                 if (byClear) {
@@ -110,7 +110,7 @@ class EveryBlockTest {
 
     @EngineTest
     void aForwardLeavesOnlyItsOutputWhichBelongsToTheCaller(Engine engine, NDManager manager, TestBlocks kind) {
-        try (NDManager own = engine.newBaseManager()) {
+        try (NDManager own = engine.newBaseManager(manager.getDevice())) {
             Block block = kind.initialized(own);
             NDArray x = kind.numbers(manager);
             NDArray y = Forward.infer(manager, block, x);
@@ -137,7 +137,7 @@ class EveryBlockTest {
             int before = manager.getManagedArrays().size();
             for (int i = 0; i < 2; i++) {
                 try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator());
-                        NDManager own = engine.newBaseManager()) {
+                        NDManager own = engine.newBaseManager(manager.getDevice())) {
                     NDList output = predictor.predict(input);
                     output.attach(own);
                     assertThat(output.singletonOrThrow().toFloatArray()).isEqualTo(expected);
@@ -205,8 +205,8 @@ class EveryBlockTest {
     }
 
     /** Initializes and uses a block with a manager that is then closed; returns its model file. */
-    private static byte[] orphan(Engine engine, TestBlocks kind, Block block) throws IOException {
-        try (NDManager own = engine.newBaseManager()) {
+    private static byte[] orphan(NDManager manager, TestBlocks kind, Block block) throws IOException {
+        try (NDManager own = manager.getEngine().newBaseManager(manager.getDevice())) {
             block.initialize(own, DataType.FLOAT32, kind.input());
             kind.values(own, block);
             return BlockBytes.saved(block);
@@ -220,10 +220,10 @@ class EveryBlockTest {
     }
 
     @EngineTest
-    void worksOrSaysThatItsParametersAreFreedAfterItsManagerIsClosed(Engine engine, NDManager manager, TestBlocks kind)
+    void worksOrSaysThatItsParametersAreFreedAfterItsManagerIsClosed(NDManager manager, TestBlocks kind)
             throws Exception {
         Block block = kind.block();
-        byte[] file = orphan(engine, kind, block);
+        byte[] file = orphan(manager, kind, block);
         if (block.getParameters().isEmpty()) {
             assertThat(kind.values(manager, block)).isEqualTo(valuesOfFile(manager, kind, kind.block(), file));
             return;
@@ -237,12 +237,11 @@ class EveryBlockTest {
     }
 
     @EngineTest
-    void isLoadedOrInitializedAgainAfterItsManagerIsClosed(Engine engine, NDManager manager, TestBlocks kind)
-            throws Exception {
+    void isLoadedOrInitializedAgainAfterItsManagerIsClosed(NDManager manager, TestBlocks kind) throws Exception {
         Block block = kind.block();
-        byte[] file = orphan(engine, kind, block);
+        byte[] file = orphan(manager, kind, block);
         assertThat(valuesOfFile(manager, kind, block, file)).isEqualTo(valuesOfFile(manager, kind, kind.block(), file));
-        orphan(engine, kind, block);
+        orphan(manager, kind, block);
         block.initialize(manager, DataType.FLOAT32, kind.input());
         assertThat(block.getParameters().values())
                 .extracting(Parameter::getArray)

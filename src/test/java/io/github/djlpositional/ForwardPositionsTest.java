@@ -76,7 +76,7 @@ class ForwardPositionsTest {
         }
     }
 
-    @EngineTest
+    @EngineTest(onCpu = true)
     void areRefusedIfTheyDoNotFit(NDManager manager) {
         NDArray x = manager.ones(new Shape(2, 3, 4));
         Block block = positions().build();

@@ -200,7 +200,7 @@ class FuzzTest {
      */
     private static final List<Float> WILD = List.of(-1f, Float.NaN, 1e5f, 200f, Float.NEGATIVE_INFINITY);
 
-    @EngineTest
+    @EngineTest(onCpu = true)
     void everyInputIsAnsweredOrRejected(NDManager manager) {
         RandomCases.check(400, random -> {
             TestBlocks kind = anyKind(random);

@@ -8,7 +8,9 @@ import static io.github.djlpositional.SmallBlocks.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.within;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
+import ai.djl.Device;
 import ai.djl.MalformedModelException;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
@@ -125,7 +127,8 @@ class InputPositionsTest {
     @EngineTest
     void refusesArraysOfAnotherEngine(Engine engine, NDManager manager) {
         String other = engine.getEngineName().equals("PyTorch") ? "MXNet" : "PyTorch";
-        try (NDManager foreign = Engine.getEngine(other).newBaseManager()) {
+        assumeThat(EngineTestExtension.isAvailable(other)).as("both engines").isTrue();
+        try (NDManager foreign = Engine.getEngine(other).newBaseManager(Device.cpu())) {
             NDArray x = foreign.ones(new Shape(2, 3, 4));
             refused(
                     () -> Forward.infer(

@@ -306,12 +306,19 @@ class LearnedPositionalEncodingBlockTest {
             params.add(LearnedPositionalEncodingBlock.GRID_SIZES, sizes);
             refused(() -> Forward.infer(manager, block, params, x), "sizes", "expected");
         }
-        refused(manager, block, List.of(x, manager.create(new long[] {0, 1, 2, 3, 4, 5, 7})), "position 7");
         LearnedPositionalEncodingBlock without = block(manager);
         PairList<String, Object> params = new PairList<>();
         params.add(LearnedPositionalEncodingBlock.GRID_SIZES, new Shape(2, 3));
         refused(() -> Forward.infer(manager, without, params, x), "gridSizes", "optGrid");
         refused(() -> block.initialize(manager, DataType.FLOAT32, new Shape(1, 8, 4)), "length 8");
+    }
+
+    @EngineTest(onCpu = true)
+    void refusesPositionsBeyondTheGrid(NDManager manager) {
+        LearnedPositionalEncodingBlock block =
+                initialized(manager, sequence().optGrid(1, 2, 3).build(), 1, 7, 4);
+        NDArray x = manager.zeros(new Shape(1, 7, 4));
+        refused(manager, block, List.of(x, manager.create(new long[] {0, 1, 2, 3, 4, 5, 7})), "position 7");
     }
 
     @EngineTest

@@ -54,7 +54,7 @@ class PositionalEncodingBlockTest {
     }
 
     /** Up to 64 positions are read; of more, the engine computes the least and the greatest. */
-    @EngineTest
+    @EngineTest(onCpu = true)
     void checksFewAndManyPositionsOfEveryIntegerType(NDManager manager) {
         PositionalEncodingBlock block = block(4, 120);
         for (DataType type : new DataType[] {DataType.INT8, DataType.UINT8, DataType.INT32, DataType.INT64}) {

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * The work of a server: threads share a block, models are saved and loaded, predictors are opened and closed, all at
- * the same time. No value is wrong, no array stays open, and memory does not grow.
+ * the same time, on the CPU. No value is wrong, no array stays open, and memory does not grow.
  *
  * <p>{@code mvn test -Dtest=SoakTest -Dsoak.duration=10m} soaks each engine for ten minutes, with the units {@code s},
  * {@code m} and {@code h} (default: {@value #DEFAULT_DURATION}).
@@ -92,7 +92,7 @@ class SoakTest {
         return Duration.parse("PT" + System.getProperty("soak.duration", DEFAULT_DURATION));
     }
 
-    @EngineTest
+    @EngineTest(onCpu = true)
     void memoryDoesNotGrowNoArrayStaysOpenAndNoValueIsWrong(Engine tested, NDManager manager, @TempDir Path folder)
             throws Exception {
         engine = tested;

@@ -244,7 +244,7 @@ class AttentionBadInputTest {
         refused(() -> Forward.inferFrom(manager, -1, kerple, array(manager, "1x3x4")), "-1");
     }
 
-    @EngineTest
+    @EngineTest(onCpu = true)
     void refusesPositionsOutsideAWindow(NDManager manager) {
         WindowBiasBlock biases =
                 WindowBiasBlock.builder().setHeadCount(2).setWindow(2, 3).build();
@@ -270,7 +270,7 @@ class AttentionBadInputTest {
                 "8");
     }
 
-    @EngineTest
+    @EngineTest(onCpu = true)
     void refusesPositionsBeyondTheTable(NDManager manager) {
         RotaryEmbeddingBlock block = RotaryEmbeddingBlock.builder()
                 .setHeadSize(4)

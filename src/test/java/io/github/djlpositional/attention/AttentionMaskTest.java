@@ -245,7 +245,7 @@ class AttentionMaskTest {
         }
     }
 
-    @EngineTest
+    @EngineTest(onCpu = true)
     void refusesArraysThatAreNoMask(NDManager manager) {
         MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT32);
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);

@@ -77,6 +77,9 @@ class MultiHeadAttentionBlockTest {
         NDArray crossSeen =
                 numbers(manager, 11, DataType.FLOAT32, 3, 5, 4).gt(-1).toType(DataType.INT32, false);
         NDArray offset = numbers(manager, 12, DataType.FLOAT32, 1, HEADS, 5, 5);
+        // on a CPU both round alike, each up to 2e-6 from the output in FLOAT64; the fused kernel of a GPU adds and
+        // exponentiates in its own way
+        float tolerance = x.getDevice().isGpu() ? 1e-5f : 2e-6f;
         for (NDArray[] inputs : List.of(
                 new NDArray[] {x},
                 new NDArray[] {x, seen},
@@ -84,7 +87,7 @@ class MultiHeadAttentionBlockTest {
                 new NDArray[] {keys, x, values},
                 new NDArray[] {keys, x, values, crossSeen})) {
             assertThat(Forward.infer(manager, block, inputs).toFloatArray())
-                    .containsExactly(Forward.infer(manager, djls, inputs).toFloatArray(), within(2e-6f));
+                    .containsExactly(Forward.infer(manager, djls, inputs).toFloatArray(), within(tolerance));
         }
     }
 

@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import ai.djl.Device;
 import ai.djl.MalformedModelException;
 import ai.djl.Model;
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -177,13 +176,14 @@ class SharedEncodingTest {
     }
 
     @EngineTest
-    void isTrainedOnceWithTheGradientOfAllLayers(Engine engine) throws Exception {
+    void isTrainedOnceWithTheGradientOfAllLayers(NDManager given) throws Exception {
         float rate = 0.5f;
-        try (Model model = Model.newInstance("shared", engine.getEngineName())) {
+        Device device = given.getDevice();
+        try (Model model = Model.newInstance("shared", device, given.getEngine().getEngineName())) {
             Layers layers = Layers.sharing(bias());
             model.setBlock(layers);
             DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.l2Loss())
-                    .optDevices(new Device[] {Device.cpu()})
+                    .optDevices(new Device[] {device})
                     .optOptimizer(Optimizer.sgd()
                             .setLearningRateTracker(Tracker.fixed(rate))
                             .build());

@@ -107,7 +107,7 @@ class TorchFunctionsTest {
         requireClose(manager.create(gradients.get(0)), gradients.get(1), 2e-5);
     }
 
-    @EngineTest
+    @EngineTest(onCpu = true)
     void limitsOnlyBiasesOfVanishingWeights(NDManager manager) {
         TorchFunctions functions = TorchFunctions.of(manager.ones(new Shape(1)));
         assumeThat(functions).as("only PyTorch has it").isNotNull();

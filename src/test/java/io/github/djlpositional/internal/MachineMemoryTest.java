@@ -78,13 +78,13 @@ class MachineMemoryTest {
     }
 
     /** A trainer initializes a loaded model again. */
-    @EngineTest
+    @EngineTest(onCpu = true)
     void needsNoMemoryForATableThatExists(NDManager manager) {
         requireStays(manager, learned(SIZE, ROWS), learned(SIZE, ROWS), new Shape(1, 3, SIZE));
         requireStays(manager, tokens(SIZE, ROWS), tokens(SIZE, ROWS), new Shape(1, 3));
     }
 
-    @EngineTest
+    @EngineTest(onCpu = true)
     void leavesATableThatCannotMove(NDManager manager) {
         PositionalEncodingBlock block = positions(SIZE, ROWS);
         Shape input = new Shape(1, 3, SIZE);
@@ -125,7 +125,7 @@ class MachineMemoryTest {
         assertThat(manager.getManagedArrays()).isEmpty();
     }
 
-    @EngineTest
+    @EngineTest(onCpu = true)
     void refusesTablesThatNoMachineHasMemoryFor(NDManager manager) {
         PositionalEncodingBlock positions = positions(4096, MANY);
         Block rotary = RotaryEmbeddingBlock.builder()
@@ -183,7 +183,7 @@ class MachineMemoryTest {
     }
 
     /** A limit that allows more than the machine has. */
-    @EngineTest
+    @EngineTest(onCpu = true)
     void refusesATableThatCannotGrowIntoTheMemory(NDManager manager) {
         Block positions = PositionalEncodingBlock.builder()
                 .setEmbeddingSize(4096)

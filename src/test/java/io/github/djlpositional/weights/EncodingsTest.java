@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import ai.djl.ndarray.NDManager;
 import ai.djl.nn.Parameter;
+import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
@@ -130,7 +131,7 @@ class EncodingsTest {
 
     @Test
     void noTableIsWrittenIfEncodingsDiffer() throws Exception {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = EngineTestExtension.cpuManager()) {
             Parameter parameter = Weights.parameter(manager, 64, 8);
             WeightLoader loader = Weights.loader("encodings.safetensors").table("marian", parameter);
             assertThatIllegalArgumentException()

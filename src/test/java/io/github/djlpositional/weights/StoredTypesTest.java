@@ -8,6 +8,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.EngineTestExtension;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
@@ -127,7 +128,7 @@ class StoredTypesTest {
     }
 
     private static void assertRejected(String file, String tensor, DataType target, String type) throws Exception {
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = EngineTestExtension.cpuManager()) {
             Parameter parameter = Weights.parameter(manager, target, 4, 3);
             WeightLoader loader = Weights.loader(file).table(tensor, parameter);
             String given = "tensor \"" + tensor + "\"";

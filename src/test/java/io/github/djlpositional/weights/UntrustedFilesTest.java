@@ -15,6 +15,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.FileCorruption;
 import io.github.djlpositional.RandomCases;
 import io.github.djlpositional.ResourceGuard;
@@ -74,7 +75,7 @@ class UntrustedFilesTest {
      */
     private Exception rejection(byte... file) throws Exception {
         Path path = Files.write(folder.resolve("model"), file);
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = EngineTestExtension.cpuManager()) {
             Exception rejection = LOADING.refusal(file.length, 0, () -> Weights.loadAll(manager, path));
             if (rejection != null) {
                 assertThat(rejection).message().contains(": expected ").contains("; ");
@@ -312,7 +313,7 @@ class UntrustedFilesTest {
 
     private void assertRejectedWhenLoaded(byte... bytes) throws Exception {
         WeightFile file = open(bytes);
-        try (NDManager manager = NDManager.newBaseManager()) {
+        try (NDManager manager = EngineTestExtension.cpuManager()) {
             WeightLoader loader = WeightLoader.of(file).table("t", Weights.parameter(manager, 100));
             assertThatExceptionOfType(MalformedModelException.class)
                     .isThrownBy(loader::load)
