@@ -52,10 +52,9 @@ public final class Benchmarks implements Callable<Integer> {
     @Option(
             names = "--python",
             paramLabel = "COMMAND",
-            defaultValue = "/usr/bin/python3",
             description = {
-                "A Python that has torch; its part is left out where there is none (default: ${DEFAULT-VALUE},",
-                "the system's, for which Debian has a package of torch, whatever another on the path is)."
+                "A Python that has torch (default: the first python3 on the path that has it).",
+                "Without one, the columns of Python are left out."
             })
     private String python;
 
@@ -159,19 +158,23 @@ public final class Benchmarks implements Callable<Integer> {
             seconds = 0.001;
         }
         Engine.getEngine("PyTorch");
-        try (PythonPeers peers = PythonPeers.start(python, threads)) {
+        try (PythonPeers peers = python == null
+                ? PythonPeers.startFirst(System.getenv("PATH"), threads)
+                : PythonPeers.start(python, threads)) {
             if (peers == null) {
-                out.printf("%s has no torch: the columns of Python are left out%n", python);
+                out.printf(
+                        "%s: the columns of Python are left out%n",
+                        python == null ? "no python3 on the path has torch" : python + " has no torch");
             }
             out.printf(
                     Locale.ROOT,
-                    "%s %s, %d threads, %s; PyTorch %s, MXNet %s; %s; median of %d rounds of %.1f s, in µs%n",
+                    "%s %s, %d threads, %s; PyTorch %s, %s; %s; median of %d rounds of %.1f s, in µs%n",
                     System.getProperty("os.name"),
                     System.getProperty("os.arch"),
                     threads,
                     "JDK " + Runtime.version(),
                     Engine.getEngine("PyTorch").getVersion(),
-                    Engine.getEngine("MXNet").getVersion(),
+                    Setting.hasMxnet() ? "MXNet " + Engine.getEngine("MXNet").getVersion() : "no MXNet",
                     peers == null ? "no Python" : peers.version(),
                     rounds,
                     seconds);
@@ -187,6 +190,7 @@ public final class Benchmarks implements Callable<Integer> {
                 Measurements measurements = new Measurements(seconds, peers, progress);
                 List<Case> cases = table.cases(smoke, shape).stream()
                         .filter(each -> peers != null || !each.isPython())
+                        .filter(each -> Setting.hasMxnet() || !each.engine().equals("MXNet"))
                         .toList();
                 if (cases.isEmpty()) {
                     continue;

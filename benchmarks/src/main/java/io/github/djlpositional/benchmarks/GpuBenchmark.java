@@ -1,5 +1,6 @@
 package io.github.djlpositional.benchmarks;
 
+import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.index.NDIndex;
@@ -80,8 +81,9 @@ public class GpuBenchmark {
         }
         try (NDArray last = call.get();
                 NDArray first = last.get(NDIndex.sliceAxis(0, 0, 1));
-                NDArray row = first.get(NDIndex.sliceAxis(1, 0, 1))) {
-            row.toByteBuffer();
+                NDArray row = first.get(NDIndex.sliceAxis(1, 0, 1));
+                NDArray read = row.toDevice(Device.cpu(), true)) {
+            read.toByteBuffer();
         }
     }
 

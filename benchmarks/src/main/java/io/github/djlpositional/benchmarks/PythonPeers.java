@@ -1,6 +1,7 @@
 package io.github.djlpositional.benchmarks;
 
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
@@ -56,6 +57,17 @@ final class PythonPeers implements AutoCloseable {
         }
         Writer questions = new OutputStreamWriter(process.getOutputStream(), StandardCharsets.UTF_8);
         return new PythonPeers(python, threads, process, answers, questions, version);
+    }
+
+    /** Starts the first python3 of a path that has torch; returns null where none has. */
+    static PythonPeers startFirst(String path, int threads) throws IOException {
+        for (String folder : path.split(File.pathSeparator, -1)) {
+            PythonPeers peers = start(Path.of(folder, "python3").toString(), threads);
+            if (peers != null) {
+                return peers;
+            }
+        }
+        return null;
     }
 
     /** Starts the same Python again. */

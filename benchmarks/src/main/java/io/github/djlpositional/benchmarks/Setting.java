@@ -21,6 +21,11 @@ final class Setting implements AutoCloseable {
         manager = Engine.getEngine(engine).newBaseManager(device);
     }
 
+    /** Whether MXNet and its native library, which carries a description with it, are on the class path. */
+    static boolean hasMxnet() {
+        return Engine.hasEngine("MXNet") && Setting.class.getResource("/native/lib/mxnet.properties") != null;
+    }
+
     /** Whether an engine finds a GPU. */
     static boolean hasGpu(String engine) {
         return Engine.getEngine(engine).getGpuCount() > 0;
