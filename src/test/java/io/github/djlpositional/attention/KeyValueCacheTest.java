@@ -634,8 +634,8 @@ class KeyValueCacheTest {
 
     @EngineTest
     void afterAFailedFirstStepAnotherCanHaveAnotherBatchSize(NDManager manager) {
-        MultiHeadAttentionBlock first = attention(manager);
-        MultiHeadAttentionBlock second = attention(manager);
+        MultiHeadAttentionBlock first = attention(manager, DataType.FLOAT32);
+        MultiHeadAttentionBlock second = attention(manager, DataType.FLOAT32);
         NDArray wrongMask = manager.ones(new Shape(2, 1));
         NDArray failed = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
         NDArray x = numbers(manager, 2, DataType.FLOAT32, 3, 3, SIZE);
@@ -653,7 +653,7 @@ class KeyValueCacheTest {
 
     @EngineTest
     void keysOfAnEncoderAreThoseOfTheGivenArrayObjects(NDManager manager) {
-        MultiHeadAttentionBlock block = attention(manager);
+        MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT32);
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 3, SIZE);
         NDArray first = numbers(manager, 2, DataType.FLOAT32, 1, 6, SIZE);
         NDArray other = numbers(manager, 3, DataType.FLOAT32, 1, 6, SIZE);
@@ -733,7 +733,7 @@ class KeyValueCacheTest {
     @EngineTest
     void canBeUsedAfterAForwardThatFailed(NDManager manager) {
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 3, SIZE);
-        MultiHeadAttentionBlock block = attention(manager);
+        MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT32);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             NDArray wrongMask = manager.ones(new Shape(1, 1));
             refused(() -> step(manager, block, cache.nextStep(), x, wrongMask), "mask");
