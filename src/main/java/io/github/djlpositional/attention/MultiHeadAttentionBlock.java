@@ -80,7 +80,8 @@ import java.util.function.Function;
  * <p>The forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} gives the positions of the
  * queries, and in a self-attention those of the keys: (T) or (B, T), or (axes, B, T) for a rotary embedding on several
  * axes. The relative encoding and the chunks use them; causality and windows go by the order of the tokens. Masks are
- * as without them.
+ * as without them. With a relative encoding other than rotary, and with {@link Builder#optQueryScale}, given positions
+ * are read, which waits for a GPU.
  *
  * <p>On PyTorch, a fused kernel computes the attention where it serves ({@link Builder#optFusedKernel}), without an
  * array of scores. Elsewhere, scores are computed for as many queries at a time as fit the caches of the machine, so a
