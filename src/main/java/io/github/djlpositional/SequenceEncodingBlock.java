@@ -157,8 +157,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
                 case RETURN -> {
                     // the rows may be a view of a table
                     NDArray reshaped = rows.getShape().equals(shape) ? rows : temporaries.add(rows.reshape(shape));
-                    // no gradient passes duplicate() of DJL on PyTorch
-                    NDArray copy = Arithmetic.multiply(reshaped, 1);
+                    NDArray copy = Arithmetic.copy(reshaped);
                     copy.attach(x.getManager());
                     yield copy;
                 }

@@ -1,5 +1,7 @@
 package io.github.djlpositional;
 
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.equivalentTo;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -15,6 +17,7 @@ import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
+import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
@@ -131,7 +134,7 @@ public class ArchitectureTest {
                         "AttentionMask",
                         "GridPositionalEncodingBlock",
                         "Positions",
-                        "RelativeTermBlock",
+                        "DistanceBias",
                         "RotaryEmbeddingBlock",
                         "Span",
                         "Steps",
@@ -169,6 +172,21 @@ public class ArchitectureTest {
                 call -> call.getTargetOwner().isAssignableTo(NDArray.class)
                         && call.getName().matches("(mul|div|pow)i?")
                         && hasFirstParameter(call, Number.class));
+    }
+
+    /** An encoding declares its terms: the attention does the same for this library's encodings and for a user's. */
+    @Test
+    void theAttentionKnowsNoEncoding() {
+        DescribedPredicate<JavaClass> encodings = JavaClass.Predicates.assignableTo(RelativeEncoding.class)
+                .and(not(equivalentTo(RelativeEncoding.class)));
+        noClasses()
+                .that()
+                .haveNameMatching(
+                        ".*attention\\.(Attention|Distance(s|Bias)$|Fused|KeyValue|MultiHead|Plain|Transformer(Layer|Stack)"
+                                + "|Visibility).*")
+                .should()
+                .dependOnClassesThat(encodings)
+                .check(LIBRARY);
     }
 
     /** No gradient passes these operations of DJL on PyTorch. */

@@ -146,12 +146,11 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
-    NDArray biases(AttentionCall call, Distances distances, NDArray queries) {
-        NDArray rows = distances.rows(table, queries, queries.getDataType());
+    NDArray biases(AttentionCall call, Distances distances) {
+        NDArray rows = distances.rows(table, distances.type());
         NDArray biases =
-                settings.learned ? rows.mul(value(logSlopes, call, queries).exp()) : rows;
-        NDArray scaled = settings.scaled ? scaled(call, biases) : biases;
-        return scaled == rows ? unshared(call, rows) : scaled;
+                settings.learned ? rows.mul(value(logSlopes, call, rows).exp()) : rows;
+        return (settings.scaled ? scaled(call, biases) : biases).squeeze(0).transpose(1, 0);
     }
 
     /** Builds an {@link AlibiBiasBlock}. */

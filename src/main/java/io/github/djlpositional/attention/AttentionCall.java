@@ -19,8 +19,7 @@ import java.util.List;
  *     as it is finite
  * @param scale what the products of queries and keys are multiplied by, usually 1 / √H
  * @param shared what {@link RelativeEncoding#sharedTerm} gave, where the forward is done in several parts; null where
- *     it is done in one, where sharedTerm gave nothing, or outside an attention; the attention's to close. In a
- *     decoder's step of one token, the biases of distances that its cache keeps.
+ *     it is done in one, where sharedTerm gave nothing, or outside an attention; the attention's to close
  * @param sharedKeys the keys that sharedTerm was given; null where shared is null
  */
 public record AttentionCall(

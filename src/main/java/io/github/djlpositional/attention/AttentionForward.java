@@ -98,7 +98,7 @@ final class AttentionForward implements AutoCloseable {
                 cache.done(attention, firstQuery + span.length());
             };
         }
-        return operands(call, queries, encoded, values);
+        return operands(call, queries, encoded, values, null);
     }
 
     /** The given keys and values behind those of a cache. */
@@ -110,26 +110,34 @@ final class AttentionForward implements AutoCloseable {
         List<Integer> lengths = keepsPlainKeys && span.positions() != null ? steps.lengths(span) : null;
         Span held =
                 steps.write(keepsPlainKeys ? newKeys : encoded(call(span, span), newKeys, span), valueHeads(), span);
-        AttentionCall call = withBiases(steps, call(span, held, lengths), queries);
+        AttentionCall call = call(span, held, lengths);
         NDManager manager = queries.getManager();
         NDArray keys = temporaries.add(steps.keys(manager, held.length()));
         NDArray values = temporaries.add(steps.values(manager, held.length()));
         store = () -> cache.done(attention, held.first() + held.length());
-        return operands(call, queries, keepsPlainKeys ? encoded(call, keys, held) : keys, values);
+        return operands(
+                call,
+                queries,
+                keepsPlainKeys ? encoded(call, keys, held) : keys,
+                values,
+                distanceBiases(steps, call, queries));
     }
 
-    /** A step of one token has the biases that a cache keeps, since they depend on distances only. */
-    private AttentionCall withBiases(KeyValueCache.Steps steps, AttentionCall call, NDArray queries) {
-        if (!(relative instanceof RelativeBiasBlock block) || call.queries().length() > 1 || call.hasPositions()) {
-            return call;
+    /** The biases of distances that a cache keeps for steps of one token. */
+    private NDArray distanceBiases(KeyValueCache.Steps steps, AttentionCall call, NDArray queries) {
+        boolean hasBiases = relative != null && relative.terms().contains(RelativeEncoding.Term.DISTANCE_BIAS);
+        if (!hasBiases || call.queries().length() > 1 || call.hasPositions()) {
+            return null;
         }
         NDArray typed = AttentionMethod.toType(temporaries, queries, PlainAttention.scoreType(queries));
-        return call.with(steps.biases(call.keys().length(), count -> block.upToQuery(call, typed, count)));
+        return steps.biases(
+                call.keys().length(),
+                count -> DistanceBias.ofDistances(relative, call, Distances.consecutive(typed, 1 - count, count)));
     }
 
     private Span span(NDArray queries, PairList<String, Object> params, int first) {
         int length = Math.toIntExact(queries.getShape().get(2));
-        boolean isRead = relative instanceof ScoreTermBlock || attention.queryFactors() != null;
+        boolean isRead = (relative != null && !relative.terms().isEmpty()) || attention.queryFactors() != null;
         return Span.given(temporaries, params, first, queries, length, isRead);
     }
 
@@ -216,12 +224,14 @@ final class AttentionForward implements AutoCloseable {
         return relative == null ? keys : temporaries.addUnless(keys, relative.encodeKeys(call, keys, span));
     }
 
-    private AttentionOperands operands(AttentionCall call, NDArray queries, NDArray keys, NDArray values) {
+    private AttentionOperands operands(
+            AttentionCall call, NDArray queries, NDArray keys, NDArray values, NDArray distanceBiases) {
         NDArray encoded =
                 relative == null ? queries : temporaries.addUnless(queries, relative.encodeQueries(call, queries));
         AttentionMask mask =
                 AttentionMask.of(temporaries, given.mask(), call, queries, attention.visibility(), given.isSelf());
-        return new AttentionOperands(attention, call, queries, withFactors(call, encoded), keys, values, mask);
+        return new AttentionOperands(
+                attention, call, queries, withFactors(call, encoded), keys, values, mask, distanceBiases);
     }
 
     private NDArray withFactors(AttentionCall call, NDArray queries) {

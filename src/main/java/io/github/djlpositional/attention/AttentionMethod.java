@@ -6,9 +6,11 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.attention.RelativeEncoding.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Temporaries;
+import java.util.Set;
 
 /** A way to compute the heads' results of a forward, for some of its queries at a time. */
 abstract class AttentionMethod {
@@ -30,15 +32,38 @@ abstract class AttentionMethod {
     /** Null for none. */
     final RelativeEncoding relative;
 
+    final Set<Term> terms;
+
     AttentionMethod(AttentionOperands operands) {
         this.operands = operands;
         settings = operands.attention().settings();
         visibility = operands.attention().visibility();
         relative = operands.attention().getRelativeEncoding();
+        terms = termsOf(relative);
     }
 
-    /** The numbers that the method makes for each query and key. */
-    abstract long numbersOfQueryAndKey();
+    static Set<Term> termsOf(RelativeEncoding relative) {
+        return relative == null ? Set.of() : relative.terms();
+    }
+
+    /**
+     * What the encoding adds to the scores of some queries, (B or 1, N or 1, T, F), in their data type; null for
+     * nothing.
+     */
+    final NDArray term(Temporaries own, AttentionCall call, NDArray queries, NDArray keys) {
+        NDArray term = terms.contains(Term.DISTANCE_BIAS)
+                ? DistanceBias.term(own, relative, call, queries, operands.distanceBiases())
+                : null;
+        NDArray other = terms.contains(Term.SCORE) ? relative.scoreTerm(call, queries, keys) : null;
+        if (other == null) {
+            return term;
+        }
+        own.addUnless(queries, other);
+        return term == null ? other : own.add(term.add(other));
+    }
+
+    /** How many numbers the method makes for each query and key. */
+    abstract long sizePerQueryAndKey();
 
     /** The results of some queries, (B, N, rows, H), of which the first is query {@code from}: a new array. */
     abstract NDArray attend(Temporaries own, AttentionCall call, int from);
@@ -84,8 +109,8 @@ abstract class AttentionMethod {
             keys = 2 * Math.max(reach, FEWEST_ROWS);
         }
         long numbers = HostData.isHost(operands.queries().getDevice()) ? PART_ON_CPU : PART_ON_GPU;
-        long ofTerm = relative instanceof ScoreTermBlock term ? term.numbersOfQueryAndKey(operands.call()) : 0;
-        long ofQuery = Math.max(numbersOfQueryAndKey(), ofTerm) * keys;
+        long ofTerm = relative == null ? 0 : relative.sizePerQueryAndKey(operands.call());
+        long ofQuery = Math.max(sizePerQueryAndKey(), ofTerm) * keys;
         return ofQuery == 0 ? rows : (int) Math.max(FEWEST_ROWS, Math.min(rows, numbers / ofQuery));
     }
 

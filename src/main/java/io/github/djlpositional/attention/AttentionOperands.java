@@ -12,6 +12,7 @@ import ai.djl.ndarray.NDArray;
  * @param keys encoded keys, (B, K, F, H), where K is the number of key heads
  * @param values (B, K, F, H)
  * @param mask what hides keys from queries, in the data type of the scores
+ * @param distanceBiases the biases that a cache keeps for this step of one token; null for none
  */
 record AttentionOperands(
         MultiHeadAttentionBlock attention,
@@ -20,4 +21,5 @@ record AttentionOperands(
         NDArray encoded,
         NDArray keys,
         NDArray values,
-        AttentionMask mask) {}
+        AttentionMask mask,
+        NDArray distanceBiases) {}

@@ -92,7 +92,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
                 "vectors", new Shape(2L * settings.buckets, size), new NormalInitializer(STANDARD_DEVIATION));
         ofKeys = addLayer("keyWeight", "keyBias", size, size);
         ofQueries = addLayer("queryWeight", "queryBias", size, size);
-        rows = addTable(RelativeTermBlock.numbers(relative -> settings.row(-relative)));
+        rows = addNumbers(relative -> settings.row(-relative));
     }
 
     /** {@return a new builder} */
@@ -171,8 +171,8 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     /** The row of P for each query and key, (1 or B, T, F), INT32. */
     private NDArray rows(AttentionCall call, NDArray queries) {
-        RelativeTermBlock.Pairs pairs = RelativeTermBlock.pairs(call, queries);
-        NDArray table = pairs.distances().rows(rows, queries, DataType.FLOAT32).squeeze(0);
+        DistanceBias.Pairs pairs = DistanceBias.pairs(new Temporaries(), call, queries);
+        NDArray table = pairs.distances().rows(rows, DataType.FLOAT32).squeeze(0);
         NDArray found = Indices.lookUp(pairs.indices(), table, queries.getManager());
         return Arithmetic.toType(found.squeeze(3), DataType.INT32);
     }

@@ -83,8 +83,9 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
-    NDArray biases(AttentionCall call, Distances given, NDArray queries) {
-        return network.biases(call, given.rows(distances, queries));
+    NDArray biases(AttentionCall call, Distances requested) {
+        NDArray inputs = requested.numbers(distances).expandDims(1);
+        return network.biases(call, inputs).transpose(1, 0);
     }
 
     /** Builds a {@link DistanceNetworkBiasBlock}. */

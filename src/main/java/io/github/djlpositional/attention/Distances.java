@@ -2,10 +2,17 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.Temporaries;
 
-/** Relative positions, a key's less a query's, for which a term is computed. */
-final class Distances {
+/**
+ * The distances that an attention asks {@link RelativeEncoding#distanceBias} for: a key's position less a query's, so
+ * that a key before the query has a negative one. They are distinct whole numbers in ascending order.
+ */
+public final class Distances {
 
     /** The least, if they are consecutive. */
     private final int first;
@@ -15,37 +22,63 @@ final class Distances {
     /** All of them, if they are not consecutive; otherwise null. */
     private final int[] each;
 
-    private Distances(int first, int count, int... each) {
+    /** An array of the data type and on the device that biases are needed for. */
+    private final NDArray like;
+
+    private Distances(NDArray like, int first, int count, int... each) {
         this.first = first;
         this.count = count;
         this.each = each;
+        this.like = like;
     }
 
-    /** {@return consecutive relative positions} */
-    static Distances consecutive(int first, int count) {
-        return new Distances(first, count, (int[]) null);
-    }
-
-    /** {@return those of all queries and keys of a call, as {@link RelativeShift} orders them} */
-    static Distances of(AttentionCall call) {
-        return consecutive(RelativeShift.least(call), RelativeShift.columns(call));
-    }
-
-    /** {@return any relative positions} */
-    static Distances of(int... each) {
-        return new Distances(0, each.length, each);
+    static Distances consecutive(NDArray like, int first, int count) {
+        return new Distances(like, first, count, (int[]) null);
     }
 
     /**
-     * {@return the rows of a table: (1, count, …), on the device of an array; a view of the table if the relative
-     * positions are consecutive} It is called in {@link io.github.djlpositional.internal.Temporaries#result}.
+     * The distances of all queries and keys of a call without given positions, as {@link RelativeShift} orders them.
      */
-    NDArray rows(ConstantTable table, NDArray like, DataType type) {
+    static Distances of(AttentionCall call, NDArray like) {
+        return consecutive(like, RelativeShift.least(call), RelativeShift.columns(call));
+    }
+
+    static Distances of(NDArray like, int... each) {
+        return new Distances(like, 0, each.length, each);
+    }
+
+    /** {@return the number of distances, at least 1} */
+    public int size() {
+        return count;
+    }
+
+    /**
+     * {@return the distances as an array (size), FLOAT32, or FLOAT64 in an attention of that type} It is a new array on
+     * the device of the attention, the caller's to close.
+     */
+    public NDArray toArray() {
+        try (NDArray whole = each == null
+                ? like.getManager().arange(first, first + count, 1, DataType.INT32, like.getDevice())
+                : HostData.integers(like.getManager(), like.getDevice(), new Shape(count), i -> each[i])) {
+            return Arithmetic.toType(whole, PlainAttention.scoreType(like));
+        }
+    }
+
+    /** The data type that biases are needed in. */
+    DataType type() {
+        return like.getDataType();
+    }
+
+    /**
+     * The rows of a table by distance, (1, size, …): a view of the table if the distances are consecutive. It is called
+     * in {@link Temporaries#result}.
+     */
+    NDArray rows(ConstantTable table, DataType type) {
         return each == null ? table.rows(first, count, like, type) : table.computed(each, like, type);
     }
 
-    /** {@return the same in the data type of the scores of queries} */
-    NDArray rows(ConstantTable table, NDArray queries) {
-        return rows(table, queries, PlainAttention.scoreType(queries));
+    /** The numbers of a table by distance, (size), in the data type of the scores. */
+    NDArray numbers(ConstantTable table) {
+        return rows(table, PlainAttention.scoreType(like)).reshape(-1);
     }
 }

@@ -9,6 +9,7 @@ import ai.djl.training.initializer.ConstantInitializer;
 import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.Records;
 import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.Temporaries;
 import java.util.Map;
 import java.util.Objects;
 
@@ -85,7 +86,7 @@ public final class FireBiasBlock extends ScoreTermBlock {
 
     /** The hidden layer before and after its activation. */
     @Override
-    long numbersOfQueryAndKey(AttentionCall call) {
+    public long sizePerQueryAndKey(AttentionCall call) {
         NDArray positions = call.queries().positions();
         return 2L
                 * settings.hiddenSize
@@ -95,8 +96,11 @@ public final class FireBiasBlock extends ScoreTermBlock {
     @Override
     NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
         DataType type = PlainAttention.scoreType(queries);
-        NDArray i = Arithmetic.toType(positions(call.queries(), queries).expandDims(2), type);
-        NDArray j = Arithmetic.toType(positions(call.keys(), queries).expandDims(1), type);
+        Temporaries own = new Temporaries();
+        NDArray i = Arithmetic.toType(
+                DistanceBias.positions(own, call.queries(), queries).expandDims(2), type);
+        NDArray j = Arithmetic.toType(
+                DistanceBias.positions(own, call.keys(), queries).expandDims(1), type);
         NDArray threshold = Arithmetic.multiply(value(multiplier, call, i).abs(), settings.threshold);
         NDArray longest = Arithmetic.add(psi(call, i.maximum(threshold)), EPSILON);
         NDArray share = psi(call, i.sub(j)).div(longest);

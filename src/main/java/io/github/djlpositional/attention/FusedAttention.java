@@ -3,10 +3,13 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.ParameterList;
+import io.github.djlpositional.attention.RelativeEncoding.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
+import java.util.Set;
 
 /** Attention by the fused kernel of {@link TorchFunctions}. */
 final class FusedAttention extends AttentionMethod {
@@ -32,8 +35,8 @@ final class FusedAttention extends AttentionMethod {
         boolean isFree = !operands.mask().isGiven()
                 && !call.hasPositions()
                 && operands.mask().isSelf();
-        hasLines = relative instanceof RelativeBiasBlock && isFree && settings.chunkSize() == null;
-        isOnlyCausal = !(relative instanceof ScoreTermBlock)
+        hasLines = terms.equals(Set.of(Term.DISTANCE_BIAS)) && isFree && settings.chunkSize() == null;
+        isOnlyCausal = terms.isEmpty()
                 && !operands.mask().isGiven()
                 && visibility.equals(new Visibility(true, null, null))
                 && isOfSameTokens(call);
@@ -44,7 +47,8 @@ final class FusedAttention extends AttentionMethod {
         MultiHeadAttentionBlock.Settings settings = operands.attention().settings();
         RelativeEncoding relative = operands.attention().getRelativeEncoding();
         boolean isGrouped = settings.headCount() != settings.keyValueHeadCount();
-        boolean isGroupedTerm = isGrouped && (operands.mask().isByHead() || relative instanceof ScoreTermBlock);
+        Set<Term> terms = termsOf(relative);
+        boolean isGroupedTerm = isGrouped && (operands.mask().isByHead() || !terms.isEmpty());
         // for one query, the products of the plain way take no longer
         boolean isServed = settings.fusedKernel()
                 && operands.call().queries().length() > 1
@@ -52,27 +56,33 @@ final class FusedAttention extends AttentionMethod {
                 && settings.scoreCap() == null
                 && !settings.sinks()
                 && !isGroupedTerm
-                && isServed(relative, operands);
+                && (terms.isEmpty() || isServed(terms, operands));
         TorchFunctions functions = isServed ? TorchFunctions.of(operands.queries()) : null;
         return functions == null ? null : new FusedAttention(temporaries, operands, functions);
     }
 
     /** The kernel adds no gradient to its mask, and adds it in the data type of the queries. */
-    private static boolean isServed(RelativeEncoding relative, AttentionOperands operands) {
-        return relative instanceof ScoreTermBlock term
-                ? term.isConstant(operands.call()) && operands.queries().getDataType() != DataType.FLOAT16
-                : relative == null || relative instanceof RotaryEmbeddingBlock;
+    private static boolean isServed(Set<Term> terms, AttentionOperands operands) {
+        return !terms.contains(Term.VALUE)
+                && operands.queries().getDataType() != DataType.FLOAT16
+                && isConstant(operands.attention().getRelativeEncoding().getParameters(), operands.call());
+    }
+
+    private static boolean isConstant(ParameterList parameters, AttentionCall call) {
+        return parameters.isEmpty()
+                || (!call.training()
+                        && parameters.values().stream()
+                                .noneMatch(parameter -> parameter.isInitialized()
+                                        && parameter.getArray().hasGradient()));
     }
 
     @Override
-    long numbersOfQueryAndKey() {
+    long sizePerQueryAndKey() {
         Shape shape = queries.getShape();
         if (isOnlyCausal || (hasLines && !copiesLines())) {
             return 0;
         }
-        return relative instanceof ScoreTermBlock
-                ? shape.get(0) * shape.get(1)
-                : operands.mask().numbers();
+        return terms.isEmpty() ? operands.mask().numbers() : shape.get(0) * shape.get(1);
     }
 
     /**
@@ -88,7 +98,7 @@ final class FusedAttention extends AttentionMethod {
         NDArray keys = ofKeys(own, operands.keys(), 2, call);
         NDArray values = ofKeys(own, operands.values(), 2, call);
         if (hasLines) {
-            NDArray lines = own.add(((RelativeBiasBlock) relative).lines(call, some));
+            NDArray lines = own.add(DistanceBias.line(relative, call, some));
             if (isLimited(call, some)) {
                 lines = own.add(functions.limited(some, keys, values, lines));
             }
@@ -98,9 +108,7 @@ final class FusedAttention extends AttentionMethod {
         if (isOnlyCausal) {
             return byHead(own, functions.attendCausally(byGroup(own, some), shared(own, keys), shared(own, values)));
         }
-        NDArray term = relative instanceof ScoreTermBlock
-                ? own.add(relative.scoreTerm(call, ofQueries(own, operands.queries(), call, from), keys))
-                : null;
+        NDArray term = terms.isEmpty() ? null : term(own, call, ofQueries(own, operands.queries(), call, from), keys);
         NDArray hidden = hiddenByTerm(own, call, term);
         AttentionMask.Part mask = operands.mask().part(own, call, from, some, hidden);
         NDArray bias = mask.bias();

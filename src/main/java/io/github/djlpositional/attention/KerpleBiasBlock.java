@@ -113,10 +113,10 @@ public final class KerpleBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
-    NDArray biases(AttentionCall call, Distances given, NDArray queries) {
-        NDArray steps = given.rows(distances, queries);
-        NDArray a = value(logA, call, steps).exp();
-        NDArray other = value(second, call, steps);
+    NDArray biases(AttentionCall call, Distances requested) {
+        NDArray steps = requested.numbers(distances);
+        NDArray a = value(logA, call, steps).exp().expandDims(1);
+        NDArray other = value(second, call, steps).expandDims(1);
         return isPower
                 // |i - j|^p is the exponential of p / 2 times the logarithm of the square
                 ? steps.mul(Activation.sigmoid(other)).exp().mul(a.neg())

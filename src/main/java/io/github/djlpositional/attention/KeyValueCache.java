@@ -355,7 +355,7 @@ public final class KeyValueCache implements AutoCloseable {
 
         private NDArray values;
 
-        /** The biases of distances, (1, N, n), the nearest last; null for none. */
+        /** The biases of distances, (1 or N, n), the nearest last; null for none. */
         private NDArray biases;
 
         /** The index of the first token in the arrays. */
@@ -628,11 +628,14 @@ public final class KeyValueCache implements AutoCloseable {
 
         /**
          * The biases of a number of distances or of more: those of an earlier step, or else computed for twice as many.
-         * They belong to this object.
+         * They belong to this object. Null if the encoding has none.
          */
         NDArray biases(int count, IntFunction<NDArray> computed) {
-            if (biases == null || biases.getShape().get(2) < count) {
+            if (biases == null || biases.getShape().get(1) < count) {
                 try (NDArray longer = computed.apply(Math.min(2 * count, Positions.UNLIMITED))) {
+                    if (longer == null) {
+                        return null;
+                    }
                     closeAll(biases);
                     biases = kept(manager, longer);
                 }

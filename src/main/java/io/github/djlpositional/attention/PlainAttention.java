@@ -8,6 +8,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.norm.Dropout;
+import io.github.djlpositional.attention.RelativeEncoding.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.Temporaries;
@@ -46,7 +47,7 @@ final class PlainAttention extends AttentionMethod {
     }
 
     @Override
-    long numbersOfQueryAndKey() {
+    long sizePerQueryAndKey() {
         return queries.getShape().get(0) * queries.getShape().get(1);
     }
 
@@ -69,7 +70,7 @@ final class PlainAttention extends AttentionMethod {
         NDArray values = ofKeys(own, operands.values(), 2, call);
         NDArray typed = toType(own, probabilities, values.getDataType());
         NDArray result = byHead(own, own.add(byGroup(own, typed).matMul(values)));
-        NDArray term = relative == null ? null : relative.valueTerm(call, typed);
+        NDArray term = terms.contains(Term.VALUE) ? relative.valueTerm(call, typed) : null;
         if (term != null) {
             result = own.add(result.add(own.add(term)));
         }
@@ -88,11 +89,9 @@ final class PlainAttention extends AttentionMethod {
         NDArray some = ofQueries(own, scaled, call, from);
         NDArray scores = byHead(own, own.add(byGroup(own, some).matMul(ofKeys(own, keys, 3, call))));
         NDArray unscaled = ofQueries(own, queries, call, from);
-        NDArray term =
-                relative == null ? null : relative.scoreTerm(call, unscaled, ofKeys(own, operands.keys(), 2, call));
+        NDArray term = term(own, call, unscaled, ofKeys(own, operands.keys(), 2, call));
         NDArray hidden = null;
         if (term != null) {
-            own.addUnless(unscaled, term);
             hidden = hiddenByTerm(own, call, term);
             scores = own.add(scores.add(withoutHidden(own, term, hidden)));
         }

@@ -3,7 +3,9 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.nn.Block;
 import io.github.djlpositional.arguments.Records;
+import java.util.EnumSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 
 /**
@@ -11,10 +13,10 @@ import java.util.function.Function;
  * term to the scores, and add a term to the attention's result. By default, each method leaves its input as it is or
  * adds nothing.
  *
- * <p>With the queries q, the keys k, the values v, and the terms s and r of this interface, the attention is
+ * <p>With the queries q, the keys k, the values v, and the terms b, s and r of this interface, the attention is
  *
  * <pre>
- * p = softmax(scale · encodeQueries(q) · encodeKeys(k)ᵀ + s(q, k) + masks)
+ * p = softmax(scale · encodeQueries(q) · encodeKeys(k)ᵀ + b(distance) + s(q, k) + masks)
  * result = p · v + r(p)
  * </pre>
  *
@@ -74,6 +76,48 @@ public interface RelativeEncoding extends Block {
         return false;
     }
 
+    /** What an encoding adds to an attention. */
+    enum Term {
+        /** {@link RelativeEncoding#distanceBias} */
+        DISTANCE_BIAS,
+        /** {@link RelativeEncoding#scoreTerm} */
+        SCORE,
+        /** {@link RelativeEncoding#valueTerm} */
+        VALUE
+    }
+
+    /**
+     * {@return which terms the encoding has: all by default, so that the attention asks for each} The attention uses
+     * PyTorch's fused kernel for an encoding without a term, and for one whose only terms are biases of distances and
+     * score terms that are not being trained.
+     */
+    default Set<Term> terms() {
+        return EnumSet.allOf(Term.class);
+    }
+
+    /**
+     * {@return how many numbers the computation of the score term has at a time for each query and key of the batch: 0
+     * by default} If these are more than the attention's own, a long sequence is processed in smaller parts.
+     *
+     * @param call all queries and keys of the forward
+     */
+    default long sizePerQueryAndKey(AttentionCall call) {
+        return 0;
+    }
+
+    /**
+     * Computes biases that depend on the head and the distance only. They are added after the scale. The attention
+     * selects those of each query and key, keeps them for the steps of a decoder, and hands them to the fused kernel.
+     *
+     * @param call some or all queries of the forward
+     * @param distances the distances that are needed
+     * @return (1 or N, {@link Distances#size}), finite for the keys that a query sees, of any real data type; or null
+     *     for nothing
+     */
+    default NDArray distanceBias(AttentionCall call, Distances distances) {
+        return null;
+    }
+
     /**
      * {@return whether the encoding hides the keys after a query, by a term of -∞: false by default} The attention then
      * hides later keys too, and what the term hides by positions that were given stays hidden after a score cap.
@@ -96,8 +140,8 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Computes what is added to the scores. It is added after the scale: an implementation whose term has to be scaled
-     * multiplies it by {@link AttentionCall#scale}.
+     * Computes what is added to the scores, if it depends on their content or on the positions themselves. It is added
+     * after the scale: an implementation whose term has to be scaled multiplies it by {@link AttentionCall#scale}.
      *
      * @param call some or all queries of the forward
      * @param queries their queries, (B, N, T, H), before {@link #encodeQueries}; FLOAT32 if the attention is FLOAT16

@@ -84,10 +84,11 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
-    NDArray biases(AttentionCall call, Distances distances, NDArray queries) {
-        NDArray indices = Arithmetic.toType(
-                distances.rows(bucketNumbers, queries, DataType.FLOAT32).squeeze(2), DataType.INT32);
-        return Indices.lookUp(indices, value(biases, call, queries), queries.getManager());
+    NDArray biases(AttentionCall call, Distances distances) {
+        NDArray numbers = distances.numbers(bucketNumbers);
+        NDArray indices = Arithmetic.toType(numbers, DataType.INT32);
+        return Indices.lookUp(indices, value(biases, call, numbers), numbers.getManager())
+                .transpose(1, 0);
     }
 
     /** Builds a {@link RelativePositionBiasBlock}. */

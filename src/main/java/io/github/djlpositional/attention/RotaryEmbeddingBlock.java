@@ -28,6 +28,7 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 
 /**
  * Rotary position embedding: rotates each pair of dimensions of queries and keys by an angle proportional to the
@@ -423,6 +424,11 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                             + ": expected the same batch size, sequence length, data type and device; rotate them one by one"
                             + " if their positions differ");
         }
+    }
+
+    @Override
+    public Set<Term> terms() {
+        return Set.of();
     }
 
     @Override

@@ -73,8 +73,8 @@ public final class SandwichBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
-    NDArray biases(AttentionCall call, Distances distances, NDArray queries) {
-        return unshared(call, distances.rows(biases, queries, queries.getDataType()));
+    NDArray biases(AttentionCall call, Distances distances) {
+        return distances.rows(biases, distances.type()).squeeze(0).transpose(1, 0);
     }
 
     /** Builds a {@link SandwichBiasBlock}. */

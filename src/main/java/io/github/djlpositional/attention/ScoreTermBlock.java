@@ -16,12 +16,16 @@ import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.OptionsBuilder;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
+import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
+import java.util.function.IntToDoubleFunction;
 
 /**
  * A relative encoding that adds a term to the scores. Its forward returns that term, unscaled:
@@ -36,6 +40,9 @@ import java.util.function.Function;
  * too.
  */
 abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncoding {
+
+    /** A table by distance has so many of either direction at first. */
+    private static final int FIRST_DISTANCES = 512;
 
     private final int headCount;
     private final int headSize;
@@ -67,7 +74,12 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
     }
 
     @Override
-    public final NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
+    public Set<Term> terms() {
+        return Set.of(Term.SCORE);
+    }
+
+    @Override
+    public NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
         return Temporaries.result(() -> term(call, queries, keys));
     }
 
@@ -90,39 +102,6 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         return headSize == -1
                 ? new Shape(1, headCount, length, keyLength)
                 : new Shape(queries.get(0), queries.get(1), length, keyLength);
-    }
-
-    /** Whether the term is all that the encoding adds, and no gradient is recorded for it. */
-    boolean isConstant(AttentionCall call) {
-        return getDirectParameters().isEmpty()
-                || (!call.training()
-                        && getDirectParameters().values().stream()
-                                .noneMatch(parameter -> parameter.isInitialized()
-                                        && parameter.getArray().hasGradient()));
-    }
-
-    /** {@return the positions of tokens, (1 or B, n), INT32} */
-    static NDArray positions(Span span, NDArray like) {
-        if (span.positions() == null) {
-            return like.getManager()
-                    .arange(span.first(), span.first() + span.length(), 1, DataType.INT32, like.getDevice())
-                    .expandDims(0);
-        }
-        Check.that(
-                span.positions().getShape().dimension() == 2 && span.positions().getDataType() == DataType.INT32,
-                () -> Positions.POSITIONS + " of shape " + span.positions().getShape() + " are "
-                        + (span.positions().getDataType() == DataType.INT32 ? "on several axes" : "real numbers")
-                        + ": expected one integer for each token, (T) or (B, T), for an encoding of relative positions;"
-                        + " use a RotaryEmbeddingBlock for others");
-        return span.positions();
-    }
-
-    /**
-     * {@return how many numbers the term is computed from for each query and key, if more than it has itself} A forward
-     * of many queries is processed in parts that are small enough for these.
-     */
-    long numbersOfQueryAndKey(AttentionCall call) {
-        return 0;
     }
 
     @Override
@@ -154,7 +133,7 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
             boolean isSelf = given != null && shapes.length == 1;
             AttentionCall call = new AttentionCall(
                     parameterStore, training, span, isSelf ? span : Span.of(0, Math.toIntExact(keys)), null, false, 1);
-            return new NDList(scoreTerm(call, queries, inputs.get(inputs.size() - 1)));
+            return new NDList(Temporaries.result(() -> term(call, queries, inputs.get(inputs.size() - 1))));
         }
     }
 
@@ -218,6 +197,25 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         return new Layer(
                 addParameter(weight, new Shape(outputs, inputs), initializer),
                 bias == null ? null : addParameter(bias, new Shape(outputs), initializer));
+    }
+
+    /**
+     * Adds a table by distance, which grows with the longest sequence.
+     *
+     * @param row the shape of a row
+     * @param rows computes the rows of consecutive distances
+     */
+    final ConstantTable addTable(Shape row, HostData.Rows rows) {
+        return addTable(ConstantTable.ofDistances(row, FIRST_DISTANCES, Positions.UNLIMITED, rows));
+    }
+
+    /** Adds a table of a number for each distance, with rows (1). */
+    final ConstantTable addNumbers(IntToDoubleFunction number) {
+        return addTable(new Shape(1), (first, count, format, out) -> {
+            for (int i = 0; i < count; i++) {
+                format.put(out, i, number.applyAsDouble(first + i));
+            }
+        });
     }
 
     /** Adds the scale and the offset of a normalization. */

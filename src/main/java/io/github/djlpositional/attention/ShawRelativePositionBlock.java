@@ -16,6 +16,7 @@ import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.stream.LongStream;
 
 /**
@@ -55,7 +56,7 @@ import java.util.stream.LongStream;
  * <p>A forward throws {@link IllegalArgumentException} for queries of another shape or data type, and for a negative
  * start position.
  */
-public final class ShawRelativePositionBlock extends RelativeTermBlock {
+public final class ShawRelativePositionBlock extends ScoreTermBlock {
 
     record Settings(int headSize, Integer maxDistance, Boolean values) {
         Settings {
@@ -126,12 +127,16 @@ public final class ShawRelativePositionBlock extends RelativeTermBlock {
     }
 
     @Override
-    boolean isConstant(AttentionCall call) {
-        return valueVectors == null && super.isConstant(call);
+    public Set<Term> terms() {
+        return valueVectors == null ? Set.of(Term.SCORE) : Set.of(Term.SCORE, Term.VALUE);
     }
 
     @Override
-    NDArray termOfPositions(AttentionCall call, NDArray queries) {
+    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
+        return call.hasPositions() ? termOfPositions(call, queries) : termOfIndices(call, queries);
+    }
+
+    private NDArray termOfPositions(AttentionCall call, NDArray queries) {
         NDArray vectors = ofPositions(keyVectors, call, queries);
         NDArray byQuery = scaled(call, queries).transpose(0, 2, 1, 3);
         return byQuery.matMul(vectors.transpose(0, 1, 3, 2)).transpose(0, 2, 1, 3);
@@ -139,14 +144,13 @@ public final class ShawRelativePositionBlock extends RelativeTermBlock {
 
     /** The vector of each query and key, (1 or B, T, F, H). */
     private NDArray ofPositions(Parameter vectors, AttentionCall call, NDArray input) {
-        NDArray rows = Arithmetic.add(differences(call, input), settings.maxDistance);
+        NDArray rows = Arithmetic.add(DistanceBias.ofPairs(new Temporaries(), call, input), settings.maxDistance);
         NDArray clipped =
                 rows.maximum(Arithmetic.number(rows, 0)).minimum(Arithmetic.number(rows, 2 * settings.maxDistance));
         return Indices.lookUp(clipped, value(vectors, call, input), input.getManager());
     }
 
-    @Override
-    NDArray termOfIndices(AttentionCall call, NDArray queries) {
+    private NDArray termOfIndices(AttentionCall call, NDArray queries) {
         Clipped clipped = Clipped.of(RelativeShift.least(call), RelativeShift.columns(call), settings.maxDistance);
         NDArray rows = scaled(call, clipped.rows(value(keyVectors, call, queries)));
         NDArray products = queries.matMul(rows.transpose(1, 0));

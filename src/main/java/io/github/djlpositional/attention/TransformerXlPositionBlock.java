@@ -44,7 +44,7 @@ import java.util.Map;
  * <p>There is no greatest position: the table of sinusoids grows with the longest sequence. The table is not a
  * parameter, and has the lifetime of that of {@link io.github.djlpositional.PositionalEncodingBlock}.
  */
-public final class TransformerXlPositionBlock extends RelativeTermBlock {
+public final class TransformerXlPositionBlock extends ScoreTermBlock {
 
     /** As in the published code. */
     private static final float STANDARD_DEVIATION = 0.02f;
@@ -121,17 +121,18 @@ public final class TransformerXlPositionBlock extends RelativeTermBlock {
     }
 
     @Override
-    NDArray termOfPositions(AttentionCall call, NDArray queries) {
-        Pairs pairs = pairs(call, queries);
+    NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
+        return call.hasPositions()
+                ? termOfPositions(call, queries)
+                : RelativeShift.toKeys(byPosition(call, queries), call.keys().length());
+    }
+
+    private NDArray termOfPositions(AttentionCall call, NDArray queries) {
+        DistanceBias.Pairs pairs = DistanceBias.pairs(new Temporaries(), call, queries);
         // W R of every query and key would be N times as large as R
         NDArray rows = Indices.lookUp(pairs.indices(), sinusoids(pairs.distances(), queries), queries.getManager());
         NDArray byQuery = projectedQueries(call, queries).transpose(0, 2, 1, 3);
         return byQuery.matMul(rows.transpose(0, 1, 3, 2)).transpose(0, 2, 1, 3);
-    }
-
-    @Override
-    NDArray termOfIndices(AttentionCall call, NDArray queries) {
-        return RelativeShift.toKeys(byPosition(call, queries), call.keys().length());
     }
 
     /** (q + v) W R, (B, N, T, columns), in the order of the products that needs the fewer multiplications. */
@@ -142,12 +143,12 @@ public final class TransformerXlPositionBlock extends RelativeTermBlock {
                 < (long) width * settings.embeddingSize;
         if (call.shared() == null && isShort) {
             return projectedQueries(call, queries)
-                    .matMul(sinusoids(Distances.of(call), queries).transpose(1, 0));
+                    .matMul(sinusoids(Distances.of(call, queries), queries).transpose(1, 0));
         }
         return biasedQueries(call, queries)
                 .matMul(
                         call.shared() == null
-                                ? projected(call, Distances.of(call), queries)
+                                ? projected(call, Distances.of(call, queries), queries)
                                 : columns(call.shared(), call));
     }
 
@@ -165,7 +166,7 @@ public final class TransformerXlPositionBlock extends RelativeTermBlock {
 
     /** R of distances, (columns, E), on the manager of the queries. */
     private NDArray sinusoids(Distances distances, NDArray queries) {
-        NDArray rows = distances.rows(sinusoids, queries, queries.getDataType()).squeeze(0);
+        NDArray rows = distances.rows(sinusoids, queries.getDataType()).squeeze(0);
         rows.attach(queries.getManager());
         return rows;
     }
@@ -176,7 +177,8 @@ public final class TransformerXlPositionBlock extends RelativeTermBlock {
         int last = Math.max(call.queries().end(), call.keys().end()) - 1;
         return call.hasPositions()
                 ? null
-                : Temporaries.result(() -> projected(call, Distances.consecutive(-last, 2 * last + 1), queries));
+                : Temporaries.result(
+                        () -> projected(call, Distances.consecutive(queries, -last, 2 * last + 1), queries));
     }
 
     /** The columns of a call among the shared columns. */

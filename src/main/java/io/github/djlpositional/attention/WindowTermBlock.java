@@ -11,6 +11,7 @@ import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridResampling;
 import java.util.Arrays;
 import java.util.List;
@@ -127,7 +128,7 @@ abstract class WindowTermBlock extends ScoreTermBlock {
         NDArray rows = span.positions() == null
                 ? coordinates.rows(span.first(), span.length(), queries, DataType.FLOAT32)
                 : Indices.lookUp(
-                        positions(span, queries),
+                        DistanceBias.positions(new Temporaries(), span, queries),
                         coordinates.table(tokens, queries, DataType.FLOAT32),
                         queries.getManager());
         NDArray column = rows.get(NDIndex.sliceAxis(2, coordinate, coordinate + 1L));

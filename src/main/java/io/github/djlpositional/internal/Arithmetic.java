@@ -62,6 +62,11 @@ public final class Arithmetic {
         }
     }
 
+    /** Copies an array. Gradients pass the copy, which {@code duplicate} of DJL cuts off on PyTorch. */
+    public static NDArray copy(NDArray array) {
+        return multiply(array, 1);
+    }
+
     /** Adds a number to each number of an array, into a new array. */
     public static NDArray add(NDArray array, double number) {
         if (!isPyTorch(array) && array.getDataType().isFloating()) {

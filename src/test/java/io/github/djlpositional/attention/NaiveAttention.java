@@ -42,7 +42,7 @@ final class NaiveAttention {
     NaiveAttention(EncodingType type, MultiHeadAttentionBlock block) {
         this.type = type;
         this.block = block;
-        heads = (int) block.getArguments().get("headCount");
+        heads = block.settings().headCount();
         size = block.getEmbeddingSize();
     }
 
