@@ -8,9 +8,9 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.OptionsBuilder;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.OptionsBuilder;
+import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
@@ -110,7 +110,8 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
         DataTypes.requireEmbedding(x, "input");
         DataType type = x.getDataType();
         DataType wide = type == DataType.FLOAT16 ? DataType.FLOAT32 : type;
-        NDArray rows = fixed == null ? value(this, learned, parameterStore, x, training) : fixed.table(0, x, wide);
+        NDArray rows =
+                fixed == null ? DataTypes.value(this, learned, parameterStore, x, training) : fixed.table(0, x, wide);
         if (fixed == null) {
             DataTypes.requireSame(x, rows, "learned features");
         }

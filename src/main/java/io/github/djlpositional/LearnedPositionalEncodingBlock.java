@@ -10,8 +10,8 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
@@ -199,7 +199,7 @@ public final class LearnedPositionalEncodingBlock
             boolean training,
             PairList<String, Object> params) {
         NDArray x = positions.input();
-        NDArray values = value(this, table, parameterStore, x, training);
+        NDArray values = DataTypes.value(this, table, parameterStore, x, training);
         DataTypes.requireSame(x, values, "learned table");
         if (settings.grid != null) {
             int[] sizes = settings.grid.sizes(params);

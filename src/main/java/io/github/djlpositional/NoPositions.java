@@ -4,7 +4,7 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import java.util.Map;
 

@@ -7,8 +7,8 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.ModelFile.Compared;
@@ -250,7 +250,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
         if (scale == null) {
             return rows;
         }
-        NDArray factor = value(this, scale, parameterStore, positions.input(), training);
+        NDArray factor = DataTypes.value(this, scale, parameterStore, positions.input(), training);
         DataTypes.requireSame(positions.input(), factor, "learned scale");
         return temporaries.add(rows.mul(factor));
     }

@@ -9,12 +9,13 @@ import ai.djl.nn.Activation;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.OptionsBuilder;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.OptionsBuilder;
+import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.SinusoidalEncoding;
@@ -102,7 +103,8 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
         requireShapes(inputs.getShapes());
         NDArray times = inputs.head();
         NDManager manager = times.getManager();
-        DataType type = value(this, hiddenProjection.getParameters().get("weight"), parameterStore, times, training)
+        DataType type = DataTypes.value(
+                        this, hiddenProjection.getParameters().get("weight"), parameterStore, times, training)
                 .getDataType();
         Shape shape = getOutputShapes(inputs.getShapes())[0];
         if (shape.size() == 0) {

@@ -12,7 +12,6 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.util.PairList;
-import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Indices;
 
@@ -42,7 +41,7 @@ final class TokenEmbedding extends AbstractBlock {
     protected NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         NDArray ids = inputs.head();
-        NDArray values = ConfiguredBlock.value("the token embedding", table, parameterStore, ids, training);
+        NDArray values = DataTypes.value("the token embedding", table, parameterStore, ids, training);
         DataTypes.requireSameEngine(ids, values, "token table");
         return new NDList(Indices.lookUpGiven(ids, values, ids.getManager()));
     }

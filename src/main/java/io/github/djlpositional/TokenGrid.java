@@ -2,7 +2,7 @@ package io.github.djlpositional;
 
 import ai.djl.ndarray.types.Shape;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.internal.Check;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;

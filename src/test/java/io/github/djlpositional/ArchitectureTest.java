@@ -51,12 +51,13 @@ public class ArchitectureTest {
     /** The packages that each package depends on, besides itself and those of Java. */
     private static final Map<String, List<String>> DEPENDENCIES = Map.of(
             packageOf("arguments"), List.of(),
-            packageOf("math"), List.of("arguments"),
-            packageOf("internal"), List.of("ai.djl..", "com.google.gson..", "arguments", "math"),
-            packageOf(""), List.of("ai.djl..", "arguments", "math", "internal"),
-            packageOf("attention"), List.of("ai.djl..", "arguments", "math", "internal"),
+            packageOf("arguments.internal"), List.of("arguments"),
+            packageOf("math"), List.of("arguments", "arguments.internal"),
+            packageOf("internal"), List.of("ai.djl..", "com.google.gson..", "arguments", "arguments.internal", "math"),
+            packageOf(""), List.of("ai.djl..", "arguments.internal", "math", "internal"),
+            packageOf("attention"), List.of("ai.djl..", "arguments.internal", "math", "internal"),
             packageOf("weights"),
-                    List.of("ai.djl..", "com.google.gson..", "arguments", "math", "internal", "attention"));
+                    List.of("ai.djl..", "com.google.gson..", "arguments.internal", "math", "internal", "attention"));
 
     private static String packageOf(String name) {
         return "io.github.djlpositional" + (name.isEmpty() ? "" : "." + name);

@@ -103,7 +103,6 @@ class FromArgumentsTest {
             HasArguments back = SmallBlocks.fromArguments(type, map);
             assertThat(back).hasToString(configured.toString());
             assertThat(back.getArguments()).isEqualTo(arguments);
-            assertThat(back.getSettings()).isEqualTo(configured.getSettings());
         }
         assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> arguments.put("a", 1));
     }
@@ -184,11 +183,9 @@ class FromArgumentsTest {
             super(list -> list, "mine");
         }
 
-        private record Settings(int own) {}
-
         @Override
-        public Record getSettings() {
-            return new Settings(1);
+        public Map<String, Object> getArguments() {
+            return Map.of("own", 1);
         }
     }
 

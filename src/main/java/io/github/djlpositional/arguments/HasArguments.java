@@ -10,20 +10,12 @@ import java.util.Map;
 public interface HasArguments {
 
     /**
-     * {@return the settings that this object was built with, defaults included: an immutable record; two objects of one
-     * class with equal settings behave alike}
-     */
-    Record getSettings();
-
-    /**
-     * Returns the settings as a map of plain values, always in the same order. A setting that was not set and has no
-     * default is left out.
+     * Returns the settings that this object was built with, defaults included, as a map of plain values, always in the
+     * same order. A setting that was not set and has no default is left out.
      *
      * @return an unmodifiable map of {@link String}, {@link Boolean}, {@link Number}, {@link java.util.List} and
      *     {@link Map}
      * @throws UnsupportedOperationException if a block within this block is not one of this library's
      */
-    default Map<String, Object> getArguments() {
-        return Records.write(getSettings());
-    }
+    Map<String, Object> getArguments();
 }

@@ -9,8 +9,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.internal.ConfiguredBlock;
+import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Positions;
@@ -182,7 +181,7 @@ final class AttentionForward implements AutoCloseable {
     /** A projection, from (B, T, …) to (B, T, …): a new array. */
     private NDArray linear(Linear projection, NDArray input) {
         Parameter parameter = projection.getParameters().valueAt(0);
-        NDArray weight = ConfiguredBlock.value(attention, parameter, parameterStore, input, training);
+        NDArray weight = DataTypes.value(attention, parameter, parameterStore, input, training);
         DataTypes.requireSame(input, weight, "projections");
         return projection.forward(parameterStore, new NDList(input), training).singletonOrThrow();
     }

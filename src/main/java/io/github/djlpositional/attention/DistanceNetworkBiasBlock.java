@@ -1,8 +1,8 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
-import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.ConstantTable;
 import java.util.Map;
 import java.util.Objects;

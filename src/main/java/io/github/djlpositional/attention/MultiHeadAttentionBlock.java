@@ -13,9 +13,9 @@ import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.OptionsBuilder;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.OptionsBuilder;
+import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ModelFile.Compared;
@@ -277,6 +277,11 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     /** {@return the embedding size, D} */
     public int getEmbeddingSize() {
         return settings.embeddingSize;
+    }
+
+    /** {@return the number of heads, N} */
+    public int getHeadCount() {
+        return settings.headCount;
     }
 
     /** {@return the size of a head, H} */

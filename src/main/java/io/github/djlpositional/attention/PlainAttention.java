@@ -10,7 +10,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.norm.Dropout;
 import io.github.djlpositional.attention.RelativeEncoding.Term;
 import io.github.djlpositional.internal.Arithmetic;
-import io.github.djlpositional.internal.ConfiguredBlock;
+import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Temporaries;
 
 /** Attention by scores, their softmax, and its product with the values. Scores are FLOAT32 if the model is FLOAT16. */
@@ -111,8 +111,7 @@ final class PlainAttention extends AttentionMethod {
     /** The softmax over the keys and each head's sink, without the sink's column. */
     private NDArray softmaxBeside(Temporaries own, AttentionCall call, Parameter sinks, NDArray scores) {
         Shape shape = scores.getShape();
-        NDArray value =
-                ConfiguredBlock.value(operands.attention(), sinks, call.parameterStore(), scores, call.training());
+        NDArray value = DataTypes.value(operands.attention(), sinks, call.parameterStore(), scores, call.training());
         NDArray column = own.add(toType(own, value, scores.getDataType()).reshape(1, shape.get(1), 1, 1));
         NDArray columns = own.add(column.broadcast(Shape.update(shape, 3, 1)));
         NDArray all =

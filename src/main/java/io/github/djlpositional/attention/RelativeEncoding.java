@@ -2,7 +2,7 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.nn.Block;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Records;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;

@@ -8,9 +8,9 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.OptionsBuilder;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.OptionsBuilder;
+import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
@@ -71,7 +71,7 @@ public final class RmsNormBlock extends ConfiguredBlock {
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         requireShapes(inputs.getShapes());
         NDArray x = inputs.head();
-        NDArray factor = value(this, scale, parameterStore, x, training);
+        NDArray factor = DataTypes.value(this, scale, parameterStore, x, training);
         DataTypes.requireSame(x, factor, "scale");
         if (x.getShape().size() == 0) {
             // MXNet has no mean of an empty array

@@ -1,6 +1,6 @@
 package io.github.djlpositional.attention;
 
-import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;

@@ -2,8 +2,8 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Map;

@@ -12,8 +12,8 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.training.initializer.UniformInitializer;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.OptionsBuilder;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.OptionsBuilder;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
@@ -126,7 +126,9 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         }
         for (Parameter parameter : getDirectParameters().values()) {
             DataTypes.requireSame(
-                    queries, value(this, parameter, parameterStore, queries, training), "encoding's parameters");
+                    queries,
+                    DataTypes.value(this, parameter, parameterStore, queries, training),
+                    "encoding's parameters");
         }
         try (Temporaries temporaries = new Temporaries()) {
             Span span = Span.given(temporaries, params, start, queries, Math.toIntExact(length), true);
@@ -232,7 +234,7 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
 
     /** Returns the value of a parameter on the device of an input, in the data type of the input. */
     final NDArray value(Parameter parameter, AttentionCall call, NDArray input) {
-        NDArray value = value(this, parameter, call.parameterStore(), input, call.training());
+        NDArray value = DataTypes.value(this, parameter, call.parameterStore(), input, call.training());
         // the store may have created it just now, and keeps it
         NDScope.unregister(value);
         if (input.getDataType() == DataType.FLOAT32 && value.getDataType() == DataType.FLOAT16) {

@@ -14,9 +14,9 @@ import ai.djl.nn.norm.Dropout;
 import ai.djl.nn.norm.LayerNorm;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.OptionsBuilder;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.OptionsBuilder;
+import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
@@ -273,7 +273,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
         requireShapes(inputs.getShapes());
         NDArray x = inputs.head();
         Parameter weight = hiddenProjection.getDirectParameters().get("weight");
-        DataTypes.requireSame(x, value(this, weight, parameterStore, x, training), "projections");
+        DataTypes.requireSame(x, DataTypes.value(this, weight, parameterStore, x, training), "projections");
         if (x.getShape().size() == 0) {
             return new NDList(x.duplicate());
         }

@@ -11,15 +11,14 @@ import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
-import ai.djl.nn.UninitializedParameterException;
 import ai.djl.nn.core.Linear;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import ai.djl.util.PairList;
-import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.Records;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
@@ -182,11 +181,6 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     }
 
     @Override
-    public final Record getSettings() {
-        return settings;
-    }
-
-    @Override
     public final Map<String, Object> getArguments() {
         Map<String, Object> arguments = new LinkedHashMap<>(Records.write(settings));
         configuredChildren.forEach((name, child) -> arguments.put(name, argumentsOf(child)));
@@ -228,17 +222,6 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         return getChildren().values().stream()
                 .filter(child -> !parts.contains(child))
                 .toList();
-    }
-
-    /** Returns the value of a parameter of a block on the device of an input. */
-    public static NDArray value(
-            Object block, Parameter parameter, ParameterStore store, NDArray input, boolean training) {
-        if (!training && !parameter.isInitialized()) {
-            throw new UninitializedParameterException(block + " has no value for its parameter " + parameter.getName()
-                    + ": expected a block that was initialized or loaded; call initialize(manager, dataType, shapes) or load"
-                    + " a model first");
-        }
-        return store.getValue(parameter, input.getDevice(), training);
     }
 
     /**

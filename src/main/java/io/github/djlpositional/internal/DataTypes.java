@@ -3,10 +3,13 @@ package io.github.djlpositional.internal;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
-import io.github.djlpositional.arguments.Check;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.UninitializedParameterException;
+import ai.djl.training.ParameterStore;
+import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.math.FloatFormat;
 
-/** The data types of embeddings: FLOAT16, FLOAT32 and FLOAT64. */
+/** The data types of embeddings, FLOAT16, FLOAT32 and FLOAT64, and the parameters that inputs have to agree with. */
 public final class DataTypes {
 
     private DataTypes() {}
@@ -53,6 +56,17 @@ public final class DataTypes {
                     + ": expected " + expected.getEngineName() + ", the engine of the " + what
                     + "; create it with a manager of that engine");
         }
+    }
+
+    /** Returns the value of a parameter of a block on the device of an input. */
+    public static NDArray value(
+            Object block, Parameter parameter, ParameterStore store, NDArray input, boolean training) {
+        if (!training && !parameter.isInitialized()) {
+            throw new UninitializedParameterException(block + " has no value for its parameter " + parameter.getName()
+                    + ": expected a block that was initialized or loaded; call initialize(manager, dataType, shapes) or load"
+                    + " a model first");
+        }
+        return store.getValue(parameter, input.getDevice(), training);
     }
 
     /**

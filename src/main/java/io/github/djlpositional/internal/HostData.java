@@ -8,7 +8,7 @@ import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.math.FloatFormat;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;

@@ -3,7 +3,7 @@ package io.github.djlpositional.internal;
 import ai.djl.Device;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.internal.Check;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

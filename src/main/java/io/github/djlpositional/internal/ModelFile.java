@@ -11,7 +11,7 @@ import com.google.gson.Gson;
 import com.google.gson.stream.JsonReader;
 import com.google.gson.stream.JsonToken;
 import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Records;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -307,7 +307,7 @@ public final class ModelFile {
 
     private static boolean isSame(Object own, Object file) {
         if (own instanceof HasArguments configured) {
-            return file instanceof Map<?, ?> map && difference(configured.getSettings(), map) == null;
+            return file instanceof Map<?, ?> map && difference(Records.settingsOf(configured), map) == null;
         }
         if (own instanceof Record nested) {
             return file instanceof Map<?, ?> map && difference(nested, map) == null;

@@ -1,8 +1,8 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.Records;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -127,14 +127,14 @@ public final class FourierFeatures implements HasArguments {
         }
     }
 
-    private final Origin origin;
+    private final Origin settings;
     private final int linear;
 
     /** The rows of A, and φ. */
     private final double[][] rows;
 
     private FourierFeatures(Origin origin, int linear, double[]... rows) {
-        this.origin = origin;
+        settings = origin;
         this.linear = linear;
         this.rows = rows;
     }
@@ -240,8 +240,8 @@ public final class FourierFeatures implements HasArguments {
     }
 
     @Override
-    public Record getSettings() {
-        return (Record) origin;
+    public Map<String, Object> getArguments() {
+        return Records.write((Record) settings);
     }
 
     /** {@return the number of coordinates, C} */
@@ -273,16 +273,16 @@ public final class FourierFeatures implements HasArguments {
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof FourierFeatures that && origin.equals(that.origin);
+        return other instanceof FourierFeatures that && settings.equals(that.settings);
     }
 
     @Override
     public int hashCode() {
-        return origin.hashCode();
+        return settings.hashCode();
     }
 
     @Override
     public String toString() {
-        return "FourierFeatures." + Records.describe((Record) origin);
+        return "FourierFeatures." + Records.describe((Record) settings);
     }
 }

@@ -1,8 +1,8 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.Records;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -182,12 +182,12 @@ public final class Frequencies implements HasArguments {
         }
     }
 
-    private final Origin origin;
+    private final Origin settings;
     private final double[] high;
     private final double[] low;
 
     private Frequencies(Origin origin, int count, IntFunction<DoubleDouble> rule) {
-        this.origin = origin;
+        settings = origin;
         high = new double[count];
         low = new double[count];
         for (int pair = 0; pair < count; pair++) {
@@ -267,8 +267,9 @@ public final class Frequencies implements HasArguments {
      */
     public static Frequencies joined(Frequencies... parts) {
         return new Joined(Stream.of(parts)
-                        .flatMap(part ->
-                                part.origin instanceof Joined joined ? joined.parts().stream() : Stream.of(part.origin))
+                        .flatMap(part -> part.settings instanceof Joined joined
+                                ? joined.parts().stream()
+                                : Stream.of(part.settings))
                         .toList())
                 .create();
     }
@@ -282,15 +283,15 @@ public final class Frequencies implements HasArguments {
      *     outside 10<sup>-270</sup> to 10<sup>270</sup>; or if these frequencies have been scaled 16 times
      */
     public Frequencies scaledBy(double factor) {
-        if (origin instanceof Joined joined) {
+        if (settings instanceof Joined joined) {
             return joined(joined.parts().stream()
                     .map(part -> part.create().scaledBy(factor))
                     .toArray(Frequencies[]::new));
         }
-        boolean isScaled = origin instanceof Scaled;
-        List<Double> factors = new ArrayList<>(isScaled ? ((Scaled) origin).factors() : List.of());
+        boolean isScaled = settings instanceof Scaled;
+        List<Double> factors = new ArrayList<>(isScaled ? ((Scaled) settings).factors() : List.of());
         factors.add(factor);
-        return new Scaled(isScaled ? ((Scaled) origin).frequencies() : origin, List.copyOf(factors)).create();
+        return new Scaled(isScaled ? ((Scaled) settings).frequencies() : settings, List.copyOf(factors)).create();
     }
 
     /** Frequencies that a rule computes. They must be in the range of normal doubles. */
@@ -327,8 +328,8 @@ public final class Frequencies implements HasArguments {
     }
 
     @Override
-    public Record getSettings() {
-        return (Record) origin;
+    public Map<String, Object> getArguments() {
+        return Records.write((Record) settings);
     }
 
     /** A frequency with all its bits. */
@@ -424,6 +425,6 @@ public final class Frequencies implements HasArguments {
 
     @Override
     public String toString() {
-        return Records.describe((Record) origin);
+        return Records.describe((Record) settings);
     }
 }

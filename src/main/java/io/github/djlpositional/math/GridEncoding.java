@@ -1,9 +1,9 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.OptionsBuilder;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.OptionsBuilder;
+import io.github.djlpositional.arguments.internal.Records;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -225,8 +225,8 @@ public final class GridEncoding implements HasArguments {
     }
 
     @Override
-    public Record getSettings() {
-        return settings;
+    public Map<String, Object> getArguments() {
+        return Records.write(settings);
     }
 
     /** {@return the number of the grid's axes, 2 or 3} */

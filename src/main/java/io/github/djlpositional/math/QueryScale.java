@@ -1,8 +1,8 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.math.QueryScales.FloorLogarithm;
 import io.github.djlpositional.math.QueryScales.LogN;
 import java.nio.ByteBuffer;
@@ -52,8 +52,8 @@ public sealed interface QueryScale extends HasArguments permits FloorLogarithm, 
     }
 
     @Override
-    default Record getSettings() {
-        return (Record) this;
+    default Map<String, Object> getArguments() {
+        return Records.write((Record) this);
     }
 
     /**

@@ -1,6 +1,6 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.internal.Check;
 
 /** The kinds of {@link QueryScale}, whose factories document them. */
 final class QueryScales {

@@ -1,8 +1,8 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.Records;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -106,8 +106,8 @@ public record RotaryAxes(List<Integer> axisOfPair) implements HasArguments {
     }
 
     @Override
-    public Record getSettings() {
-        return this;
+    public Map<String, Object> getArguments() {
+        return Records.write(this);
     }
 
     /** {@return the number of pairs} */

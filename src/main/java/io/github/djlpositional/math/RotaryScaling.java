@@ -1,7 +1,7 @@
 package io.github.djlpositional.math;
 
 import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.math.RotaryScalings.DynamicNtk;
 import io.github.djlpositional.math.RotaryScalings.Linear;
 import io.github.djlpositional.math.RotaryScalings.Llama3;
@@ -207,8 +207,8 @@ public sealed interface RotaryScaling extends HasArguments
     }
 
     @Override
-    default Record getSettings() {
-        return (Record) this;
+    default Map<String, Object> getArguments() {
+        return Records.write((Record) this);
     }
 
     /**

@@ -1,9 +1,9 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.arguments.OptionsBuilder;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.OptionsBuilder;
+import io.github.djlpositional.arguments.internal.Records;
 import java.nio.FloatBuffer;
 import java.util.Arrays;
 import java.util.Map;
@@ -370,8 +370,8 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     }
 
     @Override
-    public Record getSettings() {
-        return settings;
+    public Map<String, Object> getArguments() {
+        return Records.write(settings);
     }
 
     @Override

@@ -6,7 +6,7 @@ import ai.djl.MalformedModelException;
 import com.google.gson.stream.JsonReader;
 import com.google.gson.stream.JsonToken;
 import com.google.gson.stream.MalformedJsonException;
-import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.internal.Check;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.StringReader;

@@ -2,7 +2,7 @@ package io.github.djlpositional.weights;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
 

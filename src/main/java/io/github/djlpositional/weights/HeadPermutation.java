@@ -6,7 +6,7 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.math.PairLayout;
 
 /** Changes the layout of the first {@code rotarySize} rows of each head to {@code layout} from the other one. */

@@ -4,8 +4,8 @@ import static io.github.djlpositional.weights.InvalidFileException.quoted;
 import static io.github.djlpositional.weights.InvalidFileException.shown;
 
 import ai.djl.MalformedModelException;
-import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RmsNormBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;

@@ -3,7 +3,7 @@ package io.github.djlpositional.weights;
 import static io.github.djlpositional.weights.InvalidFileException.check;
 
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.internal.Check;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;

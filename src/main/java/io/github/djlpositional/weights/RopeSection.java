@@ -1,7 +1,7 @@
 package io.github.djlpositional.weights;
 
-import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.math.RotaryScaling;
 import java.util.Collections;
 import java.util.LinkedHashMap;

@@ -430,7 +430,7 @@ class RotaryEmbeddingBlockTest {
             requireSame(y.get("..., 10:"), x.get("..., 10:"));
             RotaryEmbeddingBlock four = RotaryEmbeddingBlock.builder()
                     .setHeadSize(4)
-                    .optLayout(((RotaryEmbeddingBlock.Settings) block.getSettings()).layout())
+                    .optLayout(PairLayout.valueOf((String) block.getArguments().get("layout")))
                     .build();
             requireSame(y.get("..., 6:10"), Forward.infer(manager, four, x.get("..., 6:10")));
         }

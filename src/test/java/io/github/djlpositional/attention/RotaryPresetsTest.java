@@ -123,7 +123,7 @@ class RotaryPresetsTest {
     void argumentsCreateTheSameBlock(NDManager manager) {
         RotaryEmbeddingBlock block = preset.builder.get().build();
         RotaryEmbeddingBlock again = RotaryEmbeddingBlock.fromArguments(block.getArguments());
-        assertThat(again.getSettings()).isEqualTo(block.getSettings());
+        assertThat(again.getArguments()).isEqualTo(block.getArguments());
     }
 
     @EngineTest

@@ -3,7 +3,6 @@ package io.github.djlpositional.examples;
 import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
-import io.github.djlpositional.arguments.Check;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;

@@ -10,7 +10,6 @@ import ai.djl.translate.TranslateException;
 import ai.djl.translate.Translator;
 import ai.djl.translate.TranslatorFactory;
 import ai.djl.util.Pair;
-import io.github.djlpositional.arguments.Check;
 import java.io.IOException;
 import java.lang.reflect.Type;
 import java.nio.file.Files;

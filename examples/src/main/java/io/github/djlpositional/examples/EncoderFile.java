@@ -7,7 +7,6 @@ import ai.djl.engine.Engine;
 import ai.djl.engine.EngineException;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.translate.TranslateException;
-import io.github.djlpositional.arguments.Records;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.Reader;
@@ -82,7 +81,7 @@ public final class EncoderFile {
         entries.put("translatorFactory", EncoderFactory.class.getName());
         entries.put("option.modelName", MODEL);
         entries.put("option.epoch", 0);
-        entries.putAll(Records.write(spec));
+        entries.putAll(spec.toArguments());
         return entries.entrySet().stream()
                 .map(entry -> entry.getKey() + "=" + entry.getValue() + "\n")
                 .collect(Collectors.joining());

@@ -1,8 +1,8 @@
 package io.github.djlpositional.examples;
 
-import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Records;
+import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * The sizes of a {@link TransformerEncoder}.
@@ -46,7 +46,35 @@ public record EncoderSpec(
 
     /** Reads the sizes from the arguments that DJL passes to a block factory; other arguments are ignored. */
     static EncoderSpec fromArguments(Map<String, ?> arguments) {
-        return Records.read(EncoderSpec.class, arguments, arguments.keySet().toArray(String[]::new));
+        String encodings =
+                "one of " + Stream.of(Encoding.values()).map(Encoding::name).toList();
+        return new EncoderSpec(
+                Check.value(arguments, "encoding", encodings, Encoding::valueOf),
+                size(arguments, "vocabularySize"),
+                size(arguments, "maxWords"),
+                size(arguments, "embeddingSize"),
+                size(arguments, "layers"),
+                size(arguments, "heads"),
+                size(arguments, "feedForwardSize"),
+                Check.given("dropoutRate", Check.value(arguments, "dropoutRate", "a number", Float::valueOf)));
+    }
+
+    private static int size(Map<String, ?> arguments, String name) {
+        return Check.given(name, Check.value(arguments, name, "a whole number", Integer::valueOf));
+    }
+
+    /** Returns the sizes as arguments, from which {@link #fromArguments} reads them. */
+    Map<String, Object> toArguments() {
+        Map<String, Object> arguments = new LinkedHashMap<>();
+        arguments.put("encoding", encoding.name());
+        arguments.put("vocabularySize", vocabularySize);
+        arguments.put("maxWords", maxWords);
+        arguments.put("embeddingSize", embeddingSize);
+        arguments.put("layers", layers);
+        arguments.put("heads", heads);
+        arguments.put("feedForwardSize", feedForwardSize);
+        arguments.put("dropoutRate", dropoutRate);
+        return arguments;
     }
 
     /** The size of one attention head. */

@@ -4,7 +4,6 @@ import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.translate.TranslateException;
-import io.github.djlpositional.arguments.Check;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;

@@ -6,7 +6,6 @@ import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
 import ai.djl.modality.Classifications;
 import ai.djl.repository.zoo.ZooModel;
-import io.github.djlpositional.arguments.Check;
 import io.github.djlpositional.examples.llama.GenerateText;
 import io.github.djlpositional.examples.pictures.ComparePictures;
 import io.github.djlpositional.examples.sentences.MeasureEncoder;

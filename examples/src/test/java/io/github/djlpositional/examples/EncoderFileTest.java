@@ -136,14 +136,14 @@ class EncoderFileTest {
         "layers=3, layers=0, layers 0: expected 1 to 1000",
         "layers=3, layers=-3, layers -3: expected 1 to 1000",
         "layers=3, layers=300000, layers 300000: expected 1 to 1000",
-        "layers=3, layers=three, EncoderSpec is the String three: expected a whole number",
-        "layers=3, '', of EncoderSpec is missing: expected a value",
+        "layers=3, layers=three, is three: expected a whole number",
+        "layers=3, '', layers is missing: expected a value",
         "heads=4, heads=2000000000, heads 2000000000: expected 1 to 1000",
         "dropoutRate=0.0, dropoutRate=5, dropoutRate 5.0: expected 0 or more and less than 1",
         "dropoutRate=0.0, dropoutRate=1, dropoutRate 1.0: expected 0 or more and less than 1",
         "dropoutRate=0.0, dropoutRate=-0.1, dropoutRate -0.1: expected 0 or more and less than 1",
         "dropoutRate=0.0, dropoutRate=NaN, dropoutRate NaN: expected 0 or more and less than 1",
-        "encoding=SINUSOIDAL, encoding=java.lang.Runtime, EncoderSpec is the String java.lang.Runtime: expected one of [NONE",
+        "encoding=SINUSOIDAL, encoding=java.lang.Runtime, is java.lang.Runtime: expected one of [NONE",
         "encoding=SINUSOIDAL, '', encoding is missing: expected a value"
     })
     void invalidSettingIsNamed(String setting, String changed, String message) throws IOException {

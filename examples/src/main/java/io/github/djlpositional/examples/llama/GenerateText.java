@@ -2,7 +2,7 @@ package io.github.djlpositional.examples.llama;
 
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDManager;
-import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.examples.EngineCommand;
 import java.io.IOException;
 import java.io.PrintWriter;

@@ -1,13 +1,12 @@
 package io.github.djlpositional.examples.llama;
 
 import ai.djl.MalformedModelException;
-import io.github.djlpositional.arguments.Check;
-import io.github.djlpositional.arguments.Records;
+import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.examples.UserError;
 import io.github.djlpositional.weights.HuggingFaceRope;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.nio.file.Path;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -58,8 +57,9 @@ record LlamaConfig(
                         + " of one of these types");
         Check.that(
                 !config.containsKey("quantization_config"),
-                "quantization_config is given: expected weights that are not quantized; give the folder of the model"
-                        + " before its quantization");
+                () ->
+                        "quantization_config is given: expected weights that are not quantized; give the folder of the model"
+                                + " before its quantization");
         Object activation = config.getOrDefault("hidden_act", "silu");
         Check.that(
                 activation.equals("silu"),
@@ -71,28 +71,36 @@ record LlamaConfig(
                 size(config, "hidden_size"),
                 size(config, "num_hidden_layers"),
                 size(config, "intermediate_size"),
-                optional(config, "mlp_bias", Boolean.class, false),
-                optional(config, "rms_norm_eps", Double.class, 1e-6),
-                optional(config, "tie_word_embeddings", Boolean.class, false),
+                isOn(config, "mlp_bias"),
+                Objects.requireNonNullElse(Check.value(config, "rms_norm_eps", "a number", Double::valueOf), 1e-6),
+                isOn(config, "tie_word_embeddings"),
                 endTokens(config.get("eos_token_id")));
     }
 
     private static int size(Map<String, Object> config, String key) {
-        int size = Check.given(key, Records.value(LlamaConfig.class, config, key, Integer.class));
-        Check.positive(key, size);
+        // the JSON reader gives whole numbers as doubles
+        Integer size = Check.value(config, key, "a whole number", text -> new BigDecimal(text).intValueExact());
+        Check.positive(key, Check.given(key, size));
         return size;
     }
 
-    private static <T> T optional(Map<String, Object> config, String key, Class<T> type, T defaultValue) {
-        return Objects.requireNonNullElse(Records.value(LlamaConfig.class, config, key, type), defaultValue);
+    private static boolean isOn(Map<String, Object> config, String key) {
+        String on = Check.value(config, key, "true or false", text -> {
+            Check.that(text.equals("true") || text.equals("false"), () -> text);
+            return text;
+        });
+        return "true".equals(on);
     }
 
     /** One id, a list of ids, or none. */
     private static List<Long> endTokens(Object ids) {
         List<?> all = ids instanceof List<?> list ? list : ids == null ? List.of() : List.of(ids);
         return all.stream()
-                .map(id -> Records.value(
-                        LlamaConfig.class, Collections.singletonMap("eos_token_id", id), "eos_token_id", Long.class))
+                .map(id -> Check.value(
+                        Map.of("eos_token_id", String.valueOf(id)),
+                        "eos_token_id",
+                        "a whole number",
+                        text -> new BigDecimal(text).longValueExact()))
                 .toList();
     }
 

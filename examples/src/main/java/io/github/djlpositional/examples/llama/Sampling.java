@@ -1,6 +1,6 @@
 package io.github.djlpositional.examples.llama;
 
-import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.examples.Check;
 import java.util.Arrays;
 import java.util.Random;
 import java.util.function.ToIntFunction;
@@ -41,7 +41,10 @@ public final class Sampling implements ToIntFunction<float[]> {
      * @throws IllegalArgumentException if a number is out of range
      */
     public static Sampling of(double temperature, double nucleus, long seed) {
-        Check.positive("temperature", temperature, "usually 0.7 to 1");
+        Check.that(
+                temperature > 0 && Double.isFinite(temperature),
+                () -> "temperature " + temperature
+                        + ": expected a positive finite number; set temperature to one, usually 0.7 to 1");
         Check.that(
                 nucleus > 0 && nucleus <= 1,
                 () -> "top-p " + nucleus + ": expected more than 0 and at most 1; use 1 for all tokens");

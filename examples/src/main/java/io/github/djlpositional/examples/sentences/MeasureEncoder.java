@@ -1,7 +1,7 @@
 package io.github.djlpositional.examples.sentences;
 
 import ai.djl.engine.Engine;
-import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.examples.EngineCommand;
 import java.io.IOException;
 import java.io.PrintWriter;

@@ -1,6 +1,6 @@
 package io.github.djlpositional.examples.spark;
 
-import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.examples.EncoderFile;
 import io.github.djlpositional.examples.Glosses;
 import io.github.djlpositional.examples.Program;

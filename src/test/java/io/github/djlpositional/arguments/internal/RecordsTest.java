@@ -1,4 +1,4 @@
-package io.github.djlpositional.arguments;
+package io.github.djlpositional.arguments.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

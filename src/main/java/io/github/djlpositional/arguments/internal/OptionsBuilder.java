@@ -1,5 +1,6 @@
-package io.github.djlpositional.arguments;
+package io.github.djlpositional.arguments.internal;
 
+import io.github.djlpositional.arguments.HasArguments;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;

@@ -1,6 +1,8 @@
-package io.github.djlpositional.arguments;
+package io.github.djlpositional.arguments.internal;
 
+import io.github.djlpositional.arguments.HasArguments;
 import java.lang.invoke.MethodType;
+import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.ParameterizedType;
@@ -355,6 +357,25 @@ public final class Records {
             }
         }
         return values;
+    }
+
+    /**
+     * Returns the record of an object that has arguments.
+     *
+     * @param configured a record, or an object with a field {@code settings} that holds its record
+     * @return the record
+     */
+    public static Record settingsOf(HasArguments configured) {
+        if (configured instanceof Record record) {
+            return record;
+        }
+        try {
+            Field settings = configured.getClass().getDeclaredField("settings");
+            settings.setAccessible(true);
+            return (Record) settings.get(configured);
+        } catch (ReflectiveOperationException e) {
+            throw unwrapped(e);
+        }
     }
 
     /**

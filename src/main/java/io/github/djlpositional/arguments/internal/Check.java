@@ -1,4 +1,4 @@
-package io.github.djlpositional.arguments;
+package io.github.djlpositional.arguments.internal;
 
 import java.util.function.Supplier;
 
