@@ -176,7 +176,7 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
     public static final class Builder extends OptionsBuilder<FourierFeaturesBlock, Builder> {
 
         private Builder() {
-            super(FourierFeaturesBlock::fromArguments);
+            super(options -> new FourierFeaturesBlock(Records.create(Settings.class, options)));
         }
 
         /**

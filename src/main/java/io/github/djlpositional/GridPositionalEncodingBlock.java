@@ -315,7 +315,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     public static final class Builder extends OptionsBuilder<GridPositionalEncodingBlock, Builder> {
 
         private Builder() {
-            super(GridPositionalEncodingBlock::fromArguments);
+            super(options -> new GridPositionalEncodingBlock(Records.create(Settings.class, options)));
         }
 
         /**

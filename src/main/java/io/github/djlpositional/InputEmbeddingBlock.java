@@ -153,17 +153,18 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static InputEmbeddingBlock fromArguments(Map<?, ?> arguments) {
-        return of(arguments, null);
+        return of(Records.options(Settings.class, arguments, "maxSequenceLength", "positionalEncoding"));
     }
 
-    private static InputEmbeddingBlock of(Map<?, ?> arguments, Block tokenEmbedding) {
+    private static InputEmbeddingBlock of(Map<String, Object> options) {
         Class<?> type = InputEmbeddingBlock.class;
         String positions = "positionalEncoding";
-        Settings settings = Records.read(Settings.class, arguments, "maxSequenceLength", positions);
-        Integer length = Records.value(type, arguments, "maxSequenceLength", Integer.class);
+        Settings settings = Records.create(Settings.class, options);
+        Integer length = Records.value(type, options, "maxSequenceLength", Integer.class);
         Block given = Records.child(
-                type, arguments, positions, Block.class, values -> Records.ofType(positions, values, ENCODINGS));
-        return new InputEmbeddingBlock(settings, positions(settings, length, given), tokenEmbedding);
+                type, options, positions, Block.class, values -> Records.ofType(positions, values, ENCODINGS));
+        return new InputEmbeddingBlock(
+                settings, positions(settings, length, given), (Block) options.get("tokenEmbedding"));
     }
 
     private static Block positions(Settings settings, Integer maxSequenceLength, Block given) {
@@ -401,10 +402,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     /** Builds an {@link InputEmbeddingBlock}. */
     public static final class Builder extends OptionsBuilder<InputEmbeddingBlock, Builder> {
 
-        private Block tokenEmbedding;
-
         private Builder() {
-            super(InputEmbeddingBlock::fromArguments);
+            super(InputEmbeddingBlock::of);
         }
 
         /**
@@ -469,8 +468,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @throws NullPointerException if it is null
          */
         public Builder optTokenEmbedding(Block tokenEmbedding) {
-            this.tokenEmbedding = Objects.requireNonNull(tokenEmbedding, "tokenEmbedding");
-            return this;
+            return set("tokenEmbedding", tokenEmbedding);
         }
 
         /**
@@ -519,11 +517,6 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          */
         public Builder optDropoutRate(float dropoutRate) {
             return set("dropoutRate", dropoutRate);
-        }
-
-        @Override
-        public InputEmbeddingBlock build() {
-            return of(options(), tokenEmbedding);
         }
     }
 }

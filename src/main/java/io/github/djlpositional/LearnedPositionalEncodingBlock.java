@@ -285,7 +285,7 @@ public final class LearnedPositionalEncodingBlock
         private int[] initialGrid = {};
 
         private Builder() {
-            super(LearnedPositionalEncodingBlock::fromArguments);
+            super(options -> new LearnedPositionalEncodingBlock(Records.create(Settings.class, options), null));
         }
 
         /**
@@ -364,7 +364,7 @@ public final class LearnedPositionalEncodingBlock
             if (!hasGrid()) {
                 all.putIfAbsent("maxSequenceLength", given.length / initialWidth);
             }
-            Settings settings = Records.read(Settings.class, all);
+            Settings settings = Records.create(Settings.class, all);
             Check.that(
                     settings.encoding == null && initialWidth == settings.embeddingSize,
                     () -> "initial encodings of size " + initialWidth + " were given with embeddingSize "

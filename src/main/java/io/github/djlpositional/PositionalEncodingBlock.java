@@ -259,7 +259,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
     public static final class Builder extends BaseBuilder<PositionalEncodingBlock, Builder> {
 
         private Builder() {
-            super(PositionalEncodingBlock::fromArguments);
+            super(options -> new PositionalEncodingBlock(Records.create(Settings.class, options)));
         }
 
         /**

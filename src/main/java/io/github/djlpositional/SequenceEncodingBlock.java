@@ -228,8 +228,8 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
      */
     abstract static class BaseBuilder<B, T extends BaseBuilder<B, T>> extends OptionsBuilder<B, T> {
 
-        BaseBuilder(Function<Map<?, ?>, B> fromArguments) {
-            super(fromArguments);
+        BaseBuilder(Function<Map<String, Object>, B> create) {
+            super(create);
         }
 
         /**

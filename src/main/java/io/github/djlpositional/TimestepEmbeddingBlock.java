@@ -151,7 +151,7 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
     public static final class Builder extends OptionsBuilder<TimestepEmbeddingBlock, Builder> {
 
         private Builder() {
-            super(TimestepEmbeddingBlock::fromArguments);
+            super(options -> new TimestepEmbeddingBlock(Records.create(Settings.class, options)));
         }
 
         /**

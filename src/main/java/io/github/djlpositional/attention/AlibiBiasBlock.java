@@ -157,7 +157,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
     public static final class Builder extends OptionsBuilder<AlibiBiasBlock, Builder> {
 
         private Builder() {
-            super(AlibiBiasBlock::fromArguments);
+            super(options -> new AlibiBiasBlock(Records.create(Settings.class, options)));
         }
 
         /**

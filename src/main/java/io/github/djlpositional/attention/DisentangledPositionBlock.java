@@ -181,7 +181,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     public static final class Builder extends HeadsBuilder<DisentangledPositionBlock, Builder> {
 
         private Builder() {
-            super(DisentangledPositionBlock::fromArguments);
+            super(options -> new DisentangledPositionBlock(Records.create(Settings.class, options)));
         }
 
         /**

@@ -92,7 +92,7 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
     public static final class Builder extends HeadsBuilder<DistanceNetworkBiasBlock, Builder> {
 
         private Builder() {
-            super(DistanceNetworkBiasBlock::fromArguments);
+            super(options -> new DistanceNetworkBiasBlock(Records.create(Settings.class, options)));
         }
 
         /**

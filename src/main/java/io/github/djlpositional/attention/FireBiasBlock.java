@@ -117,7 +117,7 @@ public final class FireBiasBlock extends ScoreTermBlock {
     public static final class Builder extends HeadsBuilder<FireBiasBlock, Builder> {
 
         private Builder() {
-            super(FireBiasBlock::fromArguments);
+            super(options -> new FireBiasBlock(Records.create(Settings.class, options)));
         }
 
         /**

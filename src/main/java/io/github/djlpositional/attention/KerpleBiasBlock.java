@@ -127,7 +127,7 @@ public final class KerpleBiasBlock extends RelativeBiasBlock {
     public static final class Builder extends HeadsBuilder<KerpleBiasBlock, Builder> {
 
         private Builder() {
-            super(KerpleBiasBlock::fromArguments);
+            super(options -> new KerpleBiasBlock(Records.create(Settings.class, options)));
         }
 
         /**

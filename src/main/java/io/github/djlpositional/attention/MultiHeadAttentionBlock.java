@@ -238,17 +238,21 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static MultiHeadAttentionBlock fromArguments(Map<?, ?> arguments) {
+        return of(Records.options(Settings.class, arguments, "relativeEncoding", "queryNorm", "keyNorm"));
+    }
+
+    private static MultiHeadAttentionBlock of(Map<String, Object> options) {
         RelativeEncoding relative =
-                child(arguments, "relativeEncoding", RelativeEncoding.class, RelativeEncoding::fromArguments);
-        Map<Object, Object> all = new HashMap<>(arguments);
+                child(options, "relativeEncoding", RelativeEncoding.class, RelativeEncoding::fromArguments);
+        Map<String, Object> all = new HashMap<>(options);
         if (relative != null && relative.defaultScale() != null) {
             all.putIfAbsent("scale", relative.defaultScale());
         }
         return new MultiHeadAttentionBlock(
-                Records.read(Settings.class, all, "relativeEncoding", "queryNorm", "keyNorm"),
+                Records.create(Settings.class, all),
                 relative,
-                child(arguments, "queryNorm", Block.class, MultiHeadAttentionBlock::norm),
-                child(arguments, "keyNorm", Block.class, MultiHeadAttentionBlock::norm));
+                child(options, "queryNorm", Block.class, MultiHeadAttentionBlock::norm),
+                child(options, "keyNorm", Block.class, MultiHeadAttentionBlock::norm));
     }
 
     private static <B> B child(Map<?, ?> arguments, String name, Class<B> type, Function<Map<?, ?>, B> factory) {
@@ -442,7 +446,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     public static final class Builder extends OptionsBuilder<MultiHeadAttentionBlock, Builder> {
 
         private Builder() {
-            super(MultiHeadAttentionBlock::fromArguments);
+            super(MultiHeadAttentionBlock::of);
         }
 
         /**

@@ -95,7 +95,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
     public static final class Builder extends HeadsBuilder<RelativePositionBiasBlock, Builder> {
 
         private Builder() {
-            super(RelativePositionBiasBlock::fromArguments);
+            super(options -> new RelativePositionBiasBlock(Records.create(Settings.class, options)));
         }
 
         /**

@@ -489,7 +489,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     public static final class Builder extends OptionsBuilder<RotaryEmbeddingBlock, Builder> {
 
         private Builder() {
-            super(RotaryEmbeddingBlock::fromArguments);
+            super(options -> new RotaryEmbeddingBlock(Records.create(Settings.class, options)));
         }
 
         /**

@@ -81,7 +81,7 @@ public final class SandwichBiasBlock extends RelativeBiasBlock {
     public static final class Builder extends HeadsBuilder<SandwichBiasBlock, Builder> {
 
         private Builder() {
-            super(SandwichBiasBlock::fromArguments);
+            super(options -> new SandwichBiasBlock(Records.create(Settings.class, options)));
         }
 
         /**

@@ -281,8 +281,8 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
      */
     abstract static class HeadsBuilder<T, B extends HeadsBuilder<T, B>> extends OptionsBuilder<T, B> {
 
-        HeadsBuilder(Function<Map<?, ?>, T> fromArguments) {
-            super(fromArguments);
+        HeadsBuilder(Function<Map<String, Object>, T> create) {
+            super(create);
         }
 
         /**

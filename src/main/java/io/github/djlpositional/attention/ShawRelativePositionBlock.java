@@ -239,7 +239,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     public static final class Builder extends OptionsBuilder<ShawRelativePositionBlock, Builder> {
 
         private Builder() {
-            super(ShawRelativePositionBlock::fromArguments);
+            super(options -> new ShawRelativePositionBlock(Records.create(Settings.class, options)));
         }
 
         /**

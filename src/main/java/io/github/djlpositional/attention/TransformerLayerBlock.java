@@ -205,11 +205,14 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static TransformerLayerBlock fromArguments(Map<?, ?> arguments) {
-        Settings settings = Records.read(Settings.class, arguments, "attention", "crossAttention");
+        return of(Records.options(Settings.class, arguments, "attention", "crossAttention"));
+    }
+
+    private static TransformerLayerBlock of(Map<String, Object> options) {
         return new TransformerLayerBlock(
-                settings,
-                Check.given("attention", attention(arguments, "attention")),
-                attention(arguments, "crossAttention"));
+                Records.create(Settings.class, options),
+                Check.given("attention", attention(options, "attention")),
+                attention(options, "crossAttention"));
     }
 
     private static MultiHeadAttentionBlock attention(Map<?, ?> arguments, String name) {
@@ -405,7 +408,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
     public static final class Builder extends OptionsBuilder<TransformerLayerBlock, Builder> {
 
         private Builder() {
-            super(TransformerLayerBlock::fromArguments);
+            super(TransformerLayerBlock::of);
         }
 
         /**

@@ -198,7 +198,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     public static final class Builder extends HeadsBuilder<TransformerXlPositionBlock, Builder> {
 
         private Builder() {
-            super(TransformerXlPositionBlock::fromArguments);
+            super(options -> new TransformerXlPositionBlock(Records.create(Settings.class, options)));
         }
 
         /**

@@ -135,7 +135,7 @@ public final class WindowBiasBlock extends WindowTermBlock {
     public static final class Builder extends WindowBuilder<WindowBiasBlock, Builder> {
 
         private Builder() {
-            super(WindowBiasBlock::fromArguments);
+            super(options -> new WindowBiasBlock(Records.create(Settings.class, options)));
         }
 
         /**

@@ -104,7 +104,7 @@ public final class WindowNetworkBiasBlock extends WindowTermBlock {
     public static final class Builder extends WindowBuilder<WindowNetworkBiasBlock, Builder> {
 
         private Builder() {
-            super(WindowNetworkBiasBlock::fromArguments);
+            super(options -> new WindowNetworkBiasBlock(Records.create(Settings.class, options)));
         }
 
         /**

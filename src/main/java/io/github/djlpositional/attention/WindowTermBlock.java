@@ -144,8 +144,8 @@ abstract class WindowTermBlock extends ScoreTermBlock {
      */
     abstract static class WindowBuilder<T, B extends WindowBuilder<T, B>> extends OptionsBuilder<T, B> {
 
-        WindowBuilder(Function<Map<?, ?>, T> fromArguments) {
-            super(fromArguments);
+        WindowBuilder(Function<Map<String, Object>, T> create) {
+            super(create);
         }
 
         /**

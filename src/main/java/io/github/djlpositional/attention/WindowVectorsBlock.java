@@ -115,7 +115,7 @@ public final class WindowVectorsBlock extends WindowTermBlock {
     public static final class Builder extends WindowBuilder<WindowVectorsBlock, Builder> {
 
         private Builder() {
-            super(WindowVectorsBlock::fromArguments);
+            super(options -> new WindowVectorsBlock(Records.create(Settings.class, options)));
         }
 
         /**

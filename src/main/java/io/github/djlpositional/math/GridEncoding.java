@@ -436,7 +436,7 @@ public final class GridEncoding implements HasArguments {
         private final List<Part> parts = new ArrayList<>();
 
         private Builder() {
-            super(GridEncoding::fromArguments);
+            super(options -> new GridEncoding(Records.create(Settings.class, options)));
         }
 
         /**

@@ -395,7 +395,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     public static final class Builder extends OptionsBuilder<SinusoidalEncoding, Builder> {
 
         private Builder() {
-            super(SinusoidalEncoding::fromArguments);
+            super(options -> new SinusoidalEncoding(Records.create(Settings.class, options)));
         }
 
         /**

@@ -8,33 +8,24 @@ import java.util.Objects;
 import java.util.function.Function;
 
 /**
- * A builder of an object that {@linkplain HasArguments has arguments}: each method sets the argument of its name.
- * Defaults and checks are those of {@code fromArguments}.
+ * A builder of an object that {@linkplain HasArguments has arguments}: each method sets the option of its name.
+ * Defaults and checks are those of the record of settings.
  *
  * @param <T> what is built
  * @param <B> the builder
  */
 public abstract class OptionsBuilder<T, B extends OptionsBuilder<T, B>> {
 
-    private final Function<Map<?, ?>, T> fromArguments;
+    private final Function<Map<String, Object>, T> create;
     private final Map<String, Object> options = new LinkedHashMap<>();
 
-    /**
-     * Starts without any option.
-     *
-     * @param fromArguments creates the object
-     */
-    protected OptionsBuilder(Function<Map<?, ?>, T> fromArguments) {
-        this.fromArguments = fromArguments;
+    /** Starts without any option. The function creates the object from the options by name. */
+    protected OptionsBuilder(Function<Map<String, Object>, T> create) {
+        this.create = create;
     }
 
     /**
-     * Sets an option.
-     *
-     * @param name the name of an argument
-     * @param value its value
-     * @return this builder
-     * @throws NullPointerException if the value is null
+     * Sets an option: a component of the record, of the type of the component, or a block within the one that is built.
      */
     @SuppressWarnings("unchecked") // B is the class of this object
     protected final B set(String name, Object value) {
@@ -42,7 +33,7 @@ public abstract class OptionsBuilder<T, B extends OptionsBuilder<T, B>> {
         return (B) this;
     }
 
-    /** {@return the options that were set, by name} */
+    /** Returns the options that were set, by name. */
     protected final Map<String, Object> options() {
         return Collections.unmodifiableMap(options);
     }
@@ -55,6 +46,6 @@ public abstract class OptionsBuilder<T, B extends OptionsBuilder<T, B>> {
      *     contradict each other
      */
     public T build() {
-        return fromArguments.apply(options);
+        return create.apply(options);
     }
 }

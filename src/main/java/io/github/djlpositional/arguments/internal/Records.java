@@ -9,7 +9,6 @@ import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.math.BigDecimal;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -64,71 +63,64 @@ public final class Records {
 
     private Records() {}
 
-    /**
-     * Creates a record from a map.
-     *
-     * @param type a record class, or a sealed interface of records
-     * @param values the values by component name
-     * @param others further keys that the map may have, which the caller reads with {@link #value}
-     * @param <R> the type
-     * @return the record
-     * @throws IllegalArgumentException if a key or a value is not valid
-     */
-    public static <R> R read(Class<R> type, Map<?, ?> values, String... others) {
-        return read(type, values, 0, others);
+    /** Creates a record of a class, or of a sealed interface of records, from a map of values by component name. */
+    public static <R> R read(Class<R> type, Map<?, ?> values) {
+        return read(type, values, 0);
     }
 
-    private static <R> R read(Class<R> type, Map<?, ?> values, int depth, String... others) {
+    private static <R> R read(Class<R> type, Map<?, ?> values, int depth) {
         String owner = nameOf(type);
         Check.that(
                 depth <= MAX_DEPTH,
                 () -> "the arguments of " + owner + " are maps nested more than " + MAX_DEPTH
                         + " deep: expected fewer; check whether a map contains itself");
-        Class<? extends R> chosen = type;
-        // not List.of: a map may have the key null
-        List<String> ignored = Arrays.asList(others);
-        if (type.isSealed()) {
-            String kind = value(owner, values, KIND, String.class);
-            List<String> kinds = Stream.of(type.getPermittedSubclasses())
-                    .map(Records::kindOf)
-                    .toList();
-            chosen = type.getPermittedSubclasses()[indexOf(owner, KIND, kind, kinds)].asSubclass(type);
-            ignored = Arrays.asList(KIND);
+        if (!type.isSealed()) {
+            Class<? extends Record> record = type.asSubclass(Record.class);
+            return type.cast(create(record, options(record, values, depth)));
         }
-        RecordComponent[] components = chosen.getRecordComponents();
-        List<String> names = Stream.of(components).map(RecordComponent::getName).toList();
-        for (Object key : values.keySet()) {
-            Check.that(
-                    names.contains(key) || ignored.contains(key),
-                    owner + " has no argument '" + shortened(key) + "': expected "
-                            + Stream.concat(names.stream(), ignored.stream()).toList()
-                            + "; correct the name, or remove it");
-        }
-        Object[] converted = new Object[components.length];
-        for (int i = 0; i < components.length; i++) {
-            RecordComponent component = components[i];
-            converted[i] = value(owner, values, component.getName(), component.getGenericType(), depth);
-        }
-        return create(chosen, converted);
+        Class<?>[] records = type.getPermittedSubclasses();
+        List<String> kinds = Stream.of(records).map(Records::kindOf).toList();
+        Class<? extends Record> record =
+                records[indexOf(owner, KIND, values.get(KIND), kinds)].asSubclass(Record.class);
+        return type.cast(create(record, options(record, values, depth, KIND)));
     }
 
     /**
-     * Returns one value of a map.
-     *
-     * @param owner the class that the map describes, for messages
-     * @param values the map
-     * @param key the key
-     * @param type the type that the value is converted to, as for a component
-     * @param <T> the type
-     * @return the value, or null if the map does not have it
-     * @throws IllegalArgumentException if the value is null or of another type
+     * Converts the values of a map to the types of a record's components, for {@link #create}. The values of the other
+     * keys that the map may have are returned as they are.
      */
-    public static <T> T value(Class<?> owner, Map<?, ?> values, String key, Class<T> type) {
-        return value(nameOf(owner), values, key, type);
+    public static Map<String, Object> options(Class<? extends Record> type, Map<?, ?> values, String... others) {
+        return options(type, values, 0, others);
     }
 
-    private static <T> T value(String owner, Map<?, ?> values, String key, Class<T> type) {
-        return type.cast(value(owner, values, key, type, 0));
+    private static Map<String, Object> options(
+            Class<? extends Record> type, Map<?, ?> values, int depth, String... others) {
+        String owner = nameOf(type);
+        Map<String, Type> types = new LinkedHashMap<>();
+        for (RecordComponent component : type.getRecordComponents()) {
+            types.put(component.getName(), component.getGenericType());
+        }
+        for (String other : others) {
+            types.put(other, Object.class);
+        }
+        Map<String, Object> options = new LinkedHashMap<>();
+        for (Object key : values.keySet()) {
+            Check.that(
+                    types.containsKey(key),
+                    owner + " has no argument '" + shortened(key) + "': expected " + types.keySet()
+                            + "; correct the name, or remove it");
+            String name = (String) key;
+            options.put(name, value(owner, values, name, types.get(name), depth));
+        }
+        return options;
+    }
+
+    /**
+     * Returns one value of a map, converted as for a component of the type, or null if the map does not have it.
+     * Messages name the owner, the class that the map describes.
+     */
+    public static <T> T value(Class<?> owner, Map<?, ?> values, String key, Class<T> type) {
+        return type.cast(value(nameOf(owner), values, key, type, 0));
     }
 
     private static Object value(String owner, Map<?, ?> values, String key, Type type, int depth) {
@@ -137,26 +129,38 @@ public final class Records {
                 value != null || !values.containsKey(key),
                 () -> "argument '" + key + "' of " + owner
                         + " is null: expected a value; leave the key out for the default");
-        Check.that(
-                value != null || !(type instanceof Class<?> primitive && primitive.isPrimitive()),
-                () -> "argument '" + key + "' of " + owner
-                        + " is missing: expected a value; set it, in a builder with set"
-                        + Character.toUpperCase(key.charAt(0)) + key.substring(1));
         return value == null ? null : converted(owner, key, value, type, depth);
     }
 
+    /** Creates a record from the values of components by name, each of the component's type; others are ignored. */
+    public static <R extends Record> R create(Class<R> type, Map<String, ?> options) {
+        RecordComponent[] components = type.getRecordComponents();
+        for (RecordComponent component : components) {
+            String name = component.getName();
+            Check.that(
+                    options.get(name) != null || !component.getType().isPrimitive(),
+                    () -> "argument '" + name + "' of " + nameOf(type)
+                            + " is missing: expected a value; set it, in a builder with set"
+                            + Character.toUpperCase(name.charAt(0)) + name.substring(1));
+        }
+        try {
+            var constructor = type.getDeclaredConstructor(
+                    Stream.of(components).map(RecordComponent::getType).toArray(Class<?>[]::new));
+            constructor.setAccessible(true);
+            return constructor.newInstance(Stream.of(components)
+                    .map(component -> options.get(component.getName()))
+                    .toArray());
+        } catch (ReflectiveOperationException e) {
+            throw unwrapped(e);
+        }
+    }
+
     /**
-     * Creates an object from a map that names its type.
-     *
-     * @param name what the map describes, for messages
-     * @param values the name of a type under {@value #TYPE}, and the arguments of that type
-     * @param types the functions that create an object from its arguments, by the name of its type
-     * @param <T> the type of the object
-     * @return the object
-     * @throws IllegalArgumentException if the type is missing or unknown, or an argument is not valid
+     * Creates an object from a map with the name of a type under {@value #TYPE} and the arguments of that type, by the
+     * function of that name. Messages use {@code name} for what the map describes.
      */
     public static <T> T ofType(String name, Map<?, ?> values, Map<String, Function<Map<?, ?>, ? extends T>> types) {
-        String type = value(name, values, TYPE, String.class);
+        Object type = values.get(TYPE);
         indexOf(name, TYPE, type, types.keySet().stream().sorted().toList());
         Map<Object, Object> arguments = new LinkedHashMap<>(values);
         arguments.remove(TYPE);
@@ -164,16 +168,8 @@ public final class Records {
     }
 
     /**
-     * Returns a value of a map that is an object: the object itself, or a map of its arguments.
-     *
-     * @param owner the class that the map describes, for messages
-     * @param values the map
-     * @param key the key
-     * @param type the class of the object
-     * @param fromArguments creates an object from its arguments
-     * @param <T> the class of the object
-     * @return the object, or null if the map does not have it
-     * @throws IllegalArgumentException if the value is null or of another type, or an argument is not valid
+     * Returns a value of a map that is an object, given itself or as a map of its arguments; null if the map does not
+     * have it.
      */
     public static <T> T child(
             Class<?> owner,
@@ -191,19 +187,6 @@ public final class Records {
     private static Object fromArguments(Class<?> type, Map<?, ?> arguments) {
         try {
             return type.getMethod("fromArguments", Map.class).invoke(null, arguments);
-        } catch (ReflectiveOperationException e) {
-            throw unwrapped(e);
-        }
-    }
-
-    private static <R> R create(Class<R> type, Object... components) {
-        try {
-            Class<?>[] types = Stream.of(type.getRecordComponents())
-                    .map(RecordComponent::getType)
-                    .toArray(Class<?>[]::new);
-            var constructor = type.getDeclaredConstructor(types);
-            constructor.setAccessible(true);
-            return constructor.newInstance(components);
         } catch (ReflectiveOperationException e) {
             throw unwrapped(e);
         }
@@ -307,15 +290,12 @@ public final class Records {
     }
 
     /**
-     * Returns the values of a record as a map of plain values, from which {@link #read} creates it again.
-     *
-     * @param settings the record
-     * @return an unmodifiable map of {@link String}, {@link Boolean}, {@link Number}, {@link List} and {@link Map}, in
-     *     the order of the components, without those that are null
+     * Returns the values of a record as an unmodifiable map of plain values, from which {@link #read} creates it again:
+     * in the order of the components, without those that are null.
      */
     public static Map<String, Object> write(Record settings) {
         Map<String, Object> values = new LinkedHashMap<>();
-        if (isKind(settings)) {
+        if (isKind(settings.getClass())) {
             values.put(KIND, kindOf(settings.getClass()));
         }
         components(settings).forEach((name, value) -> {
@@ -339,12 +319,7 @@ public final class Records {
         return value instanceof Enum<?> choice ? choice.name() : value;
     }
 
-    /**
-     * Returns the values of a record's components.
-     *
-     * @param settings the record
-     * @return the values by name, in the order of the components; null for those that were not set
-     */
+    /** Returns the values of a record's components by name, in their order; null for those that were not set. */
     public static Map<String, Object> components(Record settings) {
         Map<String, Object> values = new LinkedHashMap<>();
         for (RecordComponent component : settings.getClass().getRecordComponents()) {
@@ -360,10 +335,7 @@ public final class Records {
     }
 
     /**
-     * Returns the record of an object that has arguments.
-     *
-     * @param configured a record, or an object with a field {@code settings} that holds its record
-     * @return the record
+     * Returns the record of an object that has arguments: the object itself, or what its field {@code settings} holds.
      */
     public static Record settingsOf(HasArguments configured) {
         if (configured instanceof Record record) {
@@ -379,13 +351,11 @@ public final class Records {
     }
 
     /**
-     * Describes a record for messages, for example {@code linear(factor=4.0)}.
-     *
-     * @param settings the record
-     * @return its name, and the components that are not null; long lists are shortened
+     * Describes a record for messages, for example {@code linear(factor=4.0)}, by its name and the components that are
+     * not null; long lists are shortened.
      */
     public static String describe(Record settings) {
-        String name = isKind(settings) ? kindOf(settings.getClass()) : nameOf(settings.getClass());
+        String name = isKind(settings.getClass()) ? kindOf(settings.getClass()) : nameOf(settings.getClass());
         return components(settings).entrySet().stream()
                 .filter(component -> component.getValue() != null)
                 .map(component -> component.getKey() + "=" + text(component.getValue()))
@@ -406,12 +376,16 @@ public final class Records {
 
     /** A record of settings, or an interface of such records, has the name of the class that it is nested in. */
     private static String nameOf(Class<?> type) {
-        Class<?> outer = type.getEnclosingClass();
-        return outer != null && (type.isRecord() || type.isSealed()) ? outer.getSimpleName() : type.getSimpleName();
+        Class<?> described = isKind(type) ? type.getInterfaces()[0] : type;
+        Class<?> outer = described.getEnclosingClass();
+        return outer != null && (described.isRecord() || described.isSealed())
+                ? outer.getSimpleName()
+                : described.getSimpleName();
     }
 
-    private static boolean isKind(Record settings) {
-        return Stream.of(settings.getClass().getInterfaces()).anyMatch(Class::isSealed);
+    /** Whether a record is one of a sealed interface, which is then the first that it implements. */
+    private static boolean isKind(Class<?> type) {
+        return type.isRecord() && Stream.of(type.getInterfaces()).limit(1).anyMatch(Class::isSealed);
     }
 
     private static String kindOf(Class<?> type) {
@@ -420,18 +394,14 @@ public final class Records {
     }
 
     /**
-     * Returns what a component would be if it had not been set.
-     *
-     * @param settings the record
-     * @param name the component's name
-     * @return the default, which may depend on the other components; null if there is none
+     * Returns what a component would be if it had not been set, which may depend on the other components; null if there
+     * is no default.
      */
     public static Object defaultOf(Record settings, String name) {
         Map<String, Object> values = components(settings);
         values.put(name, null);
         try {
-            return components(create(settings.getClass(), values.values().toArray()))
-                    .get(name);
+            return components(create(settings.getClass(), values)).get(name);
         } catch (IllegalArgumentException e) {
             // the constructor needs the component
             return null;

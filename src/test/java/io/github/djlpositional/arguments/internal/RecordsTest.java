@@ -170,12 +170,12 @@ class RecordsTest {
         for (Object key : Arrays.asList("cuont", 1, null)) {
             given.put(key, 2);
             assertThatIllegalArgumentException()
-                    .isThrownBy(() -> Records.read(Required.class, given, "other"))
+                    .isThrownBy(() -> Records.options(Required.class, given, "other"))
                     .withMessageContainingAll("'" + key + "'", "[count, twice, other]");
             given.remove(key);
         }
-        assertThat(Records.read(Required.class, Map.of("count", 1, "other", "x"), "other"))
-                .isEqualTo(new Required(1, 2));
+        assertThat(Records.options(Required.class, Map.of("count", "1", "other", "2"), "other"))
+                .isEqualTo(Map.of("count", 1, "other", "2"));
     }
 
     @Test
@@ -256,7 +256,7 @@ class RecordsTest {
     private static final class RequiredBuilder extends OptionsBuilder<Required, RequiredBuilder> {
 
         RequiredBuilder() {
-            super(values -> Records.read(Required.class, values));
+            super(options -> Records.create(Required.class, options));
         }
     }
 
