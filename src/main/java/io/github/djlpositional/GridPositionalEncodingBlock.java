@@ -16,7 +16,7 @@ import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.MachineMemory;
-import io.github.djlpositional.internal.ModelFile.Compared;
+import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridEncoding;
 import java.nio.ByteBuffer;
@@ -73,7 +73,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
             Boolean channelsFirst,
             Boolean addToInput,
             TokenGrid grid,
-            @Compared(Compared.Rule.NOT) Float dropoutRate) {
+            @NotCompared Float dropoutRate) {
 
         Settings {
             Check.given("encoding", encoding);

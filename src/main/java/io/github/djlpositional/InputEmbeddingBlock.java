@@ -17,7 +17,7 @@ import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.Indices;
-import io.github.djlpositional.internal.ModelFile.Compared;
+import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import java.util.Map;
@@ -101,7 +101,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             Boolean scaleEmbedding,
             Integer paddingIndex,
             Integer positionsFromPadding,
-            @Compared(Compared.Rule.NOT) Float dropoutRate) {
+            @NotCompared Float dropoutRate) {
 
         Settings {
             scaleEmbedding = Objects.requireNonNullElse(scaleEmbedding, false);

@@ -16,7 +16,7 @@ import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
-import io.github.djlpositional.internal.ModelFile.Compared;
+import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridResampling;
@@ -83,8 +83,8 @@ public final class LearnedPositionalEncodingBlock
             TokenGrid grid,
             Boolean prefixEncoded,
             GridResampling resampling,
-            @Compared(Compared.Rule.NOT) SinusoidalEncoding encoding,
-            @Compared(Compared.Rule.NOT) Float dropoutRate)
+            @NotCompared SinusoidalEncoding encoding,
+            @NotCompared Float dropoutRate)
             implements Common {
 
         Settings {

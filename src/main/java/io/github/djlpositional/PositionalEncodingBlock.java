@@ -11,7 +11,7 @@ import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
-import io.github.djlpositional.internal.ModelFile.Compared;
+import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.SinusoidalEncoding;
@@ -96,12 +96,12 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
     record Settings(
             int embeddingSize,
             SinusoidalEncoding encoding,
-            @Compared(Compared.Rule.NOT) Integer maxSequenceLength,
-            @Compared(Compared.Rule.NOT) Integer autoExtend,
+            @NotCompared Integer maxSequenceLength,
+            @NotCompared Integer autoExtend,
             Boolean addToInput,
             Integer sequenceAxis,
-            @Compared(Compared.Rule.PRESENCE) Float learnedScale,
-            @Compared(Compared.Rule.NOT) Float dropoutRate)
+            Float learnedScale,
+            @NotCompared Float dropoutRate)
             implements Common {
 
         Settings {

@@ -203,15 +203,16 @@ class ModelFileTest {
     }
 
     @EngineTest
-    void theInitialScaleIsNotComparedButItsPresenceIs(NDManager manager) throws Exception {
+    void theLearnedScaleIsLoadedAndItsInitialValueCompared(NDManager manager) throws Exception {
         PositionalEncodingBlock block = SmallBlocks.initialized(
                 manager, positions().optLearnedScale(0.5f).build(), 2, 3, 4);
         block.getParameters().get("scale").getArray().addi(1);
         byte[] file = BlockBytes.saved(block);
-        PositionalEncodingBlock loaded = positions().optLearnedScale(0.25f).build();
+        PositionalEncodingBlock loaded = positions().optLearnedScale(0.5f).build();
         BlockBytes.load(manager, loaded, file);
         assertThat(loaded.getParameters().get("scale").getArray().toFloatArray())
                 .containsExactly(1.5f);
+        rejected(manager, positions().optLearnedScale(0.25f).build(), file, "learnedScale=0.5", "learnedScale=0.25");
         rejected(manager, positions().build(), file, "learnedScale=0.5");
     }
 
@@ -343,6 +344,7 @@ class ModelFileTest {
     void aBlockIsSavedCompletelyAfterItsStreamFailedOrWasReset(NDManager manager, boolean isReset) throws Exception {
         PositionalEncodingBlock block =
                 SmallBlocks.initialized(manager, positions().optLearnedScale(1).build(), 2, 3, 4);
+        block.getParameters().get("scale").getArray().addi(1);
         AtomicBoolean isFull = new AtomicBoolean(!isReset);
         ByteArrayOutputStream bytes = new ByteArrayOutputStream() {
             @Override
@@ -361,9 +363,9 @@ class ModelFileTest {
         }
         bytes.reset();
         block.saveParameters(out);
-        PositionalEncodingBlock loaded = positions().optLearnedScale(0).build();
+        PositionalEncodingBlock loaded = positions().optLearnedScale(1).build();
         BlockBytes.load(manager, loaded, bytes.toByteArray());
-        assertThat(valuesOf(loaded)).containsExactly(1);
+        assertThat(valuesOf(loaded)).containsExactly(2);
     }
 
     private static Block embeddingThatShares(Block inTokens, Block inPositions) {

@@ -18,7 +18,7 @@ import io.github.djlpositional.arguments.internal.OptionsBuilder;
 import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
-import io.github.djlpositional.internal.ModelFile.Compared;
+import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.QueryScale;
@@ -110,8 +110,8 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
             Boolean sinks,
             Boolean bias,
             Boolean resultBias,
-            @Compared(Compared.Rule.NOT) Boolean fusedKernel,
-            @Compared(Compared.Rule.NOT) Float dropoutRate) {
+            @NotCompared Boolean fusedKernel,
+            @NotCompared Float dropoutRate) {
 
         Settings {
             Check.positive("embeddingSize", embeddingSize);

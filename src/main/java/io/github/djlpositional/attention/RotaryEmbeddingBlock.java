@@ -15,7 +15,7 @@ import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
-import io.github.djlpositional.internal.ModelFile.Compared;
+import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.FloatFormat;
@@ -88,13 +88,13 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             Integer rotarySize,
             Double base,
             PairLayout layout,
-            @Compared(Compared.Rule.UNLESS_DEFAULT) RotaryScaling scaling,
+            RotaryScaling scaling,
             Frequencies frequencies,
             RotaryAxes axes,
             Double xpos,
             Integer sequenceAxis,
-            @Compared(Compared.Rule.NOT) Integer maxSequenceLength,
-            @Compared(Compared.Rule.NOT) Integer autoExtend) {
+            @NotCompared Integer maxSequenceLength,
+            @NotCompared Integer autoExtend) {
 
         Settings {
             Check.positive("headSize", headSize);

@@ -20,7 +20,7 @@ import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.ModelFile.Compared;
+import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Temporaries;
 import java.util.Map;
 import java.util.Objects;
@@ -93,7 +93,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
             Double epsilon,
             Boolean preNorm,
             Boolean bias,
-            @Compared(Compared.Rule.NOT) Float dropoutRate) {
+            @NotCompared Float dropoutRate) {
 
         Settings {
             Check.positive("hiddenSize", hiddenSize);

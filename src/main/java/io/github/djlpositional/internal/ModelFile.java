@@ -8,14 +8,13 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import com.google.gson.Gson;
-import com.google.gson.stream.JsonReader;
-import com.google.gson.stream.JsonToken;
+import com.google.gson.stream.MalformedJsonException;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.arguments.internal.Records;
+import io.github.djlpositional.math.RotaryScaling;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
-import java.io.StringReader;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
@@ -24,7 +23,6 @@ import java.lang.reflect.RecordComponent;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -54,7 +52,6 @@ public final class ModelFile {
      */
     private static final int SETTINGS_MARGIN = 64 << 10;
 
-    private static final int MAX_DEPTH = 16;
     private static final int MAX_SHAPES = 8;
     private static final int MAX_DIMENSIONS = 32;
 
@@ -63,27 +60,10 @@ public final class ModelFile {
 
     private static final int BUFFER_BYTES = 1 << 16;
 
-    /**
-     * How a setting in a model file is compared with the setting of the block that loads it; without this, for
-     * equality.
-     */
+    /** A setting that does not change an output of the saved model: it is not in the file. */
     @Retention(RetentionPolicy.RUNTIME)
     @Target(ElementType.RECORD_COMPONENT)
-    public @interface Compared {
-
-        /** The rule. */
-        Rule value();
-
-        /** What has to agree. */
-        enum Rule {
-            /** The setting does not change an output of the saved model: it is not in the file. */
-            NOT,
-            /** Both have the setting, or neither has it; the values may differ. */
-            PRESENCE,
-            /** The values are equal, or the file has the default. */
-            UNLESS_DEFAULT
-        }
-    }
+    public @interface NotCompared {}
 
     private final String block;
     private final Record settings;
@@ -144,17 +124,12 @@ public final class ModelFile {
     private byte[] json() {
         Map<String, Object> saved = new LinkedHashMap<>(Records.write(settings));
         for (RecordComponent component : settings.getClass().getRecordComponents()) {
-            if (ruleOf(component) == Compared.Rule.NOT) {
+            if (component.isAnnotationPresent(NotCompared.class)) {
                 saved.remove(component.getName());
             }
         }
         saved.putAll(children);
         return new Gson().toJson(saved).getBytes(StandardCharsets.UTF_8);
-    }
-
-    private static Compared.Rule ruleOf(RecordComponent component) {
-        Compared compared = component.getAnnotation(Compared.class);
-        return compared == null ? null : compared.value();
     }
 
     /**
@@ -164,11 +139,11 @@ public final class ModelFile {
     Shape[] read(DataInputStream in) throws IOException, MalformedModelException {
         byte[] json = new byte[count(in, json().length + SETTINGS_MARGIN, "bytes of settings")];
         in.readFully(json);
-        String text = StandardCharsets.UTF_8
-                .newDecoder()
-                .decode(ByteBuffer.wrap(json))
-                .toString();
-        requireSame(parsed(text));
+        try {
+            requireSame(Json.read(json));
+        } catch (MalformedJsonException e) {
+            throw damaged(e);
+        }
         Shape[] shapes = new Shape[count(in, MAX_SHAPES, "input shapes")];
         for (int i = 0; i < shapes.length; i++) {
             shapes[i] = readShape(in);
@@ -199,59 +174,6 @@ public final class ModelFile {
         return new Shape(sizes);
     }
 
-    private Map<?, ?> parsed(String text) throws MalformedModelException {
-        try (JsonReader reader = new JsonReader(new StringReader(text))) {
-            Object settings = value(reader, 1);
-            require(
-                    settings instanceof Map && reader.peek() == JsonToken.END_DOCUMENT,
-                    "settings that are not one JSON object",
-                    "one");
-            return (Map<?, ?>) settings;
-        } catch (IOException | IllegalStateException | NumberFormatException e) {
-            throw damaged(e);
-        }
-    }
-
-    /** A map, a list, a string, a boolean, null, or a number as the BigDecimal of its text. */
-    private Object value(JsonReader reader, int depth) throws IOException, MalformedModelException {
-        require(depth <= MAX_DEPTH, "settings that are nested " + depth + " deep", "at most " + MAX_DEPTH);
-        switch (reader.peek()) {
-            case BEGIN_OBJECT -> {
-                Map<String, Object> values = new LinkedHashMap<>();
-                reader.beginObject();
-                while (reader.hasNext()) {
-                    String name = reader.nextName();
-                    require(!values.containsKey(name), "the key '" + shortened(name) + "' twice", "each key once");
-                    values.put(name, value(reader, depth + 1));
-                }
-                reader.endObject();
-                return values;
-            }
-            case BEGIN_ARRAY -> {
-                List<Object> elements = new ArrayList<>();
-                reader.beginArray();
-                while (reader.hasNext()) {
-                    elements.add(value(reader, depth + 1));
-                }
-                reader.endArray();
-                return elements;
-            }
-            case NUMBER -> {
-                return new BigDecimal(reader.nextString());
-            }
-            case BOOLEAN -> {
-                return reader.nextBoolean();
-            }
-            case NULL -> {
-                reader.nextNull();
-                return null;
-            }
-            default -> {
-                return reader.nextString();
-            }
-        }
-    }
-
     private void requireSame(Map<?, ?> file) throws MalformedModelException {
         Map<Object, Object> own = new LinkedHashMap<>(file);
         own.keySet().removeAll(children.keySet());
@@ -279,9 +201,14 @@ public final class ModelFile {
         Set<Object> unknown = new LinkedHashSet<>(file.keySet());
         for (RecordComponent component : own.getClass().getRecordComponents()) {
             String name = component.getName();
-            if (ruleOf(component) != Compared.Rule.NOT) {
+            if (!component.isAnnotationPresent(NotCompared.class)) {
                 unknown.remove(name);
-                if (!isSame(own, component, values.get(name), file.get(name))) {
+                Object saved = file.get(name);
+                // a file that was saved before there was such a setting has the default
+                boolean isSame = saved == null
+                        ? Objects.equals(values.get(name), Records.defaultOf(own, name))
+                        : isSame(values.get(name), saved);
+                if (!isSame) {
                     return name;
                 }
             }
@@ -292,20 +219,11 @@ public final class ModelFile {
         return unknown.isEmpty() ? null : unknown.iterator().next().toString();
     }
 
-    private static boolean isSame(Record owner, RecordComponent component, Object own, Object file) {
-        Compared.Rule rule = ruleOf(component);
-        if (rule == Compared.Rule.PRESENCE) {
-            return (own == null) == (file == null);
-        }
-        boolean mayBeDefault = rule == Compared.Rule.UNLESS_DEFAULT;
-        if (file == null) {
-            // the default: the file was saved before there was such a setting
-            return mayBeDefault || Objects.equals(own, Records.defaultOf(owner, component.getName()));
-        }
-        return isSame(own, file) || (mayBeDefault && isSame(Records.defaultOf(owner, component.getName()), file));
-    }
-
     private static boolean isSame(Object own, Object file) {
+        if (own instanceof RotaryScaling && RotaryScaling.none().getArguments().equals(file)) {
+            // any scaling extends a model that was trained without one
+            return true;
+        }
         if (own instanceof HasArguments configured) {
             return file instanceof Map<?, ?> map && difference(Records.settingsOf(configured), map) == null;
         }

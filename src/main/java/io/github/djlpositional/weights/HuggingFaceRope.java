@@ -1,19 +1,23 @@
 package io.github.djlpositional.weights;
 
+import static io.github.djlpositional.weights.InvalidFileException.check;
 import static io.github.djlpositional.weights.InvalidFileException.quoted;
 import static io.github.djlpositional.weights.InvalidFileException.shown;
 
 import ai.djl.MalformedModelException;
+import com.google.gson.stream.MalformedJsonException;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RmsNormBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.internal.Json;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.math.RotaryAxes;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -44,6 +48,9 @@ import java.util.stream.IntStream;
  * another type, or outside its range.
  */
 public final class HuggingFaceRope {
+
+    /** Published files have a few kilobytes; those that list quantized layers have some hundred. */
+    private static final int MOST_BYTES = 4 << 20;
 
     /** The first length of a rotary table, which grows as far as the model allows. */
     private static final int FIRST_LENGTH = 4096;
@@ -81,7 +88,24 @@ public final class HuggingFaceRope {
      * @throws IOException if the file does not exist or cannot be read
      */
     public static HuggingFaceRope read(Path configJson) throws IOException, MalformedModelException {
-        return of(ConfigFile.read(configJson));
+        return of(values(configJson));
+    }
+
+    /** The values by key: maps, lists, strings, booleans, nulls, and numbers as {@link java.math.BigDecimal}. */
+    static Map<String, Object> values(Path path) throws IOException, MalformedModelException {
+        Check.that(
+                Files.isRegularFile(path) || Files.notExists(path),
+                () -> "the path " + path
+                        + " is a directory or a device: expected the config.json of a model; give the path of a file");
+        byte[] bytes = WeightFile.read(path, 0, MOST_BYTES + 1);
+        try {
+            check(bytes.length <= MOST_BYTES, "it has more than %s bytes", MOST_BYTES);
+            return Json.read(bytes);
+        } catch (MalformedJsonException e) {
+            throw InvalidFileException.notJson("it is not one JSON object", e).ofConfiguration(path);
+        } catch (InvalidFileException e) {
+            throw e.ofConfiguration(path);
+        }
     }
 
     /**

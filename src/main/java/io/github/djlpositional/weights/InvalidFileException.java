@@ -56,7 +56,10 @@ final class InvalidFileException extends IOException {
     static InvalidFileException notJson(String what, Exception cause) {
         return damaged(
                 what + " ("
-                        + String.valueOf(cause.getMessage()).lines().findFirst().orElse("") + ")",
+                        + visible(String.valueOf(cause.getMessage())
+                                .lines()
+                                .findFirst()
+                                .orElse("")) + ")",
                 cause);
     }
 
@@ -82,7 +85,11 @@ final class InvalidFileException extends IOException {
         String text = String.valueOf(value);
         boolean isLong = text.codePointCount(0, text.length()) > LONGEST_QUOTE;
         String shown = isLong ? text.substring(0, text.offsetByCodePoints(0, LONGEST_QUOTE)) + "…" : text;
-        return HIDDEN.matcher(shown)
+        return visible(shown);
+    }
+
+    private static String visible(String text) {
+        return HIDDEN.matcher(text)
                 .replaceAll(found -> String.format("\\\\u%04x", found.group().codePointAt(0)));
     }
 

@@ -5,6 +5,7 @@ import ai.djl.engine.EngineException;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.internal.MachineMemory;
 import java.io.IOException;
@@ -45,6 +46,15 @@ import java.util.Objects;
  * <p>Immutable and thread-safe.
  */
 public final class WeightFile {
+
+    /**
+     * The type and shape of a tensor.
+     *
+     * @param type the type as the file names it: {@code F32} or {@code BF16} in safetensors, {@code <f4} or {@code |O}
+     *     in npz
+     * @param shape the tensor's shape
+     */
+    public record TensorInfo(String type, Shape shape) {}
 
     /** More than any published checkpoint has in one file; bounds the memory that the names of a header take. */
     static final int MOST_TENSORS = 1 << 17;

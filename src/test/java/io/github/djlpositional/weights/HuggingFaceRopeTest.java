@@ -232,7 +232,7 @@ class HuggingFaceRopeTest {
     /** Phi-3.5-MoE has an attention factor for each list; its lists of factors are not needed here. */
     @EngineTest
     void phimoeHasAnAttentionFactorForEachList(NDManager manager) throws Exception {
-        Map<String, Object> config = new LinkedHashMap<>(ConfigFile.read(path("Phi-3.5-MoE-instruct.json")));
+        Map<String, Object> config = new LinkedHashMap<>(HuggingFaceRope.values(path("Phi-3.5-MoE-instruct.json")));
         List<Integer> divisors = IntStream.range(0, 64).map(i -> 1).boxed().toList();
         Map<String, Object> section = new LinkedHashMap<>(Map.of(
                 "type",
@@ -254,14 +254,14 @@ class HuggingFaceRopeTest {
     /** transformers 5 writes one section for each type of layers, and moves bases and shares into it. */
     @EngineTest
     void readsWhatTransformers5Writes(NDManager manager) throws Exception {
-        Map<String, Object> gemma = new LinkedHashMap<>(ConfigFile.read(path("gemma-3-1b-pt.json")));
+        Map<String, Object> gemma = new LinkedHashMap<>(HuggingFaceRope.values(path("gemma-3-1b-pt.json")));
         gemma.keySet().removeAll(List.of("rope_theta", "rope_local_base_freq", "rope_scaling"));
         Map<String, Object> sections = new LinkedHashMap<>();
         sections.put("full_attention", Map.of("rope_type", "linear", "factor", 8, "rope_theta", 1e6));
         sections.put("sliding_attention", Map.of("rope_type", "default", "rope_theta", 1e4));
         sections.put("rope_theta", null);
         gemma.put("rope_parameters", sections);
-        Map<String, Object> phi = new LinkedHashMap<>(ConfigFile.read(path("phi-2.json")));
+        Map<String, Object> phi = new LinkedHashMap<>(HuggingFaceRope.values(path("phi-2.json")));
         phi.keySet().removeAll(List.of("rope_theta", "rope_scaling", "partial_rotary_factor"));
         phi.put("rope_parameters", Map.of("rope_type", "default", "rope_theta", 1e4, "partial_rotary_factor", 0.4));
         Map<String, HuggingFaceRope> configs =
@@ -522,7 +522,7 @@ class HuggingFaceRopeTest {
         "ModernBERT-base, global_attn_every_n_layers, 0"
     })
     void countsOutsideOfTheirRangeAreRefused(String model, String key, Integer value) throws Exception {
-        Map<String, Object> config = new LinkedHashMap<>(ConfigFile.read(path(model + ".json")));
+        Map<String, Object> config = new LinkedHashMap<>(HuggingFaceRope.values(path(model + ".json")));
         if (config.get("text_config") instanceof Map<?, ?> text) {
             text.forEach((name, each) -> config.put((String) name, each));
         }
@@ -541,7 +541,7 @@ class HuggingFaceRopeTest {
 
     @Test
     void sectionsOfAxesOfOtherPairsAreRefused() throws Exception {
-        Map<String, Object> config = new LinkedHashMap<>(ConfigFile.read(path("Qwen2-VL-7B-Instruct.json")));
+        Map<String, Object> config = new LinkedHashMap<>(HuggingFaceRope.values(path("Qwen2-VL-7B-Instruct.json")));
         config.put("rope_scaling", Map.of("type", "mrope", "mrope_section", Collections.nCopies(16, 1 << 20)));
         assertRefused(() -> HuggingFaceRope.of(config), "mrope_section [1048576, ", "64 pairs");
     }
@@ -556,7 +556,7 @@ class HuggingFaceRopeTest {
         "gemma-3-1b-pt, use_bidirectional_attention"
     })
     void whatTheBlockCannotComputeIsRefusedByName(String model, String key) throws Exception {
-        Map<String, Object> config = new LinkedHashMap<>(ConfigFile.read(path(model + ".json")));
+        Map<String, Object> config = new LinkedHashMap<>(HuggingFaceRope.values(path(model + ".json")));
         config.put(key, true);
         assertRefused(() -> HuggingFaceRope.of(config).attention(0), key + " true", "false");
     }

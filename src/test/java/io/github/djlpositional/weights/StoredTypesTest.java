@@ -9,6 +9,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.EngineTestExtension;
+import io.github.djlpositional.weights.WeightFile.TensorInfo;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;

@@ -64,7 +64,7 @@ class UntrustedConfigurationsTest {
         try (Stream<Path> files =
                 Files.list(folder).filter(file -> file.toString().endsWith(".json"))) {
             for (Path file : files.toList()) {
-                PUBLISHED.put(file.getFileName().toString(), ConfigFile.read(file));
+                PUBLISHED.put(file.getFileName().toString(), HuggingFaceRope.values(file));
             }
         }
         return PUBLISHED.keySet();

@@ -19,6 +19,7 @@ import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.FileCorruption;
 import io.github.djlpositional.RandomCases;
 import io.github.djlpositional.ResourceGuard;
+import io.github.djlpositional.weights.WeightFile.TensorInfo;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystem;
