@@ -301,7 +301,7 @@ def encoding_shapes(a, size, heads, head_size):
     if kind == "FireBiasBlock":
         return {"c": (1,), "multiplier": (1,), **layer_shapes(1, a["hiddenSize"], heads)}
     if kind == "DistanceNetworkBiasBlock":
-        return layer_shapes(1, *[a["hiddenSize"]] * a["hiddenLayers"], heads)
+        return layer_shapes(1, a["hiddenSize"], a["hiddenSize"], heads)
     if kind == "WindowNetworkBiasBlock":
         shapes = layer_shapes(2, a["hiddenSize"], heads)
         shapes.pop("bias2")
@@ -521,7 +521,7 @@ def research():
         "sandwich": {"type": "SandwichBiasBlock", **heads},
         "fire": {"type": "FireBiasBlock", **heads, "hiddenSize": 5, "threshold": 7.3},
         "distance_network": {
-            "type": "DistanceNetworkBiasBlock", **heads, "hiddenSize": 3, "hiddenLayers": 2, "logarithmic": False},
+            "type": "DistanceNetworkBiasBlock", **heads, "hiddenSize": 3, "logarithmic": False},
     })
     # positions up to 40
     window = {"window": [7, 6]}

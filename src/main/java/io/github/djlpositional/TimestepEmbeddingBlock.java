@@ -44,11 +44,9 @@ import java.util.Objects;
  */
 public final class TimestepEmbeddingBlock extends ConfiguredBlock {
 
-    record Settings(FourierFeatures features, int embeddingSize, Integer outputSize, Boolean logarithm) {
+    record Settings(FourierFeatures features, int embeddingSize, Boolean logarithm) {
         Settings {
             Check.positive("embeddingSize", embeddingSize);
-            outputSize = Objects.requireNonNullElse(outputSize, embeddingSize);
-            Check.positive("outputSize", outputSize);
             logarithm = Objects.requireNonNullElse(logarithm, false);
             int coordinates = Check.given("features", features).getCoordinates();
             Check.that(
@@ -68,7 +66,7 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
         int width = settings.features.getEmbeddingSize();
         fixed = addTable(FourierFeaturesBlock.table(settings.features));
         hiddenProjection = addProjection("hiddenProjection", width, settings.embeddingSize, true);
-        outputProjection = addProjection("outputProjection", settings.embeddingSize, settings.outputSize, true);
+        outputProjection = addProjection("outputProjection", settings.embeddingSize, settings.embeddingSize, true);
     }
 
     /** {@return a new builder} */
@@ -80,7 +78,7 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
      * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments {@code features}, a map for {@link FourierFeatures#fromArguments}; {@code embeddingSize}; and
-     *     optionally {@code outputSize} and {@code logarithm}
+     *     optionally {@code logarithm}
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static TimestepEmbeddingBlock fromArguments(Map<?, ?> arguments) {
@@ -133,7 +131,7 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
         requireShapes(inputShapes);
-        return new Shape[] {inputShapes[0].add(settings.outputSize)};
+        return new Shape[] {inputShapes[0].add(settings.embeddingSize)};
     }
 
     @Override
@@ -173,16 +171,6 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
          */
         public Builder setFeatures(FourierFeatures features) {
             return set("features", features);
-        }
-
-        /**
-         * Sets another size of the output (default: D).
-         *
-         * @param outputSize at least 1
-         * @return this builder
-         */
-        public Builder optOutputSize(int outputSize) {
-            return set("outputSize", outputSize);
         }
 
         /**

@@ -60,7 +60,6 @@ class FourierFeaturesBlockTest {
                 TimestepEmbeddingBlock.builder()
                         .setFeatures(FourierFeatures.sinusoids(SinusoidalEncoding.diffusion(8, 0, 1, true)))
                         .setEmbeddingSize(6)
-                        .optOutputSize(4)
                         .build();
             default -> throw new IllegalArgumentException(convention);
         };
@@ -78,7 +77,7 @@ class FourierFeaturesBlockTest {
         }
         if (block instanceof TimestepEmbeddingBlock time) {
             setProjection(time.getHiddenProjection(), 6, 8);
-            setProjection(time.getOutputProjection(), 4, 6);
+            setProjection(time.getOutputProjection(), 6, 6);
         }
         return block;
     }
@@ -201,7 +200,7 @@ class FourierFeaturesBlockTest {
         NDArray integer = Forward.infer(manager, block, manager.create(new long[] {0, 7, 999}));
         assertThat(integer).isEqualTo(real);
         NDArray wide = Forward.infer(manager, block, manager.create(new int[][] {{0}, {7}, {999}}));
-        assertThat(wide.getShape()).isEqualTo(new Shape(3, 1, 4));
+        assertThat(wide.getShape()).isEqualTo(new Shape(3, 1, 6));
         assertThat(wide.toFloatArray()).isEqualTo(real.toFloatArray());
     }
 
@@ -239,7 +238,7 @@ class FourierFeaturesBlockTest {
         assertThat(Forward.infer(manager, block, empty).getShape()).isEqualTo(new Shape(3, 0, 6));
         Block time = initialized(manager, "timestep", DataType.FLOAT32, 1);
         assertThat(Forward.infer(manager, time, manager.create(new Shape(0))).getShape())
-                .isEqualTo(new Shape(0, 4));
+                .isEqualTo(new Shape(0, 6));
     }
 
     @EngineTest
@@ -270,8 +269,7 @@ class FourierFeaturesBlockTest {
                 TimestepEmbeddingBlock.builder().setFeatures(FourierFeatures.time2Vec(4, 0));
         refused(time::build, "setEmbeddingSize");
         refused(time.setEmbeddingSize(0)::build, "embeddingSize 0");
-        refused(time.setEmbeddingSize(4).optOutputSize(0)::build, "outputSize 0");
-        refused(time.optOutputSize(4).setFeatures(FourierFeatures.of(true, MATRIX))::build, "2 coordinates");
+        refused(time.setEmbeddingSize(4).setFeatures(FourierFeatures.of(true, MATRIX))::build, "2 coordinates");
         refused(() -> FourierFeatures.gaussian(0, 4, 1, 0, true), "coordinates 0");
         refused(() -> FourierFeatures.gaussian(2, 0, 1, 0, true), "frequencies 0");
         refused(() -> FourierFeatures.gaussian(1 << 10, 1 << 11, 1, 0, true), "frequencies 2048", "1024");

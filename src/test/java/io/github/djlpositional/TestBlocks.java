@@ -107,8 +107,7 @@ public enum TestBlocks {
             new Shape(5),
             TimestepEmbeddingBlock.builder()
                     .setFeatures(FourierFeatures.sinusoids(SinusoidalEncoding.diffusion(8, 0, 1, true)))
-                    .setEmbeddingSize(6)
-                    .optOutputSize(4)::build),
+                    .setEmbeddingSize(6)::build),
     EMBEDDING(new Shape(2, 3), embedding().optMaxSequenceLength(10)::build),
     EMBEDDING_OF_EVERY_SETTING(
             new Shape(2, 3),
@@ -185,7 +184,6 @@ public enum TestBlocks {
             () -> DistanceNetworkBiasBlock.builder()
                     .setHeadCount(3)
                     .setHiddenSize(5)
-                    .optHiddenLayers(1)
                     .optLogarithmic(true)
                     .optNormalized(true)
                     .build()),

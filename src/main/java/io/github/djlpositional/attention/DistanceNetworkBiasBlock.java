@@ -13,7 +13,7 @@ import java.util.Objects;
  * the form of x-transformers ({@code DynamicPositionBias}).
  *
  * <pre>
- * Wₙ · silu(… silu(W₁ · (i - j) + b₁) …) + bₙ      for the query's position i and the key's position j
+ * W₃ · silu(W₂ · silu(W₁ · (i - j) + b₁) + b₂) + b₃      for the query's position i and the key's position j
  * </pre>
  *
  * <p>With {@code optLogarithmic(true)}, the network gets sign(i - j) · ln(|i - j| + 1) instead of i - j. With
@@ -30,20 +30,19 @@ import java.util.Objects;
  *         .build();
  * }</pre>
  *
- * <p>The parameters are {@code weight1}, (E, 1), {@code bias1}, (E), to {@code weight}n, (N, E), {@code bias}n, (N),
- * for E hidden units, and for normalized layers {@code scale1} and {@code offset1}, (E), and so on. Their initial
- * values are those of PyTorch. Inputs, output and errors are those of {@link KerpleBiasBlock}.
+ * <p>The parameters are {@code weight1}, (E, 1), {@code bias1}, (E), {@code weight2}, (E, E), {@code bias2}, (E),
+ * {@code weight3}, (N, E), and {@code bias3}, (N), for E hidden units, and for normalized layers {@code scale1},
+ * {@code offset1}, {@code scale2} and {@code offset2}, (E). Their initial values are those of PyTorch. Inputs, output
+ * and errors are those of {@link KerpleBiasBlock}.
  */
 public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
 
-    record Settings(int headCount, int hiddenSize, Integer hiddenLayers, Boolean logarithmic, Boolean normalized) {
+    record Settings(int headCount, int hiddenSize, Boolean logarithmic, Boolean normalized) {
         Settings {
-            hiddenLayers = Objects.requireNonNullElse(hiddenLayers, 2);
             logarithmic = Objects.requireNonNullElse(logarithmic, false);
             normalized = Objects.requireNonNullElse(normalized, false);
             Check.positive("headCount", headCount);
             Check.positive("hiddenSize", hiddenSize);
-            Check.between("hiddenLayers", hiddenLayers, 1, 16);
         }
     }
 
@@ -53,14 +52,7 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
     private DistanceNetworkBiasBlock(Settings settings) {
         super(settings, settings.headCount);
         network = new BiasNetwork(
-                this,
-                BiasNetwork.SILU,
-                settings.normalized,
-                true,
-                1,
-                settings.hiddenLayers,
-                settings.hiddenSize,
-                settings.headCount);
+                this, BiasNetwork.SILU, settings.normalized, true, 1, 2, settings.hiddenSize, settings.headCount);
         distances = addNumbers(relative -> {
             double logarithm = Math.copySign(Math.log1p(Math.abs(relative)), -relative);
             return settings.logarithmic ? logarithm : -relative;
@@ -103,16 +95,6 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
          */
         public Builder setHiddenSize(int hiddenSize) {
             return set("hiddenSize", hiddenSize);
-        }
-
-        /**
-         * Sets the number of hidden layers (default: 2).
-         *
-         * @param hiddenLayers from 1 to 16
-         * @return this builder
-         */
-        public Builder optHiddenLayers(int hiddenLayers) {
-            return set("hiddenLayers", hiddenLayers);
         }
 
         /**

@@ -83,8 +83,6 @@ class AttentionBadInputTest {
                     {relativeEncoding: {type: FireBiasBlock, headCount: 2, threshold: 0}}                   | threshold 0.0
                     {relativeEncoding: {type: DistanceNetworkBiasBlock, headCount: 2}}   | hiddenSize
                     {relativeEncoding: {type: DistanceNetworkBiasBlock, headCount: 2, hiddenSize: 0}}       | hiddenSize 0
-                    {relativeEncoding: {type: DistanceNetworkBiasBlock, headCount: 2, hiddenSize: 4, hiddenLayers: 17}} \
-                        | hiddenLayers 17
                     {relativeEncoding: {type: DisentangledPositionBlock, embeddingSize: 16, headCount: 2}} \
                         | embeddingSize=16;setEmbeddingSize(8);setHeadCount(2)
                     {relativeEncoding: {type: DisentangledPositionBlock, embeddingSize: 8, headCount: 3}}   | headCount 3
