@@ -268,7 +268,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             toEncode.set(0, tokens);
             if (countsTokens && inputs.size() == 1 && Positions.given(null, params) == null) {
                 Check.that(
-                        Positions.start(params, 0, Positions.UNLIMITED) == 0,
+                        Positions.start(params, Positions.UNLIMITED) == 0,
                         () -> "ids " + ids.getShape() + " at " + Positions.START + " " + params.get(Positions.START)
                                 + " were given to a block with positionsFromPadding, which cannot see the padding before"
                                 + " them: expected [ids, positions]; give the positions of the tokens, which do not count"

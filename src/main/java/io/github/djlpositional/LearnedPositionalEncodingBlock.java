@@ -192,23 +192,23 @@ public final class LearnedPositionalEncodingBlock
     }
 
     @Override
-    NDArray rows(
+    Positions.Source source(
             Temporaries temporaries,
+            NDArray x,
             Positions positions,
             ParameterStore parameterStore,
             boolean training,
             PairList<String, Object> params) {
-        NDArray x = positions.input();
         NDArray values = DataTypes.value(this, table, parameterStore, x, training);
         DataTypes.requireSame(x, values, "learned table");
-        if (settings.grid != null) {
-            int[] sizes = settings.grid.sizes(params);
-            long length = x.getShape().get(positions.axis());
-            settings.grid.requireTokens(
-                    positions.explicit() != null || length == settings.grid.tokens(sizes), length, sizes);
-            values = ofGrid(temporaries, values, x.getManager(), sizes);
+        if (settings.grid == null) {
+            return new Learned(values);
         }
-        return positions.rows(temporaries, new Learned(values));
+        int[] sizes = settings.grid.sizes(params);
+        int length = positions.length();
+        settings.grid.requireTokens(
+                positions.positions() != null || length == settings.grid.tokens(sizes), length, sizes);
+        return new Learned(ofGrid(temporaries, values, x.getManager(), sizes));
     }
 
     /** The rows of all tokens of a grid. */
@@ -258,22 +258,21 @@ public final class LearnedPositionalEncodingBlock
     private record Learned(NDArray values) implements Positions.Source {
 
         @Override
-        public NDArray consecutive(Temporaries temporaries, int first, int count, NDArray x) {
+        public NDArray consecutive(Temporaries temporaries, int first, int count, NDArray like, DataType type) {
             NDArray rows =
-                    temporaries.add(values.get(x.getManager(), NDIndex.sliceAxis(0, first, (long) first + count)));
+                    temporaries.add(values.get(like.getManager(), NDIndex.sliceAxis(0, first, (long) first + count)));
             return temporaries.add(rows.expandDims(0));
         }
 
         @Override
-        public NDArray lookUp(NDArray positions, int end, NDArray x, DataType type) {
-            return Indices.lookUpGiven(positions, values, x.getManager());
-        }
-
-        @Override
-        public NDArray compute(double[] positions, Shape shape, NDArray x, DataType type) {
-            throw new IllegalArgumentException("real positions " + shape
-                    + " were given to a learned table: expected an integer type; convert them with"
-                    + " toType(DataType.INT64, false)");
+        public NDArray lookUp(Positions tokens, NDArray like, DataType type) {
+            NDArray positions = tokens.positions();
+            Check.that(
+                    positions.getDataType().isInteger(),
+                    () -> "real positions " + positions.getShape()
+                            + " were given to a learned table: expected an integer type; convert them with"
+                            + " toType(DataType.INT64, false)");
+            return Indices.lookUpGiven(positions, values, like.getManager());
         }
     }
 

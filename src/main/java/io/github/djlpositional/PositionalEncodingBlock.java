@@ -9,6 +9,7 @@ import ai.djl.training.initializer.ConstantInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.arguments.internal.Records;
+import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.ModelFile.NotCompared;
@@ -126,7 +127,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
     /** The scale of the encodings, (1); null if they have none. */
     private final Parameter scale;
 
-    private final Positions.Table table;
+    private final ConstantTable table;
 
     private PositionalEncodingBlock(Settings settings) {
         super(settings);
@@ -134,13 +135,11 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
                 ? null
                 : addParameter("scale", new Shape(1), new ConstantInitializer(settings.learnedScale));
         int length = settings.maxSequenceLength;
-        table = Positions.Table.of(
-                settings.encoding::write,
-                settings.encoding::write,
-                settings.embeddingSize,
+        table = addTable(ConstantTable.ofPositions(
                 length,
-                settings.autoExtend == null ? length : settings.autoExtend);
-        addTable(table.table());
+                settings.autoExtend == null ? length : settings.autoExtend,
+                settings.encoding::write,
+                new Positions.Computed(settings.encoding::write, settings.embeddingSize)));
     }
 
     /** {@return a new builder} */
@@ -160,7 +159,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
 
     @Override
     public int getMaxSequenceLength() {
-        return table.table().length();
+        return table.length();
     }
 
     /** {@return the function from position to vector that fills the table} */
@@ -180,7 +179,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
      * @throws IllegalStateException if the block is neither initialized nor loaded, or its manager is closed
      */
     public NDArray getEncodings() {
-        NDArray encodings = table.table().batched(dataType());
+        NDArray encodings = table.batched(dataType());
         if (encodings == null) {
             throw new IllegalStateException(
                     "the block has no open manager to create its table with: expected an initialized"
@@ -231,7 +230,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
 
     @Override
     int limit() {
-        return table.table().limit();
+        return table.limit();
     }
 
     @Override
@@ -240,19 +239,24 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
     }
 
     @Override
-    NDArray rows(
+    Positions.Source source(
             Temporaries temporaries,
+            NDArray x,
             Positions positions,
             ParameterStore parameterStore,
             boolean training,
             PairList<String, Object> params) {
-        NDArray rows = positions.rows(temporaries, table);
+        return table;
+    }
+
+    @Override
+    NDArray factor(NDArray x, ParameterStore parameterStore, boolean training) {
         if (scale == null) {
-            return rows;
+            return null;
         }
-        NDArray factor = DataTypes.value(this, scale, parameterStore, positions.input(), training);
-        DataTypes.requireSame(positions.input(), factor, "learned scale");
-        return temporaries.add(rows.mul(factor));
+        NDArray factor = DataTypes.value(this, scale, parameterStore, x, training);
+        DataTypes.requireSame(x, factor, "learned scale");
+        return factor;
     }
 
     /** Builds a {@link PositionalEncodingBlock}. */

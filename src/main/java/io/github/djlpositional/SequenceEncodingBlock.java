@@ -76,13 +76,19 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         return limit();
     }
 
-    /** The rows of the positions, (…, T, D), in a shape that broadcasts over the input; not closed by the caller. */
-    abstract NDArray rows(
+    /** Returns where the rows of the positions of x come from. Temporaries closes arrays that are created for it. */
+    abstract Positions.Source source(
             Temporaries temporaries,
+            NDArray x,
             Positions positions,
             ParameterStore parameterStore,
             boolean training,
             PairList<String, Object> params);
+
+    /** Returns the factor of all encodings, (1), on the device of x; null, the default, for none. */
+    NDArray factor(NDArray x, ParameterStore parameterStore, boolean training) {
+        return null;
+    }
 
     /** Whether the greatest of explicit positions must be known: false, unless a table extends itself. */
     boolean readsPositions() {
@@ -135,22 +141,28 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         requireInputCount(inputs.size(), 2, "[x] or [x, positions]");
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
-        NDArray explicit = inputs.size() == 2 ? inputs.get(1) : null;
-        NDArray given = Positions.given(explicit, params);
         int axis = axisOf(x.getShape());
-        int limit = limit(x.getShape().get(axis), params);
-        Positions positions = Positions.of(x, axis, explicit, params, limit, readsPositions());
+        Positions positions = Positions.of(
+                x,
+                axis,
+                inputs.size() == 2 ? inputs.get(1) : null,
+                params,
+                limit(x.getShape().get(axis), params),
+                readsPositions(),
+                false);
+        NDArray explicit = positions.positions();
+        Shape shape = mode == Mode.RETURN
+                ? returnedShape(x.getShape(), explicit == null ? null : explicit.getShape())
+                : x.getShape();
+        if (shape.size() == 0) {
+            return new NDList(
+                    mode == Mode.RETURN ? x.getManager().create(shape, x.getDataType(), x.getDevice()) : x.duplicate());
+        }
         try (Temporaries temporaries = new Temporaries()) {
-            Shape shape = mode == Mode.RETURN
-                    ? returnedShape(x.getShape(), given == null ? null : given.getShape())
-                    : x.getShape();
-            if (shape.size() == 0) {
-                return new NDList(
-                        mode == Mode.RETURN
-                                ? x.getManager().create(shape, x.getDataType(), x.getDevice())
-                                : x.duplicate());
-            }
-            NDArray rows = rows(temporaries, positions, parameterStore, training, params);
+            Positions.Source source = source(temporaries, x, positions, parameterStore, training, params);
+            NDArray factor = factor(x, parameterStore, training);
+            NDArray table = positions.broadcastRows(temporaries, x, axis, source);
+            NDArray rows = factor == null ? table : temporaries.add(table.mul(factor));
             NDArray encoded = switch (mode) {
                 case ADD -> x.add(rows);
                 case ADD_IN_PLACE -> x.addi(rows);

@@ -137,10 +137,7 @@ public class ArchitectureTest {
                         "GridPositionalEncodingBlock",
                         "Positions",
                         "DistanceBias",
-                        "RotaryEmbeddingBlock",
-                        "Span",
                         "Steps",
-                        "Table",
                         "WindowTermBlock",
                         "Builder");
     }

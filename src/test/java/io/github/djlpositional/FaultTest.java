@@ -19,7 +19,6 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.attention.AttentionCall;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
-import io.github.djlpositional.attention.Span;
 import java.io.DataInputStream;
 import java.io.IOException;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -105,7 +104,7 @@ class FaultTest {
         }
 
         @Override
-        public NDArray encodeKeys(AttentionCall call, NDArray keys, Span span) {
+        public NDArray encodeKeys(AttentionCall call, NDArray keys) {
             reach(Stage.FORWARD);
             return keys.mul(2);
         }

@@ -2,10 +2,16 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.training.ParameterStore;
+import io.github.djlpositional.internal.Positions;
 import java.util.List;
 
 /**
  * What a {@link RelativeEncoding} is told of the attention that calls it.
+ *
+ * <p>Of queries and keys, {@code first()} is the index of the first token, from 0, and {@code length()} the number of
+ * tokens, n. {@code positions()} are the positions that the forward was given: (1 or B, n), or (axes, 1 or B, n), INT32
+ * or FLOAT64, on the device of the tokens, the attention's to close; null if each token's position is its index.
+ * {@code end()} is one more than the greatest position, or a greater number.
  *
  * @param parameterStore gives the values of the encoding's parameters
  * @param training whether the attention is trained
@@ -25,20 +31,20 @@ import java.util.List;
 public record AttentionCall(
         ParameterStore parameterStore,
         boolean training,
-        Span queries,
-        Span keys,
+        Positions queries,
+        Positions keys,
         List<Integer> sequenceLengths,
         boolean causal,
         double scale,
         NDArray shared,
-        Span sharedKeys) {
+        Positions sharedKeys) {
 
     /** A call that is done in one part. */
     AttentionCall(
             ParameterStore parameterStore,
             boolean training,
-            Span queries,
-            Span keys,
+            Positions queries,
+            Positions keys,
             List<Integer> sequenceLengths,
             boolean causal,
             double scale) {
@@ -51,7 +57,7 @@ public record AttentionCall(
     }
 
     /** The same call for some of its queries and keys only. */
-    AttentionCall of(Span someQueries, Span someKeys) {
+    AttentionCall of(Positions someQueries, Positions someKeys) {
         return new AttentionCall(
                 parameterStore, training, someQueries, someKeys, sequenceLengths, causal, scale, shared, sharedKeys);
     }

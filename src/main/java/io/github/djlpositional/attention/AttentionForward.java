@@ -80,21 +80,20 @@ final class AttentionForward implements AutoCloseable {
                 keyShape.get(1) > 0,
                 () -> "keys of shape " + keyShape
                         + " are empty: expected a length of 1 or more; skip the call if there is nothing to attend to");
-        int firstQuery =
-                given.isSelf() ? 0 : Positions.start(params, queries.getShape().get(2), Positions.UNLIMITED);
-        Span span = span(queries, params, firstQuery);
-        AttentionCall call = call(span, given.isSelf() ? span : Span.of(0, Math.toIntExact(keyShape.get(1))));
+        int firstQuery = given.isSelf() ? 0 : Positions.start(params, Positions.UNLIMITED);
+        Positions tokens = tokens(queries, params, firstQuery);
+        AttentionCall call = call(tokens, given.isSelf() ? tokens : Positions.of(0, Math.toIntExact(keyShape.get(1))));
         KeyValueCache.Source kept = cache == null ? null : cache.sourceOf(attention, given.keys(), given.values());
         NDArray keys = kept != null ? kept.keys() : keyHeads();
         NDArray values = kept != null ? kept.values() : valueHeads();
         boolean keepsPlainKeys = relative != null && relative.keysDependOnLength();
-        NDArray encoded = kept != null && !keepsPlainKeys ? keys : encoded(call, keys, call.keys());
+        NDArray encoded = kept != null && !keepsPlainKeys ? keys : encoded(call, keys);
         if (cache != null) {
             store = () -> {
                 if (kept == null) {
                     cache.keep(attention, given.keys(), given.values(), keepsPlainKeys ? keys : encoded, values);
                 }
-                cache.done(attention, firstQuery + span.length());
+                cache.done(attention, firstQuery + tokens.length());
             };
         }
         return operands(call, queries, encoded, values, null);
@@ -103,13 +102,13 @@ final class AttentionForward implements AutoCloseable {
     /** The given keys and values behind those of a cache. */
     private AttentionOperands withPreviousSteps(NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
         KeyValueCache.Steps steps = cache.stepsOf(attention, params, attention.visibility());
-        Span span = span(queries, params, steps.length());
+        Positions tokens = tokens(queries, params, steps.length());
         NDArray newKeys = keyHeads();
         boolean keepsPlainKeys = relative != null && relative.keysDependOnLength();
-        List<Integer> lengths = keepsPlainKeys && span.positions() != null ? steps.lengths(span) : null;
-        Span held =
-                steps.write(keepsPlainKeys ? newKeys : encoded(call(span, span), newKeys, span), valueHeads(), span);
-        AttentionCall call = call(span, held, lengths);
+        List<Integer> lengths = keepsPlainKeys && tokens.positions() != null ? steps.lengths(tokens) : null;
+        NDArray kept = keepsPlainKeys ? newKeys : encoded(call(tokens, tokens), newKeys);
+        Positions held = steps.write(kept, valueHeads(), tokens);
+        AttentionCall call = call(tokens, held, lengths);
         NDManager manager = queries.getManager();
         NDArray keys = temporaries.add(steps.keys(manager, held.length()));
         NDArray values = temporaries.add(steps.values(manager, held.length()));
@@ -117,7 +116,7 @@ final class AttentionForward implements AutoCloseable {
         return operands(
                 call,
                 queries,
-                keepsPlainKeys ? encoded(call, keys, held) : keys,
+                keepsPlainKeys ? encoded(call, keys) : keys,
                 values,
                 distanceBiases(steps, call, queries));
     }
@@ -134,17 +133,16 @@ final class AttentionForward implements AutoCloseable {
                 count -> DistanceBias.ofDistances(relative, call, Distances.consecutive(typed, 1 - count, count)));
     }
 
-    private Span span(NDArray queries, PairList<String, Object> params, int first) {
-        int length = Math.toIntExact(queries.getShape().get(2));
+    private Positions tokens(NDArray queries, PairList<String, Object> params, int first) {
         boolean isRead = (relative != null && !relative.terms().isEmpty()) || attention.queryFactors() != null;
-        return Span.given(temporaries, params, first, queries, length, isRead);
+        return Positions.ofTokens(temporaries, queries, 2, Positions.given(null, params), first, isRead);
     }
 
-    private AttentionCall call(Span queries, Span keys) {
+    private AttentionCall call(Positions queries, Positions keys) {
         return call(queries, keys, null);
     }
 
-    private AttentionCall call(Span queries, Span keys, List<Integer> lengths) {
+    private AttentionCall call(Positions queries, Positions keys, List<Integer> lengths) {
         return new AttentionCall(
                 parameterStore,
                 training,
@@ -156,7 +154,7 @@ final class AttentionForward implements AutoCloseable {
     }
 
     /** The length of each sequence by its mask; null if it does not matter, is the same, or positions tell it. */
-    private List<Integer> sequenceLengths(Span queries, Span keys) {
+    private List<Integer> sequenceLengths(Positions queries, Positions keys) {
         if (relative == null
                 || !relative.keysDependOnLength()
                 || queries.positions() != null
@@ -219,8 +217,8 @@ final class AttentionForward implements AutoCloseable {
         return temporaries.addUnless(heads, normalized);
     }
 
-    private NDArray encoded(AttentionCall call, NDArray keys, Span span) {
-        return relative == null ? keys : temporaries.addUnless(keys, relative.encodeKeys(call, keys, span));
+    private NDArray encoded(AttentionCall call, NDArray keys) {
+        return relative == null ? keys : temporaries.addUnless(keys, relative.encodeKeys(call, keys));
     }
 
     private AttentionOperands operands(
@@ -236,7 +234,8 @@ final class AttentionForward implements AutoCloseable {
     private NDArray withFactors(AttentionCall call, NDArray queries) {
         return attention.queryFactors() == null
                 ? queries
-                : temporaries.add(queries.mul(call.queries().rows(temporaries, queries, attention.queryFactors())));
+                : temporaries.add(
+                        queries.mul(call.queries().broadcastRows(temporaries, queries, 2, attention.queryFactors())));
     }
 
     @Override

@@ -9,6 +9,7 @@ import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.attention.RelativeEncoding.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import java.util.Set;
 
@@ -117,7 +118,7 @@ abstract class AttentionMethod {
     private NDArray attend(AttentionCall whole, int from, int count) {
         try (Temporaries own = new Temporaries()) {
             int[] range = visibility.range(whole, from, count);
-            Span keys = whole.keys().part(own, range[0] - whole.keys().first(), range[1] - range[0]);
+            Positions keys = whole.keys().part(own, range[0] - whole.keys().first(), range[1] - range[0]);
             AttentionCall call = whole.of(whole.queries().part(own, from, count), keys);
             return own.keep(attend(own, call, from));
         }

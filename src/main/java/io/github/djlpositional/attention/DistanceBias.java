@@ -4,7 +4,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import io.github.djlpositional.arguments.Check;
+import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
@@ -86,7 +86,7 @@ final class DistanceBias {
     record Pairs(Distances distances, NDArray indices) {}
 
     /** The positions of tokens, (1 or B, n), INT32. */
-    static NDArray positions(Temporaries own, Span span, NDArray like) {
+    static NDArray positions(Temporaries own, Positions span, NDArray like) {
         if (span.positions() == null) {
             int end = span.first() + span.length();
             return own.add(own.add(like.getManager().arange(span.first(), end, 1, DataType.INT32, like.getDevice()))

@@ -1,17 +1,13 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDArrays;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.index.NDIndex;
-import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.internal.Check;
-import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
@@ -265,17 +261,18 @@ public final class KeyValueCache implements AutoCloseable {
     /** The cache among the parameters of a forward; null if there is none. */
     static KeyValueCache in(PairList<String, Object> params, boolean training) {
         Object found = params == null ? null : params.get(KEY);
-        if (found == null) {
-            Positions.requireSpelling(params);
-            return null;
-        }
         Check.that(
-                found instanceof KeyValueCache,
+                found == null || found instanceof KeyValueCache,
                 () -> KEY + " is a " + found.getClass().getSimpleName()
                         + ": expected a KeyValueCache; pass its nextStep() to the forward");
         KeyValueCache cache = (KeyValueCache) found;
-        cache.isPending = false;
+        if (cache != null) {
+            cache.isPending = false;
+        }
         Positions.requireSpelling(params);
+        if (cache == null) {
+            return null;
+        }
         Check.that(!training, "a KeyValueCache was given in training: expected inference; train on whole sequences");
         Check.that(
                 params.get(Positions.START) != null,
@@ -291,7 +288,7 @@ public final class KeyValueCache implements AutoCloseable {
      */
     Steps stepsOf(Block attention, PairList<String, Object> params, Visibility visibility) {
         int length = lengths.getOrDefault(attention, 0);
-        int start = Positions.start(params, 0, Positions.UNLIMITED);
+        int start = Positions.start(params, Positions.UNLIMITED);
         Check.that(
                 start == length,
                 () -> Positions.START + " is " + start + ", but the cache holds " + length + " positions of "
@@ -361,25 +358,19 @@ public final class KeyValueCache implements AutoCloseable {
         /** The index of the first token in the arrays. */
         private int origin;
 
-        /** The index of the first token that may still be seen. */
+        /**
+         * The tokens that were written and are held, those of a failed step too until it is rewound. Their positions
+         * are (…, n), and belong to this object.
+         */
+        private Positions tokens = Positions.of(0, 0);
+
+        /** The index of the first token that may still be seen. The next write drops those before it. */
         private int first;
-
-        /** The number of tokens that were written, which also counts those of a failed step until it is rewound. */
-        private int length;
-
-        /** The positions of the tokens from {@link #first} on when they were written, (…, n); null for indices. */
-        private NDArray positions;
-
-        /** The index of the first token in {@link #positions}. */
-        private int positionsFrom;
 
         /** The index of the first token whose position was given. */
         private int givenFrom;
 
-        /** One more than the greatest position of the tokens that are held, or a greater number. */
-        private int end;
-
-        /** The length of each sequence, or of all, up to the tokens that were dropped: see {@link #lengths(Span)}. */
+        /** The length of each sequence, or of all, by the positions of the tokens that were dropped. */
         private long[] dropped = {0};
 
         private Steps(NDManager manager, int capacity, Visibility visibility) {
@@ -393,34 +384,27 @@ public final class KeyValueCache implements AutoCloseable {
          * chunk of given positions may have any number of tokens.
          */
         private Integer reach(int next) {
-            boolean isGiven = positions != null && next > givenFrom;
+            boolean isGiven = tokens.positions() != null && next > givenFrom;
             return isGiven && visibility.chunkSize() != null ? null : visibility.reach();
         }
 
         /** The number of tokens so far. */
         int length() {
-            return length;
+            return tokens.first() + tokens.length();
         }
 
         /** Continues at an index, as if no token from there on had been written. */
         void rewind(int next) {
-            if (next <= givenFrom) {
-                closeAll(positions);
-                positions = null;
+            if (next == length()) {
+                return;
             }
-            if (positions == null || next < length) {
-                end = (int) Arrays.stream(lengths(first, next)).max().orElse(0);
-            }
-            length = next;
-        }
-
-        /** The length of each sequence, or of all, by the tokens from an index to another. */
-        private long[] lengths(int from, int to) {
-            if (positions == null || from == to) {
-                return new long[] {positions == null ? to : 0};
-            }
+            int count = next - tokens.first();
             try (Temporaries own = new Temporaries()) {
-                return Span.lengths(new Span(from, to - from, positions(own, from, to), 0));
+                Positions rest = next > givenFrom ? tokens.part(own, 0, count) : Positions.of(tokens.first(), count);
+                int end = (int) Arrays.stream(rest.lengths()).max().orElse(0);
+                NDArray positions = copied(rest.positions(), manager);
+                closeAll(tokens.positions());
+                tokens = new Positions(rest.first(), count, positions, end);
             }
         }
 
@@ -428,11 +412,15 @@ public final class KeyValueCache implements AutoCloseable {
          * The length of each sequence with further tokens that have positions and are not written yet, (1 or B): one
          * more than the greatest position so far, of dropped tokens too. The positions are read.
          */
-        List<Integer> lengths(Span added) {
-            // the next write drops the tokens before the first
-            dropped = Span.longer(dropped, lengths(positionsFrom, first));
-            long[] before = Span.longer(dropped, lengths(first, length));
-            return Arrays.stream(Span.longer(before, Span.lengths(added)))
+        List<Integer> lengths(Positions added) {
+            if (first > tokens.first()) {
+                try (Temporaries own = new Temporaries()) {
+                    Positions hidden = tokens.part(own, 0, first - tokens.first());
+                    dropped = Positions.longer(dropped, hidden.lengths());
+                }
+            }
+            long[] before = Positions.longer(dropped, tokens.lengths());
+            return Arrays.stream(Positions.longer(before, added.lengths()))
                     .mapToObj(Math::toIntExact)
                     .toList();
         }
@@ -462,39 +450,42 @@ public final class KeyValueCache implements AutoCloseable {
          * Writes the keys and values of further tokens, (B, N, T, H). They count once {@link #done(Block, int)} is
          * called. Returns the tokens that are held; their positions belong to this object.
          */
-        Span write(NDArray newKeys, NDArray newValues, Span added) {
+        Positions write(NDArray newKeys, NDArray newValues, Positions added) {
             if (keys != null) {
                 requireSame(newKeys);
                 requireFollowing(newValues);
             }
+            Check.that(
+                    tokens.positions() == null || added.positions() != null,
+                    () -> "a step of " + added.length() + " tokens without " + Positions.POSITIONS
+                            + " follows steps with positions: expected positions for every step; add them to the forward"
+                            + " parameters");
+            int length = length();
             int needed = length + added.length() - first;
             boolean isFull = keys == null || length + added.length() - origin > room();
-            NDArray together = joined(added);
-            NDArray[] written = {keys, values};
-            try {
+            try (Temporaries own = new Temporaries()) {
+                Positions held = tokens.part(own, first - tokens.first(), length - first);
+                Positions together = held.followedBy(own, added);
+                NDArray[] written = {keys, values};
                 if (isFull) {
                     long room = Math.max(needed, keys == null ? firstRoom() : Math.min(2L * room(), 2L * needed));
-                    written = new NDArray[] {null, null};
-                    written[0] = moved(keys, newKeys, room);
-                    written[1] = moved(values, newValues, room);
+                    written[0] = own.add(moved(keys, newKeys, room));
+                    written[1] = own.add(moved(values, newValues, room));
                 }
                 int at = length - (isFull ? first : origin);
                 put(written[0], newKeys, at);
                 put(written[1], newValues, at);
-            } catch (RuntimeException e) {
-                closeAll(together, isFull ? written[0] : null, isFull ? written[1] : null);
-                throw e;
+                closeAll(tokens.positions(), isFull ? keys : null, isFull ? values : null);
+                keys = own.keep(written[0]);
+                values = own.keep(written[1]);
+                origin = isFull ? first : origin;
+                givenFrom = tokens.positions() == null ? length : givenFrom;
+                tokens = together;
+                if (tokens.positions() != null) {
+                    own.keep(owned(manager, tokens.positions()));
+                }
             }
-            closeAll(positions, isFull ? keys : null, isFull ? values : null);
-            keys = written[0];
-            values = written[1];
-            origin = isFull ? first : origin;
-            givenFrom = positions == null ? length : givenFrom;
-            positions = together;
-            positionsFrom = first;
-            length += added.length();
-            end = Math.max(end, added.end());
-            return new Span(first, needed, positions, end);
+            return tokens;
         }
 
         private int room() {
@@ -528,6 +519,7 @@ public final class KeyValueCache implements AutoCloseable {
 
         /** Refuses a step that repeats what the cache holds; only a layer that sees no positions can tell. */
         private void requireFollowing(NDArray newValues) {
+            int length = length();
             if (length < 2
                     || first > 0
                     || newValues.getShape().get(2) <= length
@@ -554,17 +546,14 @@ public final class KeyValueCache implements AutoCloseable {
         /** A larger array with the keys or values that are held. */
         private NDArray moved(NDArray held, NDArray added, long room) {
             Shape shape = Shape.update(added.getShape(), 2, room);
-            NDArray larger = manager.create(shape, added.getDataType(), added.getDevice());
-            NDScope.unregister(larger);
-            if (length > first) {
-                try (NDArray kept = part(held, manager, length - first)) {
-                    put(larger, kept, 0);
-                } catch (RuntimeException e) {
-                    larger.close();
-                    throw e;
+            try (Temporaries own = new Temporaries()) {
+                NDArray larger = own.add(manager.create(shape, added.getDataType(), added.getDevice()));
+                NDScope.unregister(larger);
+                if (length() > first) {
+                    put(larger, own.add(part(held, manager, length() - first)), 0);
                 }
+                return own.keep(larger);
             }
-            return larger;
         }
 
         private static void put(NDArray array, NDArray added, int at) {
@@ -572,58 +561,6 @@ public final class KeyValueCache implements AutoCloseable {
             try (NDArray plain = added.stopGradient()) {
                 array.set(NDIndex.sliceAxis(2, at, at + added.getShape().get(2)), plain);
             }
-        }
-
-        /** The positions that are held with those of further tokens: a new array; null if all are indices. */
-        private NDArray joined(Span added) {
-            Check.that(
-                    positions == null || added.positions() != null,
-                    () -> "a step of " + added.length() + " tokens without " + Positions.POSITIONS
-                            + " follows steps with positions: expected positions for every step; add them to the forward"
-                            + " parameters");
-            if (added.positions() == null) {
-                return null;
-            }
-            try (Temporaries own = new Temporaries()) {
-                NDArray joined = own.add(added.positions().duplicate());
-                if (length > first) {
-                    NDArray earlier = positions == null ? indices(own, joined) : positions(own, first, length);
-                    boolean isReal = earlier.getDataType() != joined.getDataType();
-                    joined = own.add(NDArrays.concat(
-                            new NDList(
-                                    fitted(own, earlier, joined.getShape(), isReal),
-                                    fitted(own, joined, earlier.getShape(), isReal)),
-                            -1));
-                }
-                return own.keep(owned(manager, joined));
-            }
-        }
-
-        private NDArray indices(Temporaries own, NDArray like) {
-            NDArray indices = own.add(like.getManager().arange(first, length, 1, DataType.INT32, like.getDevice()));
-            return own.add(indices.reshape(1, length - first));
-        }
-
-        private NDArray positions(Temporaries own, int from, int to) {
-            int axis = positions.getShape().dimension() - 1;
-            return own.add(positions.get(NDIndex.sliceAxis(axis, from - positionsFrom, to - positionsFrom)));
-        }
-
-        /** Positions for the same axes and batch as others, (…, n). */
-        private static NDArray fitted(Temporaries own, NDArray given, Shape other, boolean isReal) {
-            NDArray fitted = isReal ? own.addUnless(given, Arithmetic.toType(given, DataType.FLOAT64)) : given;
-            int count = (int) given.getShape().getLastDimension();
-            if (given.getShape().dimension() < other.dimension()) {
-                fitted = own.add(fitted.expandDims(0));
-            }
-            long[] sizes = fitted.getShape().getShape().clone();
-            for (int axis = 0; axis < sizes.length - 1; axis++) {
-                int same = axis - sizes.length + other.dimension();
-                sizes[axis] = same < 0 ? sizes[axis] : Math.max(sizes[axis], other.get(same));
-            }
-            sizes[sizes.length - 1] = count;
-            Shape shape = new Shape(sizes);
-            return shape.equals(fitted.getShape()) ? fitted : own.add(fitted.broadcast(shape));
         }
 
         /**
@@ -660,14 +597,14 @@ public final class KeyValueCache implements AutoCloseable {
         void select(NDArray rows) {
             keys = selected(keys, rows);
             values = selected(values, rows);
+            NDArray positions = tokens.positions();
             if (positions != null
                     && positions.getShape().get(positions.getShape().dimension() - 2) > 1) {
-                positions = selected(positions, rows);
+                tokens = new Positions(tokens.first(), tokens.length(), selected(positions, rows), tokens.end());
             }
             if (dropped.length > 1) {
-                long[] before = dropped;
                 dropped = Arrays.stream(HostData.doubles(rows))
-                        .mapToLong(row -> before[(int) row])
+                        .mapToLong(row -> dropped[(int) row])
                         .toArray();
             }
         }
@@ -694,13 +631,11 @@ public final class KeyValueCache implements AutoCloseable {
             Steps copy = new Steps(receiver, capacity, visibility);
             copy.keys = copied(keys, receiver);
             copy.values = copied(values, receiver);
-            copy.positions = copied(positions, receiver);
+            copy.tokens =
+                    new Positions(tokens.first(), tokens.length(), copied(tokens.positions(), receiver), tokens.end());
             copy.origin = origin;
             copy.first = first;
-            copy.length = length;
-            copy.positionsFrom = positionsFrom;
             copy.givenFrom = givenFrom;
-            copy.end = end;
             copy.dropped = dropped;
             return copy;
         }
@@ -711,7 +646,7 @@ public final class KeyValueCache implements AutoCloseable {
 
         @Override
         public void close() {
-            closeAll(keys, values, positions, biases);
+            closeAll(keys, values, tokens.positions(), biases);
         }
     }
 }

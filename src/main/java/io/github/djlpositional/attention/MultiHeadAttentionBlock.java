@@ -18,6 +18,7 @@ import io.github.djlpositional.arguments.internal.OptionsBuilder;
 import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
+import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
@@ -175,7 +176,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     private final Visibility visibility;
 
     /** The factors of the queries by position; null for none. */
-    private final Positions.Table queryFactors;
+    private final ConstantTable queryFactors;
 
     private final Linear keyProjection;
     private final Linear queryProjection;
@@ -217,11 +218,11 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         sinks = settings.sinks ? addParameter("sinks", new Shape(settings.headCount), Initializer.ZEROS) : null;
         queryFactors = settings.queryScale == null
                 ? null
-                : Positions.Table.of(
-                        settings.queryScale::write, settings.queryScale::write, 1, FIRST_FACTORS, Positions.UNLIMITED);
-        if (queryFactors != null) {
-            addTable(queryFactors.table());
-        }
+                : addTable(ConstantTable.ofPositions(
+                        FIRST_FACTORS,
+                        Positions.UNLIMITED,
+                        settings.queryScale::write,
+                        new Positions.Computed(settings.queryScale::write, 1)));
     }
 
     /** {@return a new builder} */
@@ -274,7 +275,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     }
 
     /** The factors of the queries by position, rows of one number; null for none. */
-    Positions.Table queryFactors() {
+    ConstantTable queryFactors() {
         return queryFactors;
     }
 

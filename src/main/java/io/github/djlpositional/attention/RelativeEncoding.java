@@ -59,12 +59,11 @@ public interface RelativeEncoding extends Block {
      * Encodes the keys before they are multiplied by the queries. A cache keeps the result, unless
      * {@link #keysDependOnLength}.
      *
-     * @param call the forward
+     * @param call the forward, with the tokens of these keys as {@link AttentionCall#keys}
      * @param keys (B, K, n, H), where K is the number of key heads
-     * @param span their positions
      * @return (B, K, n, H)
      */
-    default NDArray encodeKeys(AttentionCall call, NDArray keys, Span span) {
+    default NDArray encodeKeys(AttentionCall call, NDArray keys) {
         return keys;
     }
 

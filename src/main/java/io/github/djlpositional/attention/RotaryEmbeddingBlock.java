@@ -3,8 +3,6 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.index.NDIndex;
-import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
@@ -14,7 +12,6 @@ import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
@@ -172,10 +169,10 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     private final Rotation rotation;
 
     /** The rows of queries up to the length beyond which they depend on the length: (positions, 2r). */
-    private final Positions.Table queryTable;
+    private final ConstantTable queryTable;
 
     /** The rows of keys, which differ with XPos. */
-    private final Positions.Table keyTable;
+    private final ConstantTable keyTable;
 
     /** 1 in the columns of the pairs of each axis, 0 in the others, (axes, 2r); null for one axis. */
     private final ConstantTable columnsOfAxes;
@@ -196,17 +193,17 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                         settings::writeColumns));
     }
 
-    private Positions.Table addTable(boolean areKeys) {
-        RotaryTable rows = settings.rows(0, areKeys);
+    private ConstantTable addTable(boolean areKeys) {
         int threshold = getScaling().lengthThreshold();
-        Positions.Table table = Positions.Table.of(
-                rows::write,
-                rows::write,
-                2 * settings.rotarySize,
+        return addTable(ConstantTable.ofPositions(
                 Math.min(settings.maxSequenceLength, threshold),
-                Math.min(settings.limit(), threshold));
-        addTable(table.table());
-        return table;
+                Math.min(settings.limit(), threshold),
+                settings.rows(0, areKeys)::write,
+                computed(0, areKeys)));
+    }
+
+    private Positions.Computed computed(long length, boolean areKeys) {
+        return new Positions.Computed(settings.rows(length, areKeys)::write, 2 * settings.rotarySize);
     }
 
     /** {@return a new builder} */
@@ -265,39 +262,36 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         // queries may have no heads where the keys have some
         NDArray x = isEmpty(rotated.head()) ? rotated.get(count - 1) : rotated.head();
         int axis = settings.sequenceAxis;
-        long length = x.getShape().get(axis);
-        NDArray explicit = Positions.given(count < inputs.size() ? inputs.get(count) : null, params);
-        if (explicit != null) {
-            Positions.requireNoStart(params);
-        }
+        NDArray input = count < inputs.size() ? inputs.get(count) : null;
+        Positions positions = Positions.of(x, axis, input, params, settings.limit(), readsPositions(), true);
+        requireAxes(positions);
+        long[] lengths = keysDependOnLength() ? positions.lengths() : new long[] {positions.end()};
         NDList results = new NDList();
         try (Temporaries temporaries = new Temporaries()) {
-            Span span = explicit == null
-                    ? Span.of(Positions.start(params, length, settings.limit()), Math.toIntExact(length))
-                    : given(temporaries, x, axis, explicit);
-            long[] lengths = keysDependOnLength() ? Span.lengths(span) : new long[] {span.end()};
             NDArray rows = null;
-            for (NDArray input : rotated) {
-                if (isEmpty(input)) {
-                    results.add(input.duplicate());
+            for (NDArray array : rotated) {
+                if (isEmpty(array)) {
+                    results.add(array.duplicate());
                 } else {
                     rows = rows == null || settings.xpos != null
-                            ? rows(temporaries, input, axis, span, lengths, !results.isEmpty())
+                            ? rows(temporaries, array, axis, positions, lengths, !results.isEmpty())
                             : rows;
-                    results.add(rotation.apply(input, rows, training));
+                    results.add(rotation.apply(array, rows, training));
                 }
             }
         }
         return results;
     }
 
-    private Span given(Temporaries temporaries, NDArray x, int axis, NDArray positions) {
-        requireAxes(positions.getShape());
-        NDArray spread = positions.getShape().dimension() == 1 ? temporaries.add(positions.expandDims(0)) : positions;
-        return new Span(0, Math.toIntExact(x.getShape().get(axis)), spread, end(temporaries, x, axis, spread));
+    /** Whether the greatest of explicit positions must be known. */
+    private boolean readsPositions() {
+        return settings.autoExtend != null || keysDependOnLength();
     }
 
-    private void requireAxes(Shape shape) {
+    private void requireAxes(Positions positions) {
+        Shape shape = positions.positions() == null
+                ? new Shape()
+                : positions.positions().getShape();
         int axes = settings.axes == null ? 0 : settings.axes.axisCount();
         Check.that(
                 shape.dimension() != 3 || (axes > 0 && shape.get(0) == axes),
@@ -307,92 +301,37 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     }
 
     /**
-     * Checks the positions of x, (1 or B, T) or (axes, 1 or B, T), and returns one more than the greatest; the limit,
-     * if they are not read. Negative ones, which must be real, count as their absolute values.
-     */
-    private int end(Temporaries temporaries, NDArray x, int axis, NDArray positions) {
-        boolean mustBeKnown = settings.autoExtend != null || keysDependOnLength();
-        Shape shape = positions.getShape();
-        int end = 0;
-        for (int i = 0; i < (shape.dimension() == 3 ? shape.get(0) : 1); i++) {
-            NDArray each = shape.dimension() == 3 ? temporaries.add(positions.get(i)) : positions;
-            boolean isShared =
-                    each.getShape().dimension() == 2 && each.getShape().get(0) == 1;
-            NDArray shared = isShared ? temporaries.add(each.reshape(each.size())) : each;
-            NDArray magnitudes = each.getDataType().isFloating() ? temporaries.add(shared.abs()) : shared;
-            end = Math.max(
-                    end,
-                    Positions.explicit(x, axis, magnitudes, settings.limit(), mustBeKnown)
-                            .end());
-        }
-        return end;
-    }
-
-    /**
      * Returns [C | S] of tokens of x, in a shape that broadcasts over it.
      *
      * @param axis the axis of the sequence, 1 or 2
      * @param lengths the length of each sequence, or of all together
      */
-    private NDArray rows(Temporaries temporaries, NDArray x, int axis, Span span, long[] lengths, boolean areKeys) {
+    private NDArray rows(
+            Temporaries temporaries, NDArray x, int axis, Positions positions, long[] lengths, boolean areKeys) {
         NDList parts = new NDList();
         for (int i = 0; i < lengths.length; i++) {
-            parts.add(rows(
-                    temporaries, x, lengths.length == 1 ? span : sequence(temporaries, span, i), lengths[i], areKeys));
+            Positions sequence = lengths.length == 1 ? positions : positions.sequence(temporaries, i);
+            NDArray rows = sequence.rows(temporaries, x, source(lengths[i], areKeys));
+            parts.add(rows.getShape().dimension() < 4 ? rows : joined(temporaries, rows, x));
         }
         NDArray rows = parts.size() == 1 ? parts.head() : temporaries.add(NDArrays.concat(parts, 0));
-        Shape shape = rows.getShape();
-        if (axis == 2) {
-            return shape.get(0) == 1 ? rows : temporaries.add(rows.expandDims(1));
-        }
-        return temporaries.add(rows.expandDims(2));
+        return Positions.broadcast(temporaries, rows, x, axis);
     }
 
-    /** One sequence of the batch. */
-    private static Span sequence(Temporaries temporaries, Span span, int index) {
-        NDArray positions = span.positions();
-        int axis = positions == null ? 0 : positions.getShape().dimension() - 2;
-        return positions == null || positions.getShape().get(axis) == 1
-                ? span
-                : new Span(
-                        span.first(),
-                        span.length(),
-                        temporaries.add(positions.get(NDIndex.sliceAxis(axis, index, index + 1L))),
-                        span.end());
-    }
-
-    /** Returns [C | S] of tokens of x, (1 or B, n, 2r). */
-    private NDArray rows(Temporaries temporaries, NDArray x, Span span, long length, boolean areKeys) {
-        Positions.Source source = source(length, areKeys);
-        NDArray positions = span.positions();
-        if (positions == null) {
-            Positions.requireLength(span.length(), span.first(), settings.limit());
-            return source.consecutive(temporaries, span.first(), span.length(), x);
-        }
-        Shape shape = positions.getShape();
-        DataType type = x.getDataType();
-        NDArray rows = temporaries.add(
-                positions.getDataType().isInteger()
-                        ? source.lookUp(positions, (int) Math.min(length, settings.limit()), x, type)
-                        : source.compute(HostData.doubles(positions), shape, x, type));
-        if (shape.dimension() < 3) {
-            return rows;
-        }
+    /** The columns of each pair from the rows of its axis: from (axes, 1 or B, n, 2r) to (1 or B, n, 2r). */
+    private NDArray joined(Temporaries temporaries, NDArray rows, NDArray x) {
         int axes = settings.axes.axisCount();
-        NDArray columns = temporaries.add(columnsOfAxes.table(axes, x, type).reshape(axes, 1, 1, -1));
+        NDArray columns =
+                temporaries.add(columnsOfAxes.table(axes, x, x.getDataType()).reshape(axes, 1, 1, -1));
         return temporaries.add(temporaries.add(rows.mul(columns)).sum(new int[] {0}));
+    }
+
+    private Positions.Source source(long length, boolean areKeys) {
+        return length > getScaling().lengthThreshold() ? computed(length, areKeys) : areKeys ? keyTable : queryTable;
     }
 
     private static boolean isEmpty(NDArray array) {
         return array.getShape().size() == 0;
-    }
-
-    private Positions.Source source(long length, boolean areKeys) {
-        if (length <= getScaling().lengthThreshold()) {
-            return areKeys ? keyTable : queryTable;
-        }
-        RotaryTable rows = settings.rows(length, areKeys);
-        return new Positions.Table(null, rows::write, rows::write, 2 * settings.rotarySize);
     }
 
     /** The number of arrays to rotate; positions may follow, which do not have four axes. */
@@ -437,27 +376,22 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     }
 
     @Override
-    public NDArray encodeKeys(AttentionCall call, NDArray keys, Span span) {
-        return rotate(call, keys, span, true);
+    public NDArray encodeKeys(AttentionCall call, NDArray keys) {
+        return rotate(call, keys, call.keys(), true);
     }
 
-    private NDArray rotate(AttentionCall call, NDArray x, Span given, boolean areKeys) {
+    private NDArray rotate(AttentionCall call, NDArray x, Positions tokens, boolean areKeys) {
+        requireAxes(tokens);
+        Positions positions = tokens.below(settings.limit(), readsPositions());
         try (Temporaries temporaries = new Temporaries()) {
-            NDArray positions = given.positions();
-            if (positions != null) {
-                requireAxes(positions.getShape());
-            }
-            Span span = positions == null || given.end() < settings.limit()
-                    ? given
-                    : new Span(given.first(), given.length(), positions, end(temporaries, x, 2, positions));
-            long[] lengths = keysDependOnLength() ? lengths(call) : new long[] {span.end()};
-            return rotation.apply(x, rows(temporaries, x, 2, span, lengths, areKeys), call.training());
+            long[] lengths = keysDependOnLength() ? lengths(call) : new long[] {positions.end()};
+            return rotation.apply(x, rows(temporaries, x, 2, positions, lengths, areKeys), call.training());
         }
     }
 
     private static long[] lengths(AttentionCall call) {
         return call.sequenceLengths() == null
-                ? Span.lengths(call.queries(), call.keys())
+                ? Positions.longer(call.queries().lengths(), call.keys().lengths())
                 : call.sequenceLengths().stream().mapToLong(length -> length).toArray();
     }
 

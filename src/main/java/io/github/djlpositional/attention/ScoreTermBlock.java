@@ -112,8 +112,9 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         NDArray queries = inputs.head();
         DataTypes.requireEmbedding(queries, "queries");
         long length = lengthOf(shapes[0]);
-        NDArray given = Positions.given(null, params);
-        int start = given == null ? Positions.start(params, length, Positions.UNLIMITED) : 0;
+        Positions.requireSpelling(params);
+        NDArray positions = Positions.given(null, params);
+        int start = positions == null ? Positions.start(params, Positions.UNLIMITED) : 0;
         long keys = shapes.length == 1 ? start + length : lengthOf(shapes[1]);
         Check.that(
                 length > 0 && keys > 0,
@@ -131,10 +132,17 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
                     "encoding's parameters");
         }
         try (Temporaries temporaries = new Temporaries()) {
-            Span span = Span.given(temporaries, params, start, queries, Math.toIntExact(length), true);
-            boolean isSelf = given != null && shapes.length == 1;
+            int axis = shapes[0].dimension() - 2;
+            Positions span = Positions.ofTokens(temporaries, queries, axis, positions, start, true);
+            boolean isSelf = positions != null && shapes.length == 1;
             AttentionCall call = new AttentionCall(
-                    parameterStore, training, span, isSelf ? span : Span.of(0, Math.toIntExact(keys)), null, false, 1);
+                    parameterStore,
+                    training,
+                    span,
+                    isSelf ? span : Positions.of(0, Math.toIntExact(keys)),
+                    null,
+                    false,
+                    1);
             return new NDList(Temporaries.result(() -> term(call, queries, inputs.get(inputs.size() - 1))));
         }
     }

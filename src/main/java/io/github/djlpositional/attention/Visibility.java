@@ -5,6 +5,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 
 /**
@@ -130,7 +131,7 @@ record Visibility(boolean isCausal, Integer window, Integer chunkSize) {
     }
 
     /** The indices of tokens, as (1, 1, 1, F) for keys, axis 1 from the end, or (1, 1, T, 1) for queries. */
-    private static NDArray indices(Temporaries temporaries, Span span, NDArray like, int axisFromEnd) {
+    private static NDArray indices(Temporaries temporaries, Positions span, NDArray like, int axisFromEnd) {
         NDArray indices = temporaries.add(like.getManager()
                 .arange(span.first(), span.first() + span.length(), 1, DataType.INT32, like.getDevice()));
         return temporaries.add(indices.reshape(shape(1, span.length(), axisFromEnd)));
@@ -141,7 +142,7 @@ record Visibility(boolean isCausal, Integer window, Integer chunkSize) {
     }
 
     /** The chunk of each token: its position divided by the size, rounded down. */
-    private NDArray chunks(Temporaries temporaries, Span span, NDArray indices, int axisFromEnd) {
+    private NDArray chunks(Temporaries temporaries, Positions span, NDArray indices, int axisFromEnd) {
         NDArray positions = indices;
         if (span.positions() != null) {
             Check.that(

@@ -11,6 +11,7 @@ import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridResampling;
 import java.util.Arrays;
@@ -120,7 +121,7 @@ abstract class WindowTermBlock extends ScoreTermBlock {
     }
 
     /** A coordinate of tokens, (1 or B, n), FLOAT32. */
-    private NDArray of(Span span, NDArray queries, int coordinate) {
+    private NDArray of(Positions span, NDArray queries, int coordinate) {
         Check.that(
                 span.end() <= tokens,
                 () -> "position " + (span.end() - 1) + " with " + this + ": expected positions from 0 to "

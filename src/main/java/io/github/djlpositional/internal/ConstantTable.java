@@ -28,7 +28,7 @@ import java.util.function.Predicate;
  *
  * <p>Any number of threads may use a table at once. {@link #close} and {@link #moveTo} must not run beside them.
  */
-public final class ConstantTable implements AutoCloseable {
+public final class ConstantTable implements Positions.Source, AutoCloseable {
 
     private static final Cleaner CLEANER = Cleaner.create();
 
@@ -48,16 +48,22 @@ public final class ConstantTable implements AutoCloseable {
     private final int limit;
     private final boolean isSymmetric;
     private final HostData.Rows rows;
+
+    /** The rows of positions that are not in the table; null in a table of integers only. */
+    private final Positions.Computed others;
+
     private final Copies copies = new Copies();
     private volatile int length;
     private NDManager owner;
 
-    private ConstantTable(Shape row, int length, int limit, boolean isSymmetric, HostData.Rows rows) {
+    private ConstantTable(
+            Shape row, int length, int limit, boolean isSymmetric, HostData.Rows rows, Positions.Computed others) {
         this.row = row;
         this.length = length;
         this.limit = limit;
         this.isSymmetric = isSymmetric;
         this.rows = rows;
+        this.others = others;
         CLEANER.register(this, copies);
     }
 
@@ -65,12 +71,17 @@ public final class ConstantTable implements AutoCloseable {
      * Describes a table of the positions from 0, with rows of the given shape, that may grow from a length to a limit.
      */
     public static ConstantTable ofPositions(Shape row, int length, int limit, HostData.Rows rows) {
-        return new ConstantTable(row, length, limit, false, rows);
+        return new ConstantTable(row, length, limit, false, rows, null);
+    }
+
+    /** The same with rows of real positions, each of {@code others.width()} values. */
+    public static ConstantTable ofPositions(int length, int limit, HostData.Rows rows, Positions.Computed others) {
+        return new ConstantTable(new Shape(others.width()), length, limit, false, rows, others);
     }
 
     /** Describes a table of the relative positions from -(n - 1) to n - 1, where n is its length. */
     public static ConstantTable ofDistances(Shape row, int length, int limit, HostData.Rows rows) {
-        return new ConstantTable(row, length, limit, true, rows);
+        return new ConstantTable(row, length, limit, true, rows, null);
     }
 
     /** Returns the number of positions that the table has now. */
@@ -126,11 +137,8 @@ public final class ConstantTable implements AutoCloseable {
                 : copy(manager.getEngine(), manager.getDevice(), type, length).batched();
     }
 
-    /**
-     * Returns the rows of consecutive positions, (1, count, …), for use with another array. They are kept here or
-     * closed by temporaries.
-     */
-    public NDArray rows(Temporaries temporaries, int first, int count, NDArray like, DataType type) {
+    @Override
+    public NDArray consecutive(Temporaries temporaries, int first, int count, NDArray like, DataType type) {
         int least = isSymmetric ? Math.max(1 - first, first + count) : first + count;
         Copy copy = copy(like.getManager().getEngine(), like.getDevice(), type, least);
         return copy.rows(temporaries, isSymmetric ? first + copy.length - 1 : first, count);
@@ -138,7 +146,15 @@ public final class ConstantTable implements AutoCloseable {
 
     /** The same within {@link Temporaries#result}, which closes rows that are not kept. */
     public NDArray rows(int first, int count, NDArray like, DataType type) {
-        return rows(new Temporaries(), first, count, like, type);
+        return consecutive(new Temporaries(), first, count, like, type);
+    }
+
+    @Override
+    public NDArray lookUp(Positions tokens, NDArray like, DataType type) {
+        NDArray positions = tokens.positions();
+        return positions.getDataType().isInteger() && positions.size() > 0
+                ? Indices.lookUpGiven(positions, table(Math.min(tokens.end(), limit), like, type), like.getManager())
+                : others.lookUp(tokens, like, type);
     }
 
     /**

@@ -1,26 +1,33 @@
 package io.github.djlpositional.internal;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.math.FloatFormat;
 import java.nio.ByteBuffer;
+import java.nio.DoubleBuffer;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
- * The position of each step of a sequence, and the rows of a table that belong to them: consecutive positions from a
- * start, explicit integer positions, or explicit real ones.
+ * Consecutive tokens of a sequence, and their positions: those that a forward was given, or else their indices. A
+ * forward creates and validates this object once, from its parameters.
  *
- * @param input the input, (…, T, …)
- * @param axis the axis of T, from 0
- * @param explicit the shape of explicit positions; null for consecutive ones
- * @param end one more than the greatest position; the limit, if explicit positions were not read
- * @param lookup gets the rows
+ * @param first the index of the first token, from 0
+ * @param length the number of tokens, n
+ * @param positions the positions that were given; null if each token's position is its index. In an attention they are
+ *     (1 or B, n), or (axes, 1 or B, n), INT32 or FLOAT64, on the device of the tokens, and the attention closes them
+ * @param end one more than the greatest position, or a greater number; negative positions count as positive ones
+ * @param reals real positions that were read, row-major; otherwise null
  */
-public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup lookup) {
+public record Positions(int first, int length, NDArray positions, int end, DoubleBuffer reals) {
 
     /** The key of the forward parameter that gives the position of the first step. */
     public static final String START = "startPosition";
@@ -36,23 +43,14 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
     /** The limit where no table limits the positions: small enough that the lengths of two sequences can be added. */
     public static final int UNLIMITED = 1 << 29;
 
-    /** The rows of positions. */
+    /** The rows of positions, of W values each, for use with an array. */
     public interface Source {
 
-        /**
-         * Returns the rows of consecutive positions, (1, count, W), for use with x. Temporaries closes them, unless
-         * they are kept.
-         */
-        NDArray consecutive(Temporaries temporaries, int first, int count, NDArray x);
+        /** Returns the rows of consecutive positions, (1, count, W), which are kept or closed by temporaries. */
+        NDArray consecutive(Temporaries temporaries, int first, int count, NDArray like, DataType type);
 
-        /**
-         * Returns the rows of integer positions below {@code end}: a new array on the manager of x, the shape of the
-         * positions + (W).
-         */
-        NDArray lookUp(NDArray positions, int end, NDArray x, DataType type);
-
-        /** Returns the rows of real positions of a shape: a new array on the manager of x, the shape + (W). */
-        NDArray compute(double[] positions, Shape shape, NDArray x, DataType type);
+        /** Returns the rows of given positions: a new array on the manager of {@code like}, their shape + (W). */
+        NDArray lookUp(Positions tokens, NDArray like, DataType type);
     }
 
     /** Computes the rows of any positions. */
@@ -62,114 +60,115 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
         void write(double[] positions, FloatFormat format, ByteBuffer out);
     }
 
-    /** The rows in the shape that a source returns them; closed by temporaries, unless the source keeps them. */
-    @FunctionalInterface
-    public interface Lookup {
-        NDArray rows(Temporaries temporaries, Source source);
+    /** Rows of a width that each forward computes. */
+    public record Computed(RealRows rows, int width) implements Source {
+
+        @Override
+        public NDArray consecutive(Temporaries temporaries, int first, int count, NDArray like, DataType type) {
+            double[] each =
+                    IntStream.range(first, first + count).asDoubleStream().toArray();
+            return temporaries.add(compute(each, new Shape(1, count, width), like, type));
+        }
+
+        @Override
+        public NDArray lookUp(Positions tokens, NDArray like, DataType type) {
+            return compute(tokens.values(), tokens.positions.getShape().add(width), like, type);
+        }
+
+        private NDArray compute(double[] positions, Shape shape, NDArray like, DataType type) {
+            NDManager manager = like.getManager();
+            if (shape.size() == 0) {
+                return manager.create(shape, type, like.getDevice());
+            }
+            HostData.Rows each = (first, count, format, out) ->
+                    rows.write(Arrays.copyOfRange(positions, first, first + count), format, out);
+            Shape flat = new Shape(positions.length, width);
+            try (NDArray computed = HostData.computed(manager, like.getDevice(), flat, type, each)) {
+                return computed.reshape(shape);
+            }
+        }
+    }
+
+    /** Tokens with positions that were not read, or are integers. */
+    public Positions(int first, int length, NDArray positions, int end) {
+        this(first, length, positions, end, null);
+    }
+
+    /** Returns tokens whose positions are their indices. */
+    public static Positions of(int first, int length) {
+        return new Positions(first, length, null, first + length);
     }
 
     /**
-     * Reads the positions of a forward. The input is (…, T, W), or (T, B, W) with the axis 0; explicit positions are
-     * (T), or (B, T) and (T, B), where B may be 1: the forward's second input, or {@link #given} as a forward
-     * parameter. Without them, positions are consecutive. The limit is one more than the greatest position. Throws
-     * {@link IllegalArgumentException} for positions that are not valid, or that are given together with a start
-     * position, unless that is where a cache stands.
+     * Returns the tokens of a block's own forward. Positions are (T), or (B, T) for an input (B, …, T, …) and (T, B)
+     * for (T, B, D), where B may be 1. Throws {@link IllegalArgumentException} for positions that are not valid, or
+     * that are given together with a start position, unless that is where a cache stands.
      *
-     * @param isRead whether the greatest position must be known, for which explicit positions are read on a GPU too
+     * @param input the forward's second input; null for none
+     * @param limit one more than the greatest position
+     * @param isRead whether the greatest position must be known, for which positions are read on a GPU too
+     * @param isRotary whether positions may be on several axes, (axes, B, T), and real ones negative
      */
     public static Positions of(
-            NDArray input, int axis, NDArray second, PairList<String, Object> params, int limit, boolean isRead) {
-        NDArray explicit = given(second, params);
-        if (explicit == null) {
-            return consecutive(input, axis, start(params, input.getShape().get(axis), limit), limit);
+            NDArray x,
+            int axis,
+            NDArray input,
+            PairList<String, Object> params,
+            int limit,
+            boolean isRead,
+            boolean isRotary) {
+        requireSpelling(params);
+        NDArray positions = given(input, params);
+        if (positions == null) {
+            return of(start(params, limit), Math.toIntExact(x.getShape().get(axis)))
+                    .below(limit, isRead);
         }
-        requireNoStart(params);
-        return explicit(input, axis, explicit, limit, isRead);
-    }
-
-    /** Refuses a start position beside explicit positions, unless it is where a cache stands. */
-    public static void requireNoStart(PairList<String, Object> params) {
-        Object start = startOf(params);
         Check.that(
-                start == null || params.contains(CACHE),
-                () -> "both positions and " + START + "=" + start
+                params == null || params.get(START) == null || params.contains(CACHE),
+                () -> "both positions and " + START + "=" + params.get(START)
                         + " were given: expected one of them; give the positions of all steps, or the start");
+        return fitting(x, axis, positions, 0, isRotary).checked(limit, isRead, isRotary);
     }
 
-    /** Returns explicit positions, like {@link #of}. */
-    public static Positions explicit(NDArray input, int axis, NDArray explicit, int limit, boolean isRead) {
-        DataTypes.requireSameEngine(explicit, input, "embeddings");
-        Shape shape = explicit.getShape();
-        requireShape(shape, input.getShape(), axis);
-        DataType type = input.getDataType();
-        if (explicit.getDataType().isInteger()) {
-            int end = end(explicit, limit, isRead);
-            return new Positions(
-                    input,
-                    axis,
-                    shape,
-                    end,
-                    (temporaries, source) -> temporaries.add(source.lookUp(explicit, end, input, type)));
+    /**
+     * Returns the tokens of an attention, from an index on.
+     *
+     * @param temporaries closes what is created here
+     * @param x an array on the device of the tokens
+     * @param positions the positions that the forward was {@linkplain #given given}; null for the indices
+     */
+    public static Positions ofTokens(
+            Temporaries temporaries, NDArray x, int axis, NDArray positions, int first, boolean isRead) {
+        if (positions == null) {
+            return of(first, Math.toIntExact(x.getShape().get(axis))).below(UNLIMITED, isRead);
         }
-        double[] values = reals(explicit, limit);
-        int end = (int) Math.floor(Arrays.stream(values).max().orElse(-1)) + 1;
-        return new Positions(
-                input,
-                axis,
-                shape,
-                end,
-                (temporaries, source) -> temporaries.add(source.compute(values, shape, input, type)));
+        Positions checked = fitting(x, axis, positions, first, true).checked(UNLIMITED, isRead, true);
+        DataType type = positions.getDataType().isInteger() ? DataType.INT32 : DataType.FLOAT64;
+        NDArray typed = temporaries.addUnless(positions, Arithmetic.toType(positions, type));
+        NDArray moved = temporaries.addUnless(typed, typed.toDevice(x.getDevice(), false));
+        boolean isShared = positions.getShape().dimension() == 1;
+        NDArray same = isShared ? temporaries.add(moved.expandDims(0)) : moved;
+        return new Positions(first, checked.length, same, checked.end, checked.reals);
     }
 
-    /** Returns consecutive positions from a start, which must end below the limit. */
-    public static Positions consecutive(NDArray input, int axis, int start, int limit) {
-        long length = input.getShape().get(axis);
-        requireLength(length, start, limit);
-        return new Positions(
-                input,
-                axis,
-                null,
-                Math.toIntExact(start + length),
-                (temporaries, source) -> source.consecutive(temporaries, start, (int) length, input));
-    }
-
-    /** One more than the greatest of integer positions; the limit, if they are not read. */
-    private static int end(NDArray positions, int limit, boolean isRead) {
-        return isRead || Indices.areChecked(positions)
-                ? Indices.requireBelow(positions, limit, "position", remedy(limit)) + 1
-                : limit;
-    }
-
-    private static String remedy(int limit) {
-        return limit >= UNLIMITED
-                ? "count positions from 0"
-                : "count positions from 0, or build the block with a greater optMaxSequenceLength(int) or"
-                        + " optAutoExtend(int)";
-    }
-
-    private static double[] reals(NDArray positions, int limit) {
-        DataTypes.requireEmbedding(positions, "the array of positions");
-        double[] values = HostData.doubles(positions);
-        for (int i = 0; i < values.length; i++) {
-            if (!(values[i] >= 0 && values[i] < limit)) {
-                throw new IllegalArgumentException("position " + values[i] + " at index " + i + " of "
-                        + positions.getShape() + ": expected 0 or more and less than " + limit + "; " + remedy(limit));
-            }
-        }
-        return values;
-    }
-
-    private static void requireShape(Shape given, Shape input, int axis) {
-        int rank = input.dimension();
-        Shape all = new Shape(input.get(axis));
+    private static Positions fitting(NDArray x, int axis, NDArray positions, int first, boolean isRotary) {
+        DataTypes.requireSameEngine(positions, x, "embeddings");
+        Shape input = x.getShape();
+        Shape shape = positions.getShape();
+        long length = input.get(axis);
+        Shape all = new Shape(length);
         Shape each = axis > 0
-                ? new Shape(input.get(0), input.get(axis))
-                : rank == 3 ? new Shape(input.get(0), input.get(1)) : all;
-        if (!given.equals(all) && !given.equals(each) && !(axis > 0 && given.equals(new Shape(1, input.get(axis))))) {
-            throw new IllegalArgumentException("positions of shape " + given + " do not fit input " + input
-                    + ": expected " + all + (each.equals(all) ? "" : " or " + each)
-                    + "; give one position for each step of the sequence");
-        }
+                ? new Shape(input.get(0), length)
+                : input.dimension() == 3 ? new Shape(length, input.get(1)) : all;
+        Shape onAxis = isRotary && shape.dimension() == 3 ? shape.slice(1) : shape;
+        boolean isShared = (axis > 0 || isRotary) && onAxis.equals(new Shape(1, length));
+        Check.that(
+                shape.equals(all) || onAxis.equals(each) || isShared,
+                () -> POSITIONS + " of shape " + shape + " do not fit input " + input
+                        + (isRotary ? ", " + input.get(0) + " sequences of " + length + " tokens" : "") + ": expected "
+                        + all + (each.equals(all) ? "" : " or " + each) + (isRotary ? ", also for each axis" : "")
+                        + "; give one position for each token");
+        return new Positions(first, Math.toIntExact(length), positions, UNLIMITED);
     }
 
     /**
@@ -177,7 +176,6 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
      * {@value #POSITIONS}; null for none. Throws {@link IllegalArgumentException} for both.
      */
     public static NDArray given(NDArray input, PairList<String, Object> params) {
-        requireSpelling(params);
         Object parameter = params == null ? null : params.get(POSITIONS);
         Check.that(
                 parameter == null || parameter instanceof NDArray,
@@ -191,65 +189,40 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
         return input == null ? (NDArray) parameter : input;
     }
 
-    private static Object startOf(PairList<String, Object> params) {
-        return params == null ? null : params.get(START);
-    }
-
     /**
-     * Returns the start position, 0 if none is given, of a number of consecutive positions below the limit. Throws
-     * {@link IllegalArgumentException} if it is not a whole number, or one of the positions is out of range.
+     * Returns the start position, 0 if none is given. Throws {@link IllegalArgumentException} if it is not a whole
+     * number from 0 to the limit.
      */
-    public static int start(PairList<String, Object> params, long length, int limit) {
-        requireSpelling(params);
-        Object start = startOf(params);
+    public static int start(PairList<String, Object> params, int limit) {
+        Object start = params == null ? null : params.get(START);
         if (start == null) {
-            requireLength(length, 0, limit);
             return 0;
         }
         Check.that(
                 start instanceof Integer || start instanceof Long,
                 () -> START + " is the " + start.getClass().getSimpleName() + " " + start
                         + ": expected an Integer or a Long; give the number of the first position");
-        long first = ((Number) start).longValue();
+        long number = ((Number) start).longValue();
         Check.that(
-                first >= 0 && first <= limit,
-                () -> START + " " + first + ": expected 0 to " + limit + "; " + remedy(limit));
-        requireLength(length, first, limit);
-        return (int) first;
+                number >= 0 && number <= limit,
+                () -> START + " " + number + ": expected 0 to " + limit + "; " + remedy(limit));
+        return (int) number;
     }
 
-    /** Refuses forward parameters that are spelled almost like {@value #START} or {@value #CACHE}. */
+    /** Refuses forward parameters whose names differ from those of this class in case and separators only. */
     public static void requireSpelling(PairList<String, Object> params) {
         if (params == null) {
             return;
         }
         for (int i = 0; i < params.size(); i++) {
             String key = params.keyAt(i);
-            if (key == null || NAMES.contains(key)) {
-                continue;
-            }
+            String letters = key == null || NAMES.contains(key) ? "" : key.replaceAll("[_. -]", "");
             for (String name : NAMES) {
                 Check.that(
-                        !isSpelledLike(key, name),
+                        !letters.equalsIgnoreCase(name),
                         () -> "forward parameter '" + key + "': expected '" + name + "'; correct the name");
             }
         }
-    }
-
-    /** Whether a key is a name but for case and separators. */
-    private static boolean isSpelledLike(String key, String name) {
-        int matched = 0;
-        for (int i = 0; i < key.length(); i++) {
-            char letter = key.charAt(i);
-            if ("_. -".indexOf(letter) < 0) {
-                if (matched == name.length()
-                        || Character.toLowerCase(letter) != Character.toLowerCase(name.charAt(matched))) {
-                    return false;
-                }
-                matched++;
-            }
-        }
-        return matched == name.length();
     }
 
     /** Checks that a sequence ends below the limit. */
@@ -263,28 +236,159 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
         }
     }
 
-    /**
-     * Returns the rows of the positions, of which there is at least one, in a shape that broadcasts over the input (…,
-     * T, W).
-     */
-    public NDArray rows(Temporaries temporaries, Source source) {
-        NDArray rows = lookup.rows(temporaries, source);
-        int rank = input.getShape().dimension();
-        if (explicit != null && explicit.dimension() == 2) {
-            return rank == 3 ? rows : temporaries.add(wide(rows, explicit.get(0)));
-        }
-        boolean fits = axis == rank - 2 && (rank > 2 || explicit != null);
-        return fits ? rows : temporaries.add(wide(rows, 1));
+    private static String remedy(int limit) {
+        return limit >= UNLIMITED
+                ? "count positions from 0"
+                : "count positions from 0, or build the block with a greater optMaxSequenceLength(int) or"
+                        + " optAutoExtend(int)";
     }
 
-    /** The rows with axes of size 1 for all axes of the input but the batch, the sequence and the last. */
-    private NDArray wide(NDArray rows, long batch) {
-        long[] wide = new long[input.getShape().dimension()];
-        Arrays.fill(wide, 1);
-        wide[0] = batch;
-        wide[axis] = input.getShape().get(axis);
-        wide[wide.length - 1] = rows.getShape().get(rows.getShape().dimension() - 1);
-        return rows.reshape(wide);
+    /** Checks that these positions, of which real ones may be negative, are below a limit. */
+    public Positions below(int limit, boolean isRead) {
+        if (positions == null) {
+            requireLength(length, first, limit);
+        }
+        return positions == null || end < limit ? this : checked(limit, isRead, true);
+    }
+
+    /** Checks positions, and finds their end: the limit, if they are not read. */
+    private Positions checked(int limit, boolean isRead, boolean isSigned) {
+        if (positions.getDataType().isInteger()) {
+            boolean isKnown = isRead || Indices.areChecked(positions);
+            int known = isKnown ? 1 + Indices.requireBelow(positions, limit, "position", remedy(limit)) : limit;
+            return new Positions(first, length, positions, known);
+        }
+        DataTypes.requireEmbedding(positions, "the array of positions");
+        double[] each = values();
+        double greatest = -1;
+        for (int i = 0; i < each.length; i++) {
+            double magnitude = isSigned ? Math.abs(each[i]) : each[i];
+            if (!(magnitude >= 0 && magnitude < limit)) {
+                throw new IllegalArgumentException("position " + each[i] + " at index " + i + " of "
+                        + positions.getShape() + ": expected " + (isSigned ? "more than -" + limit : "0 or more")
+                        + " and less than " + limit + "; " + remedy(limit));
+            }
+            greatest = Math.max(greatest, magnitude);
+        }
+        return new Positions(first, length, positions, (int) Math.floor(greatest) + 1, DoubleBuffer.wrap(each));
+    }
+
+    private double[] values() {
+        return reals == null ? HostData.doubles(positions) : reals.array();
+    }
+
+    /** Returns the length of each sequence, or of all together: one more than the greatest position. */
+    public long[] lengths() {
+        if (positions == null) {
+            return new long[] {length == 0 ? 0 : end};
+        }
+        int rank = positions.getShape().dimension();
+        int batch = rank == 1 ? 1 : Math.toIntExact(positions.getShape().get(rank - 2));
+        long[] lengths = new long[batch];
+        double[] each = values();
+        for (int i = 0; i < each.length; i++) {
+            int sequence = i / length % batch;
+            lengths[sequence] = Math.max(lengths[sequence], (long) Math.floor(each[i]) + 1);
+        }
+        return lengths;
+    }
+
+    /** Returns the greater length of each sequence, where a single length is that of all. */
+    public static long[] longer(long[] lengths, long... others) {
+        long[] longer = new long[Math.max(lengths.length, others.length)];
+        Arrays.setAll(longer, i -> Math.max(lengths[i % lengths.length], others[i % others.length]));
+        return longer;
+    }
+
+    /** Returns some of these tokens, counted from the first. */
+    public Positions part(Temporaries temporaries, int from, int count) {
+        // MXNet cannot slice nothing
+        return positions == null || count == 0
+                ? of(first + from, count)
+                : new Positions(first + from, count, slice(temporaries, 1, from, count), end);
+    }
+
+    /** Returns the tokens of one sequence of the batch. */
+    public Positions sequence(Temporaries temporaries, int index) {
+        return positions == null ? this : new Positions(first, length, slice(temporaries, 2, index, 1), end);
+    }
+
+    private NDArray slice(Temporaries temporaries, int axisFromEnd, int from, int count) {
+        int axis = positions.getShape().dimension() - axisFromEnd;
+        return positions.getShape().get(axis) == count
+                ? positions
+                : temporaries.add(positions.get(NDIndex.sliceAxis(axis, from, (long) from + count)));
+    }
+
+    /** Returns these tokens and those that follow, which have positions if these have. The array is a new one. */
+    public Positions followedBy(Temporaries temporaries, Positions next) {
+        NDArray later = next.positions;
+        if (later == null || length == 0) {
+            NDArray copy = later == null ? null : temporaries.add(later.duplicate());
+            return new Positions(first, length + next.length, copy, next.end);
+        }
+        NDArray earlier = positions == null ? indices(temporaries, later) : positions;
+        DataType type = earlier.getDataType() == later.getDataType() ? later.getDataType() : DataType.FLOAT64;
+        NDArray typed = temporaries.addUnless(earlier, Arithmetic.toType(earlier, type));
+        NDArray added = temporaries.addUnless(later, Arithmetic.toType(later, type));
+        NDList both = new NDList(fitted(temporaries, typed, added), fitted(temporaries, added, typed));
+        return new Positions(
+                first, length + next.length, temporaries.add(NDArrays.concat(both, -1)), Math.max(end, next.end));
+    }
+
+    private NDArray indices(Temporaries temporaries, NDArray like) {
+        NDArray indices =
+                temporaries.add(like.getManager().arange(first, first + length, 1, DataType.INT32, like.getDevice()));
+        return temporaries.add(indices.reshape(1, length));
+    }
+
+    /** Positions for the axes and the batch of others too. */
+    private static NDArray fitted(Temporaries temporaries, NDArray positions, NDArray others) {
+        int last = others.getShape().dimension() - 1;
+        Shape steps = Shape.update(others.getShape(), last, positions.getShape().getLastDimension());
+        if (steps.equals(positions.getShape())) {
+            return positions;
+        }
+        NDArray column = temporaries.add(others.get(NDIndex.sliceAxis(last, 0, 1)));
+        return temporaries.add(positions.add(temporaries.add(column.sub(column))));
+    }
+
+    /**
+     * Returns the rows of these tokens in a shape that broadcasts over an array (…, T, …, W).
+     *
+     * @param axis the axis of T
+     */
+    public NDArray broadcastRows(Temporaries temporaries, NDArray x, int axis, Source source) {
+        Check.that(
+                positions == null || positions.getShape().dimension() < 3,
+                () -> POSITIONS + " of shape " + positions.getShape()
+                        + ": expected (T) or (B, T); give one position for each token");
+        return broadcast(temporaries, rows(temporaries, x, source), x, axis);
+    }
+
+    /** Returns the rows of these tokens: (1, n, W) of indices, or else the shape of the positions + (W). */
+    public NDArray rows(Temporaries temporaries, NDArray like, Source source) {
+        return positions == null
+                ? source.consecutive(temporaries, first, length, like, like.getDataType())
+                : temporaries.add(source.lookUp(this, like, like.getDataType()));
+    }
+
+    /** Returns rows (T, W), (1 or B, T, W) or (T, B, W) with axes of size 1 for all others of an array. */
+    public static NDArray broadcast(Temporaries temporaries, NDArray rows, NDArray x, int axis) {
+        Shape shape = rows.getShape();
+        Shape input = x.getShape();
+        int rank = input.dimension();
+        long batch = shape.dimension() == 3 ? shape.get(0) : 1;
+        boolean fits = axis == rank - 2 && (shape.dimension() == 2 || (batch == 1 && rank > 2));
+        if (fits || (rank == 3 && shape.dimension() == 3 && shape.slice(0, 2).equals(input.slice(0, 2)))) {
+            return rows;
+        }
+        long[] sizes = new long[rank];
+        Arrays.fill(sizes, 1);
+        sizes[0] = batch;
+        sizes[axis] = input.get(axis);
+        sizes[rank - 1] = shape.getLastDimension();
+        return temporaries.add(rows.reshape(sizes));
     }
 
     /**
@@ -293,61 +397,6 @@ public record Positions(NDArray input, int axis, Shape explicit, int end, Lookup
      * out of range that is read.
      */
     public static NDArray lookUp(NDArray positions, int limit, boolean isRead, Source source, DataType type) {
-        return positions.getDataType().isInteger()
-                ? source.lookUp(positions, end(positions, limit, isRead), positions, type)
-                : source.compute(reals(positions, limit), positions.getShape(), positions, type);
-    }
-
-    /**
-     * Rows that are computed from positions: integer positions are looked up in a table of constants, if there is one.
-     *
-     * @param table the table; null if each forward computes its rows
-     * @param rows computes the rows of consecutive positions
-     * @param realRows computes the rows of any positions
-     * @param width the number of values in a row
-     */
-    public record Table(ConstantTable table, HostData.Rows rows, RealRows realRows, int width) implements Source {
-
-        /** Describes a table that may grow from a length to a limit. */
-        public static Table of(HostData.Rows rows, RealRows realRows, int width, int length, int limit) {
-            return new Table(ConstantTable.ofPositions(new Shape(width), length, limit, rows), rows, realRows, width);
-        }
-
-        @Override
-        public NDArray consecutive(Temporaries temporaries, int first, int count, NDArray x) {
-            DataType type = x.getDataType();
-            if (table != null) {
-                return table.rows(temporaries, first, count, x, type);
-            }
-            HostData.Rows shifted = (from, number, format, out) -> rows.write(first + from, number, format, out);
-            NDArray computed = temporaries.add(
-                    HostData.computed(x.getManager(), x.getDevice(), new Shape(count, width), type, shifted));
-            return temporaries.add(computed.expandDims(0));
-        }
-
-        @Override
-        public NDArray lookUp(NDArray positions, int end, NDArray x, DataType type) {
-            Shape shape = positions.getShape();
-            return table == null || shape.size() == 0
-                    ? compute(HostData.doubles(positions), shape, x, type)
-                    : Indices.lookUpGiven(positions, table.table(end, x, type), x.getManager());
-        }
-
-        @Override
-        public NDArray compute(double[] positions, Shape shape, NDArray x, DataType type) {
-            Shape all = shape.add(width);
-            if (all.size() == 0) {
-                return x.getManager().create(all, type, x.getDevice());
-            }
-            try (NDArray computed = HostData.computed(
-                    x.getManager(),
-                    x.getDevice(),
-                    new Shape(positions.length, width),
-                    type,
-                    (from, count, format, out) ->
-                            realRows.write(Arrays.copyOfRange(positions, from, from + count), format, out))) {
-                return computed.reshape(all);
-            }
-        }
+        return source.lookUp(new Positions(0, 0, positions, limit).checked(limit, isRead, false), positions, type);
     }
 }

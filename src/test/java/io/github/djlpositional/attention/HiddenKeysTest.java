@@ -21,6 +21,7 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.NaiveAttention.Visible;
+import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 
 /** Keys that an encoding hides besides the mask, and masks that are trained. */
@@ -83,7 +84,7 @@ class HiddenKeysTest {
     @EngineTest
     void theMaskOfDistancesIsZeroOrInfiniteInEveryDataType(NDManager manager) {
         AttentionMask mask = new AttentionMask(null, null, new Visibility(true, 2, null), true);
-        AttentionCall call = new AttentionCall(null, false, Span.of(0, 3), Span.of(0, 3), null, true, 1);
+        AttentionCall call = new AttentionCall(null, false, Positions.of(0, 3), Positions.of(0, 3), null, true, 1);
         for (DataType type : new DataType[] {DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64}) {
             try (Temporaries temporaries = new Temporaries()) {
                 NDArray like = manager.ones(new Shape(1, 1, 3, 4)).toType(type, false);

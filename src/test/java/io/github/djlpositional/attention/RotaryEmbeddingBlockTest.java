@@ -23,6 +23,7 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.Goldens;
 import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
@@ -585,7 +586,7 @@ class RotaryEmbeddingBlockTest {
         refused(() -> Forward.infer(manager, axes().build(), x, three), "(3, 1, 3)", "2 coordinates");
         Block ofLength = axes().optScaling(RotaryScaling.dynamicNtk(2, 16)).build();
         refused(() -> Forward.infer(manager, ofLength, x, none), "(0, 2, 3)", "2 coordinates");
-        refused(() -> Forward.infer(manager, axes().build(), x, few), "(2)", "(3)");
+        refused(() -> Forward.infer(manager, axes().build(), x, few), "(2, 1, 2)", "(2, 3)");
         refused(() -> Forward.infer(manager, axes().build(), x, beyond), "5000", "0 to 4999");
     }
 
@@ -600,12 +601,12 @@ class RotaryEmbeddingBlockTest {
             for (NDArray positions : block.getAxes() == null ? List.of(ragged) : List.of(ragged, onAxes)) {
                 NDArray reals = positions.toType(DataType.FLOAT64, true);
                 for (NDArray given : List.of(positions, reals)) {
-                    Span span = new Span(7, 3, given, 31);
+                    Positions tokens = new Positions(7, 3, given, 31);
                     AttentionCall call =
-                            new AttentionCall(new ParameterStore(manager, false), false, span, span, null, true, 1);
+                            new AttentionCall(new ParameterStore(manager, false), false, tokens, tokens, null, true, 1);
                     NDList expected = rotated(manager, block, x, x, given);
                     requireSame(block.encodeQueries(call, x), expected.get(0));
-                    requireSame(block.encodeKeys(call, x, span), expected.get(1));
+                    requireSame(block.encodeKeys(call, x), expected.get(1));
                 }
             }
         }
@@ -614,13 +615,14 @@ class RotaryEmbeddingBlockTest {
     @EngineTest(onCpu = true)
     void anAttentionsPositionsBeyondTheTableAreRefused(NDManager manager) {
         NDArray x = heads(manager, 2, 1, 3, 16);
-        Span beyond = new Span(0, 3, manager.create(new int[][] {{4974, 4979, 4970}, {5000, 4972, 4973}}), 5001);
+        Positions beyond =
+                new Positions(0, 3, manager.create(new int[][] {{4974, 4979, 4970}, {5000, 4972, 4973}}), 5001);
         AttentionCall call =
                 new AttentionCall(new ParameterStore(manager, false), false, beyond, beyond, null, true, 1);
         for (RotaryEmbeddingBlock.Builder builder :
                 List.of(builder(), axes(), axes().optXpos(512), axes().optScaling(RotaryScaling.dynamicNtk(2, 8)))) {
             RotaryEmbeddingBlock block = builder.build();
-            refused(() -> block.encodeKeys(call, x, beyond), "5000", "0 to 4999");
+            refused(() -> block.encodeKeys(call, x), "5000", "0 to 4999");
         }
     }
 
