@@ -31,6 +31,7 @@ import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import ai.djl.translate.NoopTranslator;
+import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.attention.EncodingType;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
@@ -451,7 +452,7 @@ class BlockLifeTest {
                 assertThat(found.get(name)).as("%s of %s", name, block).isEqualTo(values));
     }
 
-    @EngineTest
+    @EngineTest(Selection.EACH)
     void gradientsOfAttentionsDoNotChange(Engine engine, NDManager manager, EncodingType type)
             throws InterruptedException {
         NDArray x = manager.arange(2 * 3 * 8f).reshape(2, 3, 8).sin();

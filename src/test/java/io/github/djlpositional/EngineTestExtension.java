@@ -3,10 +3,18 @@ package io.github.djlpositional;
 import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDManager;
-import java.lang.reflect.Method;
+import io.github.djlpositional.EngineTest.Selection;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Random;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
@@ -17,12 +25,16 @@ import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 import org.junit.jupiter.api.extension.TestTemplateInvocationContext;
 import org.junit.jupiter.api.extension.TestTemplateInvocationContextProvider;
+import org.junit.platform.commons.support.ReflectionSupport;
 
-/** Runs a test once on each engine; see {@link EngineTest}. */
+/** Runs a test on each engine; see {@link EngineTest}. */
 public final class EngineTestExtension implements TestTemplateInvocationContextProvider {
 
     /** With {@code -Pgpu} the managers that tests are given are on the first GPU, unless they ask for the CPU. */
     private static final boolean ON_GPU = "gpu".equals(System.getProperty("test.device"));
+
+    /** Every combination runs, with the tests that have the tag slow. */
+    private static final boolean IS_NIGHTLY = !"slow".equals(System.getProperty("test.excludedGroups"));
 
     private static final List<String> ENGINES = List.of("PyTorch", "MXNet");
 
@@ -33,16 +45,80 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
 
     @Override
     public Stream<TestTemplateInvocationContext> provideTestTemplateInvocationContexts(ExtensionContext context) {
-        List<?> values = Arrays.stream(context.getRequiredTestMethod().getParameterTypes())
-                .filter(EngineTestExtension::hasValues)
-                .<List<?>>map(type -> type.isEnum() ? List.of(type.getEnumConstants()) : List.of(true, false))
-                .findFirst()
-                .orElse(List.of(""));
-        return ENGINES.stream().flatMap(engine -> values.stream().map(value -> new OnEngine(engine, value)));
+        EngineTest test = testOf(context);
+        List<List<Object>> rows = ENGINES.stream()
+                .filter(engine -> test.engine().isEmpty() || test.engine().equals(engine))
+                .filter(engine -> test.value() == Selection.ALL || isAvailable(engine))
+                .map(List::<Object>of)
+                .toList();
+        for (Class<?> type : context.getRequiredTestMethod().getParameterTypes()) {
+            if (hasValues(type)) {
+                List<?> values = values(type, context);
+                rows = rows.stream()
+                        .flatMap(row -> values.stream().map(value -> with(row, value)))
+                        .toList();
+            }
+        }
+        if (!IS_NIGHTLY && test.value() != Selection.ALL) {
+            rows = selected(rows, test.value(), context.getRequiredTestMethod().toString());
+        }
+        return rows.stream().map(OnEngine::new);
+    }
+
+    private static List<Object> with(List<Object> row, Object value) {
+        List<Object> longer = new ArrayList<>(row);
+        longer.add(value);
+        return longer;
+    }
+
+    /** Takes the row that adds most, until nothing is missing. Tests of the same parameters have different rows. */
+    private static List<List<Object>> selected(List<List<Object>> rows, Selection selection, String test) {
+        List<List<Object>> left = new ArrayList<>(rows);
+        Collections.shuffle(left, new Random(test.hashCode()));
+        Set<List<Object>> missing = new HashSet<>();
+        left.forEach(row -> missing.addAll(covered(row, selection)));
+        Set<List<Object>> found = new HashSet<>();
+        while (!missing.isEmpty()) {
+            List<Object> best = Collections.max(
+                    left,
+                    Comparator.comparing(row -> covered(row, selection).stream()
+                            .filter(missing::contains)
+                            .count()));
+            missing.removeAll(covered(best, selection));
+            found.add(best);
+        }
+        return rows.stream().filter(found::contains).toList();
+    }
+
+    /** The values of a row with their places, or all pairs of them. */
+    private static Set<List<Object>> covered(List<Object> row, Selection selection) {
+        Set<List<Object>> covered = new HashSet<>();
+        for (int i = 0; i < row.size(); i++) {
+            for (int j = i; j < (selection == Selection.PAIRS ? row.size() : i + 1); j++) {
+                covered.add(List.of(i, row.get(i), j, row.get(j)));
+            }
+        }
+        return covered;
     }
 
     private static boolean hasValues(Class<?> type) {
-        return type.isEnum() || type == boolean.class;
+        return type.isEnum() || type == boolean.class || type == String.class;
+    }
+
+    private static List<?> values(Class<?> type, ExtensionContext context) {
+        if (type == boolean.class) {
+            return List.of(true, false);
+        }
+        return type.isEnum()
+                ? List.of(type.getEnumConstants())
+                : List.copyOf((Collection<?>) ReflectionSupport.invokeMethod(
+                        ReflectionSupport.findMethod(context.getRequiredTestClass(), "names")
+                                .orElseThrow(),
+                        null));
+    }
+
+    private static EngineTest testOf(ExtensionContext context) {
+        return context.getRequiredTestMethod().getAnnotation(EngineTest.class);
     }
 
     /** Whether an engine is on the class path, with its native library, which carries a description with it. */
@@ -62,12 +138,17 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
         return Engine.getEngine(engine).newBaseManager(Device.cpu());
     }
 
-    private record OnEngine(String engine, Object value)
+    /** An engine and the values of the parameters that have values. */
+    private record OnEngine(List<Object> row)
             implements TestTemplateInvocationContext, ExecutionCondition, ParameterResolver {
+
+        private String engine() {
+            return (String) row.get(0);
+        }
 
         @Override
         public String getDisplayName(int invocationIndex) {
-            return engine + " " + value;
+            return row.stream().map(String::valueOf).collect(Collectors.joining(" "));
         }
 
         @Override
@@ -77,19 +158,15 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
 
         @Override
         public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
-            if (!isAvailable(engine)) {
-                return ConditionEvaluationResult.disabled(engine + " or its native library is not on the class path");
+            if (!isAvailable(engine())) {
+                return ConditionEvaluationResult.disabled(engine() + " or its native library is not on the class path");
             }
             int needed = Math.max(testOf(context).gpus(), isOnGpu(context) ? 1 : 0);
-            int found = needed == 0 ? 0 : Engine.getEngine(engine).getGpuCount();
+            int found = needed == 0 ? 0 : Engine.getEngine(engine()).getGpuCount();
             return found < needed
                     ? ConditionEvaluationResult.disabled(
-                            needed + " GPUs are needed, " + engine + " finds " + found + " here")
+                            needed + " GPUs are needed, " + engine() + " finds " + found + " here")
                     : ConditionEvaluationResult.enabled("native library and " + found + " GPUs found");
-        }
-
-        private static EngineTest testOf(ExtensionContext context) {
-            return context.getRequiredTestMethod().getAnnotation(EngineTest.class);
         }
 
         private static boolean isOnGpu(ExtensionContext context) {
@@ -99,17 +176,19 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
         @Override
         public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
             Class<?> type = parameter.getParameter().getType();
-            // the constructor of a parameterized class has values of its own
-            return parameter.getDeclaringExecutable() instanceof Method
-                    && (type == Engine.class || type == NDManager.class || hasValues(type));
+            return type == Engine.class || type == NDManager.class || hasValues(type);
         }
 
         @Override
         public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
             if (hasValues(parameter.getParameter().getType())) {
-                return value;
+                long before = Arrays.stream(context.getRequiredTestMethod().getParameterTypes())
+                        .limit(parameter.getIndex())
+                        .filter(EngineTestExtension::hasValues)
+                        .count();
+                return row.get(1 + (int) before);
             }
-            Engine found = Engine.getEngine(engine);
+            Engine found = Engine.getEngine(engine());
             if (parameter.getParameter().getType() == Engine.class) {
                 return found;
             }

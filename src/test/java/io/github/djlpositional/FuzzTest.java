@@ -13,6 +13,7 @@ import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.Pair;
 import ai.djl.util.PairList;
+import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.math.GridEncoding;
@@ -318,7 +319,7 @@ class FuzzTest {
         }
     }
 
-    @EngineTest
+    @EngineTest(Selection.EACH)
     void everyTruncatedFileIsRejected(NDManager manager, TestBlocks kind) throws IOException {
         byte[] file = BlockBytes.saved(kind.initialized(manager));
         assertThat(isRejected(manager, kind, file)).isFalse();
@@ -333,12 +334,12 @@ class FuzzTest {
      * All bytes of a small file, which is mostly settings, and an odd step in a larger one, which is mostly values; in
      * a long run, nearer ones.
      */
-    private static int stepIn(byte... file) {
+    static int stepIn(byte... file) {
         return 1 + 2 * (file.length / Integer.getInteger("fuzz.cases", 100));
     }
 
     /** A flipped bit of a parameter only changes its value; others must be rejected or harmless. */
-    @EngineTest
+    @EngineTest(Selection.EACH)
     void everyFlippedByteIsRejectedOrHarmless(NDManager manager, TestBlocks kind) throws IOException {
         byte[] file = BlockBytes.saved(kind.initialized(manager));
         int rejected = 0;

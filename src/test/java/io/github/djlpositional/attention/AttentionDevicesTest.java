@@ -211,7 +211,7 @@ class AttentionDevicesTest {
 
     @Test
     void noForwardWaitsForAGpu() {
-        RandomCases.check(400, random -> {
+        RandomCases.check(200, random -> {
             Case options = Case.of(random);
             try (NDManager gpu = engine.newBaseManager(Device.gpu(0));
                     NDManager cpu = engine.newBaseManager(Device.cpu())) {

@@ -22,6 +22,7 @@ import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import java.util.Arrays;
@@ -29,25 +30,17 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
-import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** What a mask hides, with each relative encoding. */
-@ParameterizedClass
-@EnumSource
 class AttentionMaskTest {
 
-    private final EncodingType type;
-
-    AttentionMaskTest(EncodingType type) {
-        this.type = type;
+    private static MultiHeadAttentionBlock attention(
+            NDManager manager, EncodingType type, boolean causal, DataType dataType) {
+        return attention(manager, type, causal, dataType, true);
     }
 
-    private MultiHeadAttentionBlock attention(NDManager manager, boolean causal, DataType dataType) {
-        return attention(manager, causal, dataType, true);
-    }
-
-    private MultiHeadAttentionBlock attention(NDManager manager, boolean causal, DataType dataType, boolean fused) {
+    private static MultiHeadAttentionBlock attention(
+            NDManager manager, EncodingType type, boolean causal, DataType dataType, boolean fused) {
         return filled(
                 manager,
                 type.attention(HEADS).optCausal(causal).optFusedKernel(fused).build(),
@@ -69,18 +62,19 @@ class AttentionMaskTest {
         return NDArrays.concat(new NDList(first, last), 1);
     }
 
-    @EngineTest
-    void hiddenKeysHaveNoWeightHoweverLargeTheScoresAre(Engine engine, NDManager manager, boolean fused) {
+    @EngineTest(Selection.PAIRS)
+    void hiddenKeysHaveNoWeightHoweverLargeTheScoresAre(
+            Engine engine, NDManager manager, EncodingType type, boolean fused) {
         NDArray tokens = manager.create(new int[][] {{1, 1, 1, 0, 0, 0}, {1, 1, 1, 0, 0, 0}});
         for (DataType dataType : types(engine)) {
             NDArray added = added(tokens.reshape(2, 1, 1, 6), dataType);
             NDArray one = large(manager, 2, dataType);
             NDArray other = large(manager, 3, dataType);
-            MultiHeadAttentionBlock causal = attention(manager, true, dataType, fused);
+            MultiHeadAttentionBlock causal = attention(manager, type, true, dataType, fused);
             NDArray past = Forward.infer(manager, causal, one).get(":, :3");
             assertThat(doubles(past)).doesNotContain(Double.NaN);
             requireSame(Forward.infer(manager, causal, other).get(":, :3"), past);
-            MultiHeadAttentionBlock padded = attention(manager, false, dataType, fused);
+            MultiHeadAttentionBlock padded = attention(manager, type, false, dataType, fused);
             for (NDArray mask : List.of(tokens, added)) {
                 requireSame(
                         Forward.infer(manager, padded, other, mask).get(":, :3"),
@@ -117,45 +111,43 @@ class AttentionMaskTest {
         return new NDList(ofQueries, ofScores.neq(0), added, leastFinite);
     }
 
-    @EngineTest
-    void aQueryWithoutKeysHasZeroProbabilitiesResultAndGradient(Engine engine, NDManager manager, boolean fused) {
+    @EngineTest(Selection.PAIRS)
+    void aQueryWithoutKeysHasZeroProbabilitiesResultAndGradient(
+            Engine engine, NDManager manager, EncodingType type, boolean fused, boolean causal) {
         for (DataType dataType : types(engine)) {
             double tolerance = dataType == DataType.FLOAT16 ? 1e-2 : 1e-5;
-            for (boolean causal : new boolean[] {true, false}) {
-                MultiHeadAttentionBlock block = attention(manager, causal, dataType, fused);
-                double[] bias = doubles(
-                        block.getResultProjection().getParameters().get("bias").getArray());
-                for (NDArray mask : masksThatLeaveAQueryWithoutKeys(manager, causal, dataType)) {
-                    NDArray x = numbers(manager, 1, dataType, 2, 3, SIZE);
-                    NDArray queries = numbers(manager, 2, dataType, 2, 3, SIZE);
-                    NDArray y = Forward.infer(manager, block, x, queries, x, mask);
-                    requireClose(y.get("1, 0"), bias, 0);
-                    NDArray probabilities =
-                            block.probabilities(new ParameterStore(manager, false), new NDList(x, queries, x, mask));
-                    assertThat(doubles(probabilities.get("1, :, 0"))).containsOnly(0);
-                    assertThat(doubles(probabilities
-                                    .get("0")
-                                    .toType(DataType.FLOAT64, true)
-                                    .sum())[0])
-                            .isCloseTo(HEADS * 3, within(tolerance));
-                    Map<String, double[]> gradients = gradients(manager, block, queries, x, mask);
-                    assertThat(Arrays.copyOfRange(gradients.get("queries"), 3 * SIZE, 4 * SIZE))
-                            .containsOnly(0);
-                    gradients.forEach((name, values) ->
-                            assertThat(Arrays.stream(values)).as(name).allMatch(Double::isFinite));
-                }
+            MultiHeadAttentionBlock block = attention(manager, type, causal, dataType, fused);
+            double[] bias = doubles(
+                    block.getResultProjection().getParameters().get("bias").getArray());
+            for (NDArray mask : masksThatLeaveAQueryWithoutKeys(manager, causal, dataType)) {
+                NDArray x = numbers(manager, 1, dataType, 2, 3, SIZE);
+                NDArray queries = numbers(manager, 2, dataType, 2, 3, SIZE);
+                NDArray y = Forward.infer(manager, block, x, queries, x, mask);
+                requireClose(y.get("1, 0"), bias, 0);
+                NDArray probabilities =
+                        block.probabilities(new ParameterStore(manager, false), new NDList(x, queries, x, mask));
+                assertThat(doubles(probabilities.get("1, :, 0"))).containsOnly(0);
+                assertThat(doubles(probabilities
+                                .get("0")
+                                .toType(DataType.FLOAT64, true)
+                                .sum())[0])
+                        .isCloseTo(HEADS * 3, within(tolerance));
+                Map<String, double[]> gradients = gradients(manager, block, queries, x, mask);
+                assertThat(Arrays.copyOfRange(gradients.get("queries"), 3 * SIZE, 4 * SIZE))
+                        .containsOnly(0);
+                gradients.forEach((name, values) ->
+                        assertThat(Arrays.stream(values)).as(name).allMatch(Double::isFinite));
             }
         }
     }
 
-    @EngineTest
-    void gradientsBesideAQueryWithoutKeysAreThoseOfTheOthers(NDManager manager, boolean fused) {
-        for (boolean causal : new boolean[] {true, false}) {
-            for (NDArray mask : masksThatLeaveAQueryWithoutKeys(manager, causal, DataType.FLOAT64)) {
-                MultiHeadAttentionBlock block = attention(manager, causal, DataType.FLOAT64, fused);
-                NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 3, SIZE);
-                FiniteDifferences.requireGradients(manager, block, null, x, x.duplicate(), x.duplicate(), mask);
-            }
+    @EngineTest(Selection.PAIRS)
+    void gradientsBesideAQueryWithoutKeysAreThoseOfTheOthers(
+            NDManager manager, EncodingType type, boolean fused, boolean causal) {
+        for (NDArray mask : masksThatLeaveAQueryWithoutKeys(manager, causal, DataType.FLOAT64)) {
+            MultiHeadAttentionBlock block = attention(manager, type, causal, DataType.FLOAT64, fused);
+            NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 3, SIZE);
+            FiniteDifferences.requireGradients(manager, block, null, x, x.duplicate(), x.duplicate(), mask);
         }
     }
 
@@ -178,8 +170,8 @@ class AttentionMaskTest {
     }
 
     /** Adds the positions of tokens, for encodings that need them: the second sequence has padding before it. */
-    private PairList<String, Object> positions(
-            NDManager manager, PairList<String, Object> params, int padding, int from, int to) {
+    private static PairList<String, Object> positions(
+            NDManager manager, EncodingType type, PairList<String, Object> params, int padding, int from, int to) {
         if (!type.isOfDistances()) {
             int[][] positions = {
                 IntStream.range(from, to).toArray(),
@@ -190,33 +182,31 @@ class AttentionMaskTest {
         return params;
     }
 
-    @EngineTest
-    void aPaddedSequenceHasTheResultOfTheSequenceAlone(NDManager manager) {
+    @EngineTest(Selection.PAIRS)
+    void aPaddedSequenceHasTheResultOfTheSequenceAlone(NDManager manager, EncodingType type, boolean causal) {
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 7, SIZE);
         NDArray left = manager.create(new int[][] {{1, 1, 1, 1, 1, 1, 1}, {0, 0, 1, 1, 1, 1, 1}});
         NDArray right = manager.create(new int[][] {{1, 1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 0, 0}});
-        for (boolean causal : new boolean[] {true, false}) {
-            MultiHeadAttentionBlock block = attention(manager, causal, DataType.FLOAT32);
-            PairList<String, Object> params = positions(manager, new PairList<>(), 2, 0, 7);
-            NDArray last = Forward.infer(manager, block, params, x, left).get("1:, 2:");
-            requireClose(last, doubles(Forward.infer(manager, block, x.get("1:, 2:"))), 1e-5);
-            NDArray first = Forward.infer(manager, block, x, right).get("1:, :5");
-            requireClose(first, doubles(Forward.infer(manager, block, x.get("1:, :5"))), 1e-5);
-        }
+        MultiHeadAttentionBlock block = attention(manager, type, causal, DataType.FLOAT32);
+        PairList<String, Object> params = positions(manager, type, new PairList<>(), 2, 0, 7);
+        NDArray last = Forward.infer(manager, block, params, x, left).get("1:, 2:");
+        requireClose(last, doubles(Forward.infer(manager, block, x.get("1:, 2:"))), 1e-5);
+        NDArray first = Forward.infer(manager, block, x, right).get("1:, :5");
+        requireClose(first, doubles(Forward.infer(manager, block, x.get("1:, :5"))), 1e-5);
     }
 
     @EngineTest
-    void leftPaddedSequencesAreDecodedInOneBatch(NDManager manager) {
-        MultiHeadAttentionBlock block = attention(manager, true, DataType.FLOAT32);
+    void leftPaddedSequencesAreDecodedInOneBatch(NDManager manager, EncodingType type) {
+        MultiHeadAttentionBlock block = attention(manager, type, true, DataType.FLOAT32);
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 8, SIZE);
         NDArray mask = manager.create(new int[][] {{1, 1, 1, 1, 1, 1, 1, 1}, {0, 0, 0, 1, 1, 1, 1, 1}});
         ParameterStore store = new ParameterStore(manager, false);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             NDList start = new NDList(x.get(":, :5"), mask.get(":, :5"));
-            block.forward(store, start, false, positions(manager, cache.nextStep(), 3, 0, 5));
+            block.forward(store, start, false, positions(manager, type, cache.nextStep(), 3, 0, 5));
             for (int end = 6; end <= 8; end++) {
                 NDList step = new NDList(x.get(":, {}:{}", end - 1, end), mask.get(":, :{}", end));
-                PairList<String, Object> params = positions(manager, cache.nextStep(), 3, end - 1, end);
+                PairList<String, Object> params = positions(manager, type, cache.nextStep(), 3, end - 1, end);
                 NDArray y = block.forward(store, step, false, params).head();
                 for (int row = 0; row < 2; row++) {
                     NDArray alone = Forward.infer(manager, block, x.get("{}:{}, {}:{}", row, row + 1, 3 * row, end));
@@ -226,9 +216,9 @@ class AttentionMaskTest {
         }
     }
 
-    @EngineTest
-    void everyFormOfAMaskGivesTheSameResult(NDManager manager) {
-        MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT32);
+    @EngineTest(Selection.EACH)
+    void everyFormOfAMaskGivesTheSameResult(NDManager manager, EncodingType type) {
+        MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT32);
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
         NDArray seen = manager.create(new int[][] {{1, 1, 0}, {0, 1, 1}});
         NDArray numbers = seen.toType(DataType.FLOAT32, true).reshape(2, 1, 1, 3);
@@ -246,8 +236,8 @@ class AttentionMaskTest {
     }
 
     @EngineTest(onCpu = true)
-    void refusesArraysThatAreNoMask(NDManager manager) {
-        MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT32);
+    void refusesArraysThatAreNoMask(NDManager manager, EncodingType type) {
+        MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT32);
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
         NDArray ids = manager.create(new long[][] {{1, 7, 0}, {2, 1, 4}});
         NDArray added =
@@ -259,8 +249,8 @@ class AttentionMaskTest {
     }
 
     @EngineTest
-    void aStepReadsEveryNumberButZeroAsAToken(NDManager manager) {
-        MultiHeadAttentionBlock block = attention(manager, false, DataType.FLOAT32);
+    void aStepReadsEveryNumberButZeroAsAToken(NDManager manager, EncodingType type) {
+        MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT32);
         NDArray keys = numbers(manager, 1, DataType.FLOAT32, 1, 3, SIZE);
         NDArray query = numbers(manager, 2, DataType.FLOAT32, 1, 1, SIZE);
         requireSame(

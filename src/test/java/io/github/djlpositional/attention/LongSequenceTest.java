@@ -14,24 +14,15 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.attention.NaiveAttention.Visible;
-import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Attentions with windows and chunks over more tokens than are computed at a time, with each relative encoding. */
-@ParameterizedClass
-@EnumSource
 class LongSequenceTest {
 
     /** Parts are of 16 queries, or as many as the window has keys: ten parts, or four or eight. */
     private static final int LENGTH = 150;
-
-    private final EncodingType type;
-
-    LongSequenceTest(EncodingType type) {
-        this.type = type;
-    }
 
     /** What a query sees. */
     enum View {
@@ -59,11 +50,8 @@ class LongSequenceTest {
         }
     }
 
-    private MultiHeadAttentionBlock attention(NDManager manager, View view, boolean causal) {
-        return attention(manager, view, causal, DataType.FLOAT64);
-    }
-
-    private MultiHeadAttentionBlock attention(NDManager manager, View view, boolean causal, DataType dataType) {
+    private static MultiHeadAttentionBlock attention(
+            NDManager manager, EncodingType type, View view, boolean causal, DataType dataType) {
         return filled(manager, view.of(type.attention(HEADS).optCausal(causal)).build(), dataType);
     }
 
@@ -78,29 +66,24 @@ class LongSequenceTest {
         assertThat(greatest).isLessThan(1e-12);
     }
 
-    @EngineTest
-    void givesTheNumbersOfThePaper(NDManager manager, View view) {
+    @EngineTest(Selection.PAIRS)
+    void givesTheNumbersOfThePaper(NDManager manager, EncodingType type, View view, boolean causal) {
         NDArray x = numbers(manager, 7, DataType.FLOAT64, 1, LENGTH, SIZE);
-        for (boolean causal : new boolean[] {false, true}) {
-            MultiHeadAttentionBlock block = attention(manager, view, causal);
-            NaiveAttention naive = new NaiveAttention(type, block);
-            double[] expected = naive.forward(0, x, x, x, view.visible(causal));
-            requireNear(Forward.infer(manager, block, x), expected);
-            NDArray probabilities = block.probabilities(new ParameterStore(manager, false), new NDList(x));
-            requireNear(probabilities, naive.probabilities(x, x, view.visible(causal)));
-            // parts of parameters that require no gradient are written into one array
-            block.freezeParameters(true);
-            requireNear(Forward.infer(manager, block, x), expected);
-        }
+        MultiHeadAttentionBlock block = attention(manager, type, view, causal, DataType.FLOAT64);
+        NaiveAttention naive = new NaiveAttention(type, block);
+        double[] expected = naive.forward(0, x, x, x, view.visible(causal));
+        requireNear(Forward.infer(manager, block, x), expected);
+        NDArray probabilities = block.probabilities(new ParameterStore(manager, false), new NDList(x));
+        requireNear(probabilities, naive.probabilities(x, x, view.visible(causal)));
+        // parts of parameters that require no gradient are written into one array
+        block.freezeParameters(true);
+        requireNear(Forward.infer(manager, block, x), expected);
     }
 
-    @EngineTest
-    void computesFloat16InParts(NDManager manager) {
-        if (manager.getEngine().getEngineName().equals("MXNet")) {
-            // it cannot create the parameters in FLOAT16
-            return;
-        }
-        MultiHeadAttentionBlock block = attention(manager, View.WINDOW_OF_40, false, DataType.FLOAT16);
+    /** MXNet cannot create the parameters in FLOAT16. */
+    @EngineTest(engine = "PyTorch")
+    void computesFloat16InParts(NDManager manager, EncodingType type) {
+        MultiHeadAttentionBlock block = attention(manager, type, View.WINDOW_OF_40, false, DataType.FLOAT16);
         MultiHeadAttentionBlock floats =
                 View.WINDOW_OF_40.of(type.attention(HEADS)).build();
         floats.initialize(manager, DataType.FLOAT32, new Shape(1, LENGTH, SIZE));
@@ -113,10 +96,10 @@ class LongSequenceTest {
         assertThat(difference.abs().max().getFloat()).isLessThan(0.03f);
     }
 
-    @EngineTest
-    void decodesAPromptAndItsContinuation(NDManager manager, View view) {
+    @EngineTest(Selection.EACH)
+    void decodesAPromptAndItsContinuation(NDManager manager, EncodingType type, View view) {
         NDArray x = numbers(manager, 7, DataType.FLOAT64, 2, LENGTH, SIZE);
-        MultiHeadAttentionBlock block = attention(manager, view, true);
+        MultiHeadAttentionBlock block = attention(manager, type, view, true, DataType.FLOAT64);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             int from = 0;
             for (int count : new int[] {60, 1, 1, 40, 1, 3, 44}) {
@@ -129,15 +112,15 @@ class LongSequenceTest {
         }
     }
 
-    @EngineTest
-    void masksHideTokensBesideTheWindow(NDManager manager, View view) {
+    @EngineTest(Selection.EACH)
+    void masksHideTokensBesideTheWindow(NDManager manager, EncodingType type, View view) {
         NDArray x = numbers(manager, 7, DataType.FLOAT64, 1, LENGTH, SIZE);
         boolean[] tokens = new boolean[LENGTH];
         for (int i = 0; i < LENGTH; i++) {
             // 20 tokens in a row are hidden, so that some windows and chunks have no key
             tokens[i] = i % 3 != 1 && (i < 70 || i >= 90);
         }
-        MultiHeadAttentionBlock block = attention(manager, view, false);
+        MultiHeadAttentionBlock block = attention(manager, type, view, false, DataType.FLOAT64);
         Visible visible = view.visible(false);
         double[] expected =
                 new NaiveAttention(type, block).forward(0, x, x, x, (i, j) -> visible.test(i, j) && tokens[j]);

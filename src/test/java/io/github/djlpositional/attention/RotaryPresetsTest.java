@@ -17,13 +17,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.function.Supplier;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** The presets beside {@code src/test/python/make_rotary.py}, which follows the models' published code with torch. */
-@ParameterizedClass
-@EnumSource
 class RotaryPresetsTest {
 
     /** The coordinates are null where the test draws them. */
@@ -55,9 +50,6 @@ class RotaryPresetsTest {
         }
     }
 
-    @Parameter
-    Preset preset;
-
     static NDArray stored(NDManager manager, String name) {
         try (InputStream in = RotaryPresetsTest.class.getResourceAsStream("/rotary/presets.npz")) {
             return NDList.decode(manager, in).get(name);
@@ -67,7 +59,7 @@ class RotaryPresetsTest {
     }
 
     @EngineTest
-    void rotatesAsThePublishedCode(NDManager manager) {
+    void rotatesAsThePublishedCode(NDManager manager, Preset preset) {
         RotaryEmbeddingBlock block = preset.builder.get().build();
         NDArray x = preset.stored(manager, "input");
         NDArray positions = preset.stored(manager, "positions");
@@ -81,7 +73,7 @@ class RotaryPresetsTest {
     }
 
     @EngineTest
-    void rotatesFloat16(NDManager manager) {
+    void rotatesFloat16(NDManager manager, Preset preset) {
         RotaryEmbeddingBlock block = preset.builder.get().build();
         NDArray x = preset.stored(manager, "input").toType(DataType.FLOAT16, true);
         NDArray positions = preset.stored(manager, "positions");
@@ -92,7 +84,7 @@ class RotaryPresetsTest {
     }
 
     @EngineTest
-    void positionsAreThoseOfThePublishedCode(NDManager manager) {
+    void positionsAreThoseOfThePublishedCode(NDManager manager, Preset preset) {
         if (preset.positions != null) {
             NDArray positions = manager.create(preset.positions.get()).expandDims(1);
             NDArray expected = preset.stored(manager, "positions");
@@ -103,7 +95,7 @@ class RotaryPresetsTest {
     }
 
     @EngineTest
-    void equalCoordinatesAreOnePosition(NDManager manager) {
+    void equalCoordinatesAreOnePosition(NDManager manager, Preset preset) {
         RotaryEmbeddingBlock block = preset.builder.get().build();
         NDArray x = preset.stored(manager, "input");
         long batch = x.getShape().get(0);
@@ -120,14 +112,14 @@ class RotaryPresetsTest {
     }
 
     @EngineTest
-    void argumentsCreateTheSameBlock(NDManager manager) {
+    void argumentsCreateTheSameBlock(NDManager manager, Preset preset) {
         RotaryEmbeddingBlock block = preset.builder.get().build();
         RotaryEmbeddingBlock again = RotaryEmbeddingBlock.fromArguments(block.getArguments());
         assertThat(again.getArguments()).isEqualTo(block.getArguments());
     }
 
     @EngineTest
-    void anotherNumberOfCoordinatesIsRefused(NDManager manager) {
+    void anotherNumberOfCoordinatesIsRefused(NDManager manager, Preset preset) {
         RotaryEmbeddingBlock block = preset.builder.get().build();
         NDArray x = preset.stored(manager, "input");
         long length = x.getShape().get(2);

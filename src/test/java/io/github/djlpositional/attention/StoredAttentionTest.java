@@ -1,7 +1,6 @@
 package io.github.djlpositional.attention;
 
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
-import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.engine.Engine;
@@ -15,8 +14,8 @@ import ai.djl.training.ParameterStore;
 import ai.djl.util.JsonUtils;
 import ai.djl.util.Pair;
 import ai.djl.util.PairList;
-import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import java.io.IOException;
@@ -27,15 +26,11 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.Map;
-import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Compares with attentions that {@code src/test/python/make_attention.py} computed from the formulas of the papers: B =
  * 2, T = 9, D from 6 to 16.
  */
-@ParameterizedClass
-@MethodSource("names")
 class StoredAttentionTest {
 
     private static final double UNIT = 16;
@@ -56,12 +51,6 @@ class StoredAttentionTest {
 
     private static final Map<?, ?> CASES = cases();
 
-    private final String name;
-
-    StoredAttentionTest(String name) {
-        this.name = name;
-    }
-
     private static Map<?, ?> cases() {
         try (Reader json = new InputStreamReader(stream("cases.json"), StandardCharsets.UTF_8)) {
             return JsonUtils.GSON.fromJson(json, Map.class);
@@ -78,13 +67,13 @@ class StoredAttentionTest {
         return CASES.keySet();
     }
 
-    private NDList stored(NDManager manager) throws IOException {
+    private static NDList stored(NDManager manager, String name) throws IOException {
         try (InputStream in = stream(name + ".npz")) {
             return NDList.decode(manager, in);
         }
     }
 
-    private MultiHeadAttentionBlock block(NDManager manager, NDList stored, DataType type) {
+    private static MultiHeadAttentionBlock block(NDManager manager, String name, NDList stored, DataType type) {
         MultiHeadAttentionBlock block = MultiHeadAttentionBlock.fromArguments((Map<?, ?>) CASES.get(name));
         block.initialize(manager, type, new Shape(-1, -1, block.getEmbeddingSize()));
         for (Pair<String, Parameter> entry : block.getParameters()) {
@@ -126,8 +115,8 @@ class StoredAttentionTest {
     }
 
     @EngineTest
-    void equalsTheFormulas(Engine engine, NDManager manager) throws IOException {
-        NDList stored = stored(manager);
+    void equalsTheFormulas(Engine engine, NDManager manager, String name) throws IOException {
+        NDList stored = stored(manager, name);
         for (Map.Entry<DataType, Double> entry : TOLERANCES.entrySet()) {
             DataType type = entry.getKey();
             if (type == DataType.FLOAT16 && engine.getEngineName().equals("MXNet")) {
@@ -135,7 +124,7 @@ class StoredAttentionTest {
             }
             NDArray[] inputs = inputs(stored, type, 0, LENGTH).toArray(NDArray[]::new);
             PairList<String, Object> params = withPositions(new PairList<>(), stored, 0, LENGTH);
-            MultiHeadAttentionBlock block = block(manager, stored, type);
+            MultiHeadAttentionBlock block = block(manager, name, stored, type);
             // as initialized, and as loaded for inference, when no gradients are recorded
             for (boolean frozen : new boolean[] {false, true}) {
                 block.freezeParameters(frozen);
@@ -146,17 +135,17 @@ class StoredAttentionTest {
         }
         NDArray expected = stored.get("probabilities");
         if (expected != null) {
-            NDArray probabilities = block(manager, stored, DataType.FLOAT64)
+            NDArray probabilities = block(manager, name, stored, DataType.FLOAT64)
                     .probabilities(new ParameterStore(manager, false), inputs(stored, DataType.FLOAT64, 0, LENGTH));
             assertThat(probabilities.getShape()).isEqualTo(expected.getShape());
             requireClose(probabilities, expected.toDoubleArray(), TOLERANCES.get(DataType.FLOAT64));
         }
     }
 
-    @EngineTest
-    void decodingStepByStepGivesTheResultOfTheWholeSequence(NDManager manager) throws IOException {
-        NDList stored = stored(manager);
-        MultiHeadAttentionBlock block = block(manager, stored, DataType.FLOAT64);
+    @EngineTest(Selection.EACH)
+    void decodingStepByStepGivesTheResultOfTheWholeSequence(NDManager manager, String name) throws IOException {
+        NDList stored = stored(manager, name);
+        MultiHeadAttentionBlock block = block(manager, name, stored, DataType.FLOAT64);
         block.freezeParameters(true);
         NDArray output = stored.get("output");
         for (int[] steps : block.visibility().isCausal() ? STEPS : new int[][] {{LENGTH}}) {
@@ -178,26 +167,13 @@ class StoredAttentionTest {
         }
     }
 
-    @EngineTest
-    void gradientsAreThoseOfFiniteDifferences(NDManager manager) throws IOException {
-        NDList stored = stored(manager);
+    @EngineTest(Selection.EACH)
+    void gradientsAreThoseOfFiniteDifferences(NDManager manager, String name) throws IOException {
+        NDList stored = stored(manager, name);
         FiniteDifferences.requireGradients(
                 manager,
-                block(manager, stored, DataType.FLOAT64),
+                block(manager, name, stored, DataType.FLOAT64),
                 withPositions(new PairList<>(), stored, 0, LENGTH),
                 inputs(stored, DataType.FLOAT64, 0, LENGTH).toArray(NDArray[]::new));
-    }
-
-    @EngineTest
-    void comesBackFromItsFile(NDManager manager) throws Exception {
-        NDList stored = stored(manager);
-        MultiHeadAttentionBlock block = block(manager, stored, DataType.FLOAT32);
-        byte[] file = BlockBytes.saved(block);
-        MultiHeadAttentionBlock loaded = MultiHeadAttentionBlock.fromArguments(block.getArguments());
-        BlockBytes.load(manager, loaded, file);
-        assertThat(BlockBytes.saved(loaded)).isEqualTo(file);
-        NDArray[] inputs = inputs(stored, DataType.FLOAT32, 0, LENGTH).toArray(NDArray[]::new);
-        PairList<String, Object> params = withPositions(new PairList<>(), stored, 0, LENGTH);
-        requireSame(Forward.infer(manager, loaded, params, inputs), Forward.infer(manager, block, params, inputs));
     }
 }
