@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
 import javax.imageio.ImageIO;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -23,8 +24,18 @@ class CompareEncodingsTest {
     @TempDir
     private Path folder;
 
-    @EngineTest
-    void quickFormPrintsSavesAndDrawsEveryKind(String engine) throws Exception {
+    @Test
+    void quickFormPrintsSavesAndDrawsEveryKind() throws Exception {
+        requireEveryKind("PyTorch");
+    }
+
+    @Test
+    @Tag("slow")
+    void quickFormOnMxnetPrintsSavesAndDrawsEveryKind() throws Exception {
+        requireEveryKind("MXNet");
+    }
+
+    private void requireEveryKind(String engine) throws Exception {
         Engines.assumeAvailable(engine);
         String out = ProgramRun.of("compare --quick --seeds 1 --engine " + engine + " --out " + folder)
                 .success();

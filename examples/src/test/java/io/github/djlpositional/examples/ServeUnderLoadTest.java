@@ -30,7 +30,7 @@ class ServeUnderLoadTest {
     @EngineTest
     void manyClientsGetTheAnswersOfOneThread(String engine) {
         SmallEncoder.saveTo(file(), engine);
-        String out = serve(" --threads 3 --clients 12 --batch 5 --duration 3s --engine " + engine)
+        String out = serve(" --threads 3 --clients 12 --batch 5 --duration 1s --engine " + engine)
                 .success();
         assertThat(out)
                 .contains("3 threads with a predictor each, 12 clients in a closed loop, batches of up to 5; " + engine)
@@ -51,7 +51,7 @@ class ServeUnderLoadTest {
     void wrongAnswersEndWithAnError() {
         SmallEncoder.saveTo(file(), "PyTorch");
         // rounding makes some answers differ
-        assertThat(serve(" --tolerance 0 --duration 2s").error(1))
+        assertThat(serve(" --tolerance 0 --duration 1s").error(1))
                 .matches("error: \\d+ answers differ from those of one thread, the first for '.+': .+ instead of .+;"
                         + " expected at most 0\\.0e\\+00 \\(probability\\) and 0\\.0e\\+00 \\(embedding\\)");
     }

@@ -4,23 +4,28 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
 
-/** An encoder that is trained within seconds, and has learned almost nothing. */
+/** An encoder that is trained within seconds, once for each set of options, and has learned almost nothing. */
 public final class SmallEncoder {
+
+    private static final Map<List<String>, byte[]> TRAINED = new ConcurrentHashMap<>();
 
     private SmallEncoder() {}
 
     /**
-     * Trains and saves an encoder.
+     * Saves an encoder.
      *
      * @param file the file
      * @param engine the engine; the test is skipped if it is not available
@@ -29,13 +34,31 @@ public final class SmallEncoder {
     public static void saveTo(Path file, String engine, String... more) {
         Engines.assumeAvailable(engine);
         List<String> args = new ArrayList<>(List.of("--engine", engine, "--glosses", "600", "--held-out", "50"));
-        args.addAll(List.of("--epochs", "1", "--out", file.toString()));
+        args.addAll(List.of("--epochs", "1"));
         args.addAll(List.of(more));
         if (!args.contains("--encoding")) {
             args.addAll(List.of("--encoding", "sinusoidal"));
         }
-        assertThat(TrainEncoder.commandLine().execute(args.toArray(String[]::new)))
-                .isZero();
+        try {
+            Files.write(file, TRAINED.computeIfAbsent(args, SmallEncoder::trained));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static byte[] trained(List<String> args) {
+        List<String> withOut = new ArrayList<>(args);
+        try {
+            Path file = Files.createTempFile("small-encoder", ".zip");
+            withOut.addAll(List.of("--out", file.toString()));
+            assertThat(TrainEncoder.commandLine().execute(withOut.toArray(String[]::new)))
+                    .isZero();
+            byte[] content = Files.readAllBytes(file);
+            Files.delete(file);
+            return content;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /**

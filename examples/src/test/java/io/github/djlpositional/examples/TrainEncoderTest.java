@@ -84,7 +84,7 @@ class TrainEncoderTest {
 
     @Test
     void judgesSentencesFromStandardInput() {
-        trainSmall("PyTorch", " --encoding sinusoidal");
+        SmallEncoder.saveTo(file(), "PyTorch");
         InputStream before = System.in;
         try {
             System.setIn(new ByteArrayInputStream("a person who writes books\n\n---\nbooks who a writes person\n"
@@ -118,7 +118,7 @@ class TrainEncoderTest {
 
     @Test
     void sentenceWithoutWordsEndsWithOneLine() {
-        trainSmall("PyTorch", " --encoding sinusoidal");
+        SmallEncoder.saveTo(file(), "PyTorch");
         assertThat(ProgramRun.of("judge --model " + file() + " ...").error(1))
                 .isEqualTo("error: sentence '...' has no words: enter at least one");
     }
@@ -132,7 +132,7 @@ class TrainEncoderTest {
 
     @EngineTest
     void enginesPrintNothing(String engine) throws Exception {
-        trainSmall(engine, " --encoding sinusoidal");
+        SmallEncoder.saveTo(file(), engine);
         Process process = JavaProgram.of(
                         TrainEncoder.class,
                         "judge",

@@ -40,7 +40,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.junit.jupiter.params.provider.ValueSource;
 import org.knowm.xchart.XYChart;
 
 /** The pages and Jupyter notebooks of a chapter with every kind of part, and of some chapters of the book. */
@@ -92,7 +91,8 @@ class BookTest {
 
     @Test
     void partsAreInOrder() {
-        assertThat(page)
+        // AssertJ reads the megabytes of a picture one letter at a time
+        assertThat(page.replaceAll("base64,[^ ]*", ""))
                 .containsSubsequence(
                         "<h1>Every &lt;kind></h1>",
                         "<p class=\"line\">All &amp; each.</p>",
@@ -207,10 +207,9 @@ class BookTest {
                 .isNotEmpty();
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"GettingStarted", "Conventions", "Precision"})
-    void jupyterNotebooksOfSomeChaptersAreValidAndRun(String name) throws Exception {
-        assertValidAndRuns(name);
+    @Test
+    void jupyterNotebookOfTheFirstChapterIsValidAndRuns() throws Exception {
+        assertValidAndRuns("GettingStarted");
     }
 
     static Set<String> chapters() {

@@ -20,6 +20,7 @@ import java.util.Random;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -28,8 +29,18 @@ class ComparePicturesTest {
     @TempDir
     private Path folder;
 
-    @EngineTest
-    void quickFormPrintsSavesAndDrawsEveryKind(String engine) throws Exception {
+    @Test
+    void quickFormPrintsSavesAndDrawsEveryKind() throws Exception {
+        requireEveryKind("PyTorch");
+    }
+
+    @Test
+    @Tag("slow")
+    void quickFormOnMxnetPrintsSavesAndDrawsEveryKind() throws Exception {
+        requireEveryKind("MXNet");
+    }
+
+    private void requireEveryKind(String engine) throws Exception {
         Engines.assumeAvailable(engine);
         String out = ProgramRun.of("compare-pictures --quick --seeds 1 --engine " + engine + " --out " + folder)
                 .success();

@@ -35,7 +35,7 @@ class DefinitionIndexTest {
     @BeforeAll
     static void load() throws IOException {
         encoder = SentenceEncoder.load(Engine.getEngine("PyTorch"), Device.cpu());
-        definitions = Definition.read(400);
+        definitions = Definition.read(200);
     }
 
     @AfterAll
@@ -62,7 +62,7 @@ class DefinitionIndexTest {
                 .toList();
         try (DefinitionIndex index = DefinitionIndex.open(folder)) {
             List<DefinitionIndex.Hit> hits = index.nearest(query, 10);
-            // 100 candidates of 400 include the nearest ten
+            // 100 candidates of 200 include the nearest ten
             assertThat(hits)
                     .extracting(DefinitionIndex.Hit::definition)
                     .isEqualTo(order.stream().map(definitions::get).toList());

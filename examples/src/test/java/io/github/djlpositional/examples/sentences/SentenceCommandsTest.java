@@ -11,6 +11,7 @@ import io.github.djlpositional.weights.WeightFile.TensorInfo;
 import java.nio.file.Path;
 import java.util.Map;
 import javax.imageio.ImageIO;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -48,8 +49,18 @@ class SentenceCommandsTest {
                 .containsPattern("The time is that of PyTorch \\S+, relative to ONNX Runtime \\S+\\.");
     }
 
-    @EngineTest
-    void tuneSavesThePublishedNamesAndDrawsTheCurves(String engine) throws Exception {
+    @Test
+    void tuneSavesThePublishedNamesAndDrawsTheCurves() throws Exception {
+        requireTuned("PyTorch");
+    }
+
+    @Test
+    @Tag("slow")
+    void tuneOnMxnetSavesThePublishedNamesAndDrawsTheCurves() throws Exception {
+        requireTuned("MXNet");
+    }
+
+    private void requireTuned(String engine) throws Exception {
         Engines.assumeAvailable(engine);
         Path file = folder.resolve("tuned.safetensors");
         String out = ProgramRun.of(
@@ -73,6 +84,7 @@ class SentenceCommandsTest {
     }
 
     @Test
+    @Tag("slow")
     void stretchPrintsAndDraws() throws Exception {
         Path file = folder.resolve("stretch.png");
         String out = ProgramRun.of("stretch --documents 2 --out " + file).success();
