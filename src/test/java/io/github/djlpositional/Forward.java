@@ -17,9 +17,20 @@ public final class Forward {
     }
 
     public static NDArray inferFrom(NDManager manager, Object startPosition, Block block, NDArray... inputs) {
+        return infer(manager, block, params(PositionalEncodingBlock.START_POSITION, startPosition), inputs);
+    }
+
+    /** Returns forward parameters with one entry. */
+    public static PairList<String, Object> params(String name, Object value) {
         PairList<String, Object> params = new PairList<>();
-        params.add(PositionalEncodingBlock.START_POSITION, startPosition);
-        return infer(manager, block, params, inputs);
+        params.add(name, value);
+        return params;
+    }
+
+    /** A forward in training. */
+    public static NDArray train(NDManager manager, Block block, NDArray... inputs) {
+        return block.forward(new ParameterStore(manager, false), new NDList(inputs), true)
+                .singletonOrThrow();
     }
 
     /** With forward parameters; null for none. */

@@ -19,8 +19,7 @@ import java.util.List;
 class ForwardPositionsTest {
 
     private static PairList<String, Object> params(NDArray positions) {
-        PairList<String, Object> params = new PairList<>();
-        params.add(PositionalEncodingBlock.POSITIONS, positions);
+        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, positions);
         return params;
     }
 

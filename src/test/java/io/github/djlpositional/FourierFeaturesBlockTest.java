@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.within;
 
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
@@ -137,11 +136,9 @@ class FourierFeaturesBlockTest {
         }
     }
 
-    @EngineTest
-    void float16IsComputedInFloat32AndRoundedOnce(Engine engine, NDManager manager) {
-        if (!"PyTorch".equals(engine.getEngineName())) {
-            return; // MXNet has no matrix products in FLOAT16
-        }
+    /** MXNet has no matrix products in FLOAT16. */
+    @EngineTest(engine = "PyTorch")
+    void float16IsComputedInFloat32AndRoundedOnce(NDManager manager) {
         for (FourierFeatures features :
                 List.of(FourierFeatures.of(true, MATRIX), FourierFeatures.powersOfTwo(2, 10, true, true))) {
             Block block = builder(features).build();

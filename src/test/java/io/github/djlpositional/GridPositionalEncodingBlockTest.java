@@ -239,8 +239,7 @@ class GridPositionalEncodingBlockTest {
     }
 
     private static PairList<String, Object> sizes(Object sizes) {
-        PairList<String, Object> params = new PairList<>();
-        params.add(GridPositionalEncodingBlock.GRID_SIZES, sizes);
+        PairList<String, Object> params = Forward.params(GridPositionalEncodingBlock.GRID_SIZES, sizes);
         return params;
     }
 

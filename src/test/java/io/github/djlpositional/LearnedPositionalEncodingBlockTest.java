@@ -197,11 +197,8 @@ class LearnedPositionalEncodingBlockTest {
         }
 
         PairList<String, Object> params() {
-            PairList<String, Object> params = new PairList<>();
-            params.add(
-                    LearnedPositionalEncodingBlock.GRID_SIZES,
-                    new Shape(Arrays.stream(to).asLongStream().toArray()));
-            return params;
+            Shape sizes = new Shape(Arrays.stream(to).asLongStream().toArray());
+            return Forward.params(LearnedPositionalEncodingBlock.GRID_SIZES, sizes);
         }
     }
 
@@ -259,11 +256,9 @@ class LearnedPositionalEncodingBlockTest {
         }
     }
 
-    @EngineTest
-    void float16IsResampledInFloat32(Engine engine, NDManager manager) {
-        if (!"PyTorch".equals(engine.getEngineName())) {
-            return; // MXNet has no parameters in FLOAT16
-        }
+    /** MXNet has no parameters in FLOAT16. */
+    @EngineTest(engine = "PyTorch")
+    void float16IsResampledInFloat32(NDManager manager) {
         for (Resampling tested : Resampling.all()) {
             LearnedPositionalEncodingBlock block = tested.builder(0, tested.from)
                     .optInitialEncodings(Resampling.numbers(manager, Resampling.cells(tested.from)))
@@ -302,13 +297,11 @@ class LearnedPositionalEncodingBlockTest {
         }
         NDArray x = manager.zeros(new Shape(1, 7, 4));
         for (Object sizes : new Object[] {new Shape(6), new Shape(1, 2, 3), 6, new Shape(0, 6), new Shape(-1, 6)}) {
-            PairList<String, Object> params = new PairList<>();
-            params.add(LearnedPositionalEncodingBlock.GRID_SIZES, sizes);
+            PairList<String, Object> params = Forward.params(LearnedPositionalEncodingBlock.GRID_SIZES, sizes);
             refused(() -> Forward.infer(manager, block, params, x), "sizes", "expected");
         }
         LearnedPositionalEncodingBlock without = block(manager);
-        PairList<String, Object> params = new PairList<>();
-        params.add(LearnedPositionalEncodingBlock.GRID_SIZES, new Shape(2, 3));
+        PairList<String, Object> params = Forward.params(LearnedPositionalEncodingBlock.GRID_SIZES, new Shape(2, 3));
         refused(() -> Forward.infer(manager, without, params, x), "gridSizes", "optGrid");
         refused(() -> block.initialize(manager, DataType.FLOAT32, new Shape(1, 8, 4)), "length 8");
     }

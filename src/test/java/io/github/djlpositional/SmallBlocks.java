@@ -7,13 +7,11 @@ import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.training.GradientCollector;
-import ai.djl.training.ParameterStore;
 import io.github.djlpositional.arguments.HasArguments;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -78,8 +76,7 @@ final class SmallBlocks {
      */
     static void train(NDManager manager, Block block, NDArray weights, NDArray... inputs) {
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            NDArray y = block.forward(new ParameterStore(manager, false), new NDList(inputs), true)
-                    .singletonOrThrow();
+            NDArray y = Forward.train(manager, block, inputs);
             collector.backward(y.mul(weights).sum());
         }
     }
@@ -88,9 +85,7 @@ final class SmallBlocks {
     static double dropped(NDManager manager, Block block, NDArray input) {
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
             assertThat(collector).isNotNull();
-            float[] y = block.forward(new ParameterStore(manager, false), new NDList(input), true)
-                    .singletonOrThrow()
-                    .toFloatArray();
+            float[] y = Forward.train(manager, block, input).toFloatArray();
             int zeros = 0;
             for (float value : y) {
                 zeros += value == 0 ? 1 : 0;

@@ -251,8 +251,8 @@ class AttentionBadInputTest {
                 2x7x8             | position 6;[2, 3];0 to 5
                 2x7x8 2x6x8 2x7x8 | position 6;[2, 3];0 to 5
                 """);
-        PairList<String, Object> params = new PairList<>();
-        params.add(PositionalEncodingBlock.POSITIONS, manager.create(new int[] {0, 6, 3}));
+        PairList<String, Object> params =
+                Forward.params(PositionalEncodingBlock.POSITIONS, manager.create(new int[] {0, 6, 3}));
         refused(() -> Forward.infer(manager, block, params, array(manager, "2x3x8")), "position 6", "0 to 5");
     }
 
@@ -287,8 +287,7 @@ class AttentionBadInputTest {
     }
 
     private static PairList<String, Object> params(Object cache, Object startPosition) {
-        PairList<String, Object> params = new PairList<>();
-        params.add(KeyValueCache.KEY, cache);
+        PairList<String, Object> params = Forward.params(KeyValueCache.KEY, cache);
         params.add("startPosition", startPosition);
         return params;
     }
@@ -304,7 +303,7 @@ class AttentionBadInputTest {
         // a mask has to cover the previous steps
         NDList shortMask = new NDList(x, manager.ones(new Shape(2, 1)));
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            block.forward(store, new NDList(manager.ones(new Shape(2, 3, 8))), false, cache.nextStep());
+            Forward.infer(manager, block, cache.nextStep(), manager.ones(new Shape(2, 3, 8)));
             Map<String, ThrowingCallable> calls = Map.of(
                     "batch size 1, float32 on " + manager.getDevice() + ";the cache's 2, float32 on;clear()",
                     () -> block.forward(store, one, false, cache.nextStep()),
@@ -325,8 +324,7 @@ class AttentionBadInputTest {
                 refused(call, values.split(";", -1));
                 assertThat(cache.getLength()).isEqualTo(3);
             });
-            NDArray y = block.forward(store, new NDList(x, manager.ones(new Shape(2, 4))), false, cache.nextStep())
-                    .singletonOrThrow();
+            NDArray y = Forward.infer(manager, block, cache.nextStep(), x, manager.ones(new Shape(2, 4)));
             NDArray whole = Forward.infer(manager, block, manager.ones(new Shape(2, 4, 8)));
             assertThat(y.toFloatArray())
                     .usingComparatorWithPrecision(1e-6f)

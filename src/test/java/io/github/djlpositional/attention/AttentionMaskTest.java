@@ -159,8 +159,7 @@ class AttentionMaskTest {
                 .forEach(entry -> learned.put(entry.getKey(), entry.getValue().getArray()));
         learned.values().forEach(array -> array.setRequiresGradient(true));
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            NDArray y = block.forward(new ParameterStore(manager, false), new NDList(keys, queries, keys, mask), true)
-                    .singletonOrThrow();
+            NDArray y = Forward.train(manager, block, keys, queries, keys, mask);
             NDArray weights = numbers(manager, 4, y.getDataType(), y.getShape().getShape());
             collector.backward(y.mul(weights).sum());
         }

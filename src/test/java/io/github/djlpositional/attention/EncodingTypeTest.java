@@ -22,7 +22,6 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.Block;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
@@ -55,11 +54,6 @@ class EncodingTypeTest {
                 numbers(manager, 2, DataType.FLOAT64, 1, 6, SIZE),
                 numbers(manager, 1, DataType.FLOAT64, 1, length, SIZE),
                 numbers(manager, 3, DataType.FLOAT64, 1, 6, SIZE));
-    }
-
-    private static NDArray step(NDManager manager, Block block, KeyValueCache cache, NDArray... inputs) {
-        return block.forward(new ParameterStore(manager, false), new NDList(inputs), false, cache.nextStep())
-                .singletonOrThrow();
     }
 
     @EngineTest
@@ -116,7 +110,7 @@ class EncodingTypeTest {
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             int from = 0;
             for (int count : new int[] {3, 1, 1, 2, 1, 1}) {
-                NDArray y = step(manager, block, cache, x.get(":, {}:{}", from, from + count));
+                NDArray y = Forward.infer(manager, block, cache.nextStep(), x.get(":, {}:{}", from, from + count));
                 from += count;
                 // dynamic scaling rotates every key again for each length, so the whole sequence ends here too
                 NDArray whole = Forward.infer(manager, block, x.get(":, :{}", from));
@@ -139,9 +133,7 @@ class EncodingTypeTest {
                 // as if a self-attention of the same model had counted
                 params.remove("startPosition");
                 params.add("startPosition", position);
-                NDArray y = block.forward(
-                                new ParameterStore(manager, false), new NDList(keys, query, keys), false, params)
-                        .singletonOrThrow();
+                NDArray y = Forward.infer(manager, block, params, keys, query, keys);
                 NDArray expected = Forward.inferFrom(manager, position, block, keys, query, keys);
                 requireClose(y, expected.toDoubleArray(), 1e-14);
                 position++;
@@ -161,7 +153,7 @@ class EncodingTypeTest {
                     assertThat(cache.getLength()).isZero();
                 }
                 NDArray seen = mask.get(":, :{}", end);
-                NDArray y = step(manager, block, cache, x.get(":, {}:{}", end - 10, end), seen);
+                NDArray y = Forward.infer(manager, block, cache.nextStep(), x.get(":, {}:{}", end - 10, end), seen);
                 NDArray whole = Forward.infer(manager, block, x.get(":, :{}", end), seen);
                 requireClose(y, whole.get(":, {}:", end - 10).toDoubleArray(), 1e-13);
             }
@@ -179,7 +171,7 @@ class EncodingTypeTest {
                     if (step == 0) {
                         block.initialize(manager, DataType.FLOAT32, x.getShape());
                     }
-                    step(manager, block, cache, x);
+                    Forward.infer(manager, block, cache.nextStep(), x);
                 }
             }
             assertThat(cache.getLength()).isEqualTo(9);
@@ -194,8 +186,7 @@ class EncodingTypeTest {
         NDArray queries = numbers(manager, 1, DataType.FLOAT64, 2, 3, SIZE);
         // below 6, so that the length is 6 for an encoding that depends on it
         int[][] positions = {{3, 4, 5}, {1, 5, 2}};
-        PairList<String, Object> params = new PairList<>();
-        params.add(PositionalEncodingBlock.POSITIONS, manager.create(positions));
+        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, manager.create(positions));
         NDArray y = Forward.infer(manager, block, params, keys, queries, values);
         for (int row = 0; row < 2; row++) {
             NDArray k = keys.get("{}:{}", row, row + 1);
@@ -215,10 +206,8 @@ class EncodingTypeTest {
         int[] positions = {5_000_000, 0, 5_000_003, 100_000_000, (1 << 29) - 2};
         MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT64);
         NDArray x = numbers(manager, 12, DataType.FLOAT64, 1, positions.length, SIZE);
-        PairList<String, Object> params = new PairList<>();
-        params.add(PositionalEncodingBlock.POSITIONS, manager.create(positions));
-        NDArray y = block.forward(new ParameterStore(manager, false), new NDList(x), false, params)
-                .head();
+        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, manager.create(positions));
+        NDArray y = Forward.infer(manager, block, params, x);
         // angles of 2^29 are rounded by 2^-24
         requireClose(y, new NaiveAttention(type, block).at(positions).forward(0, x, x, x, (i, j) -> true), 1e-6);
     }
@@ -318,13 +307,13 @@ class EncodingTypeTest {
                 NDArray x = seed.duplicate();
                 x.attach(own);
                 NDArray mask = own.ones(new Shape(2, 6));
-                PairList<String, Object> params = new PairList<>();
-                params.add(PositionalEncodingBlock.POSITIONS, own.create(new int[] {0, 2, 3, 0, 1, 4}));
+                PairList<String, Object> params =
+                        Forward.params(PositionalEncodingBlock.POSITIONS, own.create(new int[] {0, 2, 3, 0, 1, 4}));
                 int before = own.getManagedArrays().size();
                 NDArray y = Forward.infer(own, block, x, mask);
                 assertThat(y.getManager()).isSameAs(own);
                 assertThat(own.getManagedArrays()).hasSize(before + 1);
-                step(own, block, cache, x);
+                Forward.infer(own, block, cache.nextStep(), x);
                 assertThat(own.getManagedArrays()).hasSize(before + 2);
                 Forward.infer(own, block, params, x);
                 assertThat(own.getManagedArrays()).hasSize(before + 3);
@@ -341,7 +330,7 @@ class EncodingTypeTest {
             try (KeyValueCache cache = new KeyValueCache(manager)) {
                 for (int position = 0; position < 70; position++) {
                     try (NDManager own = manager.newSubManager()) {
-                        step(own, block, cache, numbers(own, 7, DataType.FLOAT32, 1, 1, SIZE));
+                        Forward.infer(own, block, cache.nextStep(), numbers(own, 7, DataType.FLOAT32, 1, 1, SIZE));
                     }
                 }
             }

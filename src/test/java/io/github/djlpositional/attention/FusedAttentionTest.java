@@ -108,7 +108,7 @@ class FusedAttentionTest {
         NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, 7, SIZE);
         ParameterStore store = new ParameterStore(manager, false);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            block.forward(store, new NDList(x.get(":, :4")), false, cache.nextStep());
+            Forward.infer(manager, block, cache.nextStep(), x.get(":, :4"));
             NDArray y = block.forward(store, inputs(manager, mask, x.get(":, 4:"), 7), false, cache.nextStep())
                     .head();
             requireClose(y, expected(type, mask, block, x, 4), 1e-12);

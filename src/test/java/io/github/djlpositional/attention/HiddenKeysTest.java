@@ -10,12 +10,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.GradientCollector;
-import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
@@ -44,8 +42,7 @@ class HiddenKeysTest {
     }
 
     private static PairList<String, Object> positions(NDManager manager) {
-        PairList<String, Object> params = new PairList<>();
-        params.add(PositionalEncodingBlock.POSITIONS, manager.create(POSITIONS));
+        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, manager.create(POSITIONS));
         return params;
     }
 
@@ -108,8 +105,7 @@ class HiddenKeysTest {
         mask.setRequiresGradient(true);
         double[] gradient;
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            NDArray y = block.forward(new ParameterStore(manager, false), new NDList(x, mask), true)
-                    .singletonOrThrow();
+            NDArray y = Forward.train(manager, block, x, mask);
             collector.backward(y.square().sum());
             gradient = doubles(mask.getGradient());
         }

@@ -1,7 +1,9 @@
 package io.github.djlpositional.attention;
 
+import static io.github.djlpositional.Forward.infer;
 import static io.github.djlpositional.attention.TestNumbers.HEADS;
 import static io.github.djlpositional.attention.TestNumbers.SIZE;
+import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.refused;
@@ -19,7 +21,6 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.SequentialBlock;
-import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
@@ -41,33 +42,21 @@ class KeyValueCacheTest {
                 manager, EncodingType.ROTARY.attention(HEADS).optCausal(true).build(), type);
     }
 
-    private static NDArray step(NDManager manager, Block block, PairList<String, Object> params, NDArray... inputs) {
-        return block.forward(new ParameterStore(manager, false), new NDList(inputs), false, params)
-                .singletonOrThrow();
-    }
-
     @EngineTest
     void rewindsAStepThatFailedBehindTheAttention(NDManager manager) {
         MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT64);
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 5, SIZE);
-        NDArray whole = Forward.infer(manager, block, x);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            step(manager, block, cache.nextStep(), x.get(":, :3"));
-            step(manager, block, cache.nextStep(), x.get(":, 3:4"));
+            requireNext(manager, block, cache, x, null, 0, 3);
+            requireNext(manager, block, cache, x, null, 3, 4);
             assertThat(cache.getLength()).isEqualTo(4);
             cache.rewind(3);
             assertThat(cache.getLength()).isEqualTo(3);
-            NDArray again = step(manager, block, cache.nextStep(), x.get(":, 3:4"));
-            requireClose(again, doubles(whole.get(":, 3:4")), 1e-12);
-            NDArray last = step(manager, block, cache.nextStep(), x.get(":, 4:"));
-            requireClose(last, doubles(whole.get(":, 4:")), 1e-12);
+            requireNext(manager, block, cache, x, null, 3, 4);
+            requireNext(manager, block, cache, x, null, 4, 5);
             refused(() -> cache.rewind(6), "length 6", "0 to 5");
             refused(() -> cache.rewind(-1), "length -1", "0 to 5");
         }
-    }
-
-    private static double[] doubles(NDArray array) {
-        return array.toType(DataType.FLOAT64, true).toDoubleArray();
     }
 
     @EngineTest
@@ -76,12 +65,12 @@ class KeyValueCacheTest {
         Block model = new SequentialBlock().add(block);
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 3, SIZE);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            step(manager, model, cache.nextStep(), x);
+            infer(manager, model, cache.nextStep(), x);
             assertThatIllegalStateException()
                     .isThrownBy(cache::nextStep)
                     .withMessageContainingAll("position 0", "SequentialBlock", "rewind(0)");
             cache.rewind(cache.getLength());
-            step(manager, block, cache.nextStep(), x);
+            infer(manager, block, cache.nextStep(), x);
             cache.nextStep();
             assertThatIllegalStateException().isThrownBy(cache::nextStep).withMessageContaining("rewind(3)");
             cache.clear();
@@ -94,12 +83,12 @@ class KeyValueCacheTest {
         MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT64);
         NDArray encoded = numbers(manager, 1, DataType.FLOAT64, 1, 9, SIZE);
         NDArray x = numbers(manager, 2, DataType.FLOAT64, 1, 5, SIZE);
-        NDArray whole = Forward.infer(manager, block, encoded, x, encoded);
+        NDArray whole = infer(manager, block, encoded, x, encoded);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            step(manager, block, cache.nextStep(), encoded, x.get(":, :3"), encoded);
+            infer(manager, block, cache.nextStep(), encoded, x.get(":, :3"), encoded);
             assertThat(cache.getLength()).isEqualTo(3);
-            step(manager, block, cache.nextStep(), encoded, x.get(":, 3:4"), encoded);
-            NDArray last = step(manager, block, cache.nextStep(), encoded, x.get(":, 4:"), encoded);
+            infer(manager, block, cache.nextStep(), encoded, x.get(":, 3:4"), encoded);
+            NDArray last = infer(manager, block, cache.nextStep(), encoded, x.get(":, 4:"), encoded);
             requireClose(last, doubles(whole.get(":, 4:")), 1e-12);
         }
     }
@@ -109,13 +98,13 @@ class KeyValueCacheTest {
         MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT32);
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 7, SIZE);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            step(manager, block, cache.nextStep(), x.get(":, :3"));
+            infer(manager, block, cache.nextStep(), x.get(":, :3"));
             refused(
-                    () -> step(manager, block, cache.nextStep(), x.get(":, :4")),
+                    () -> infer(manager, block, cache.nextStep(), x.get(":, :4")),
                     "step of 4 tokens",
                     "the 3 that the cache holds");
             assertThat(cache.getLength()).isEqualTo(3);
-            step(manager, block, cache.nextStep(), x.get(":, 3:"));
+            infer(manager, block, cache.nextStep(), x.get(":, 3:"));
             assertThat(cache.getLength()).isEqualTo(7);
         }
     }
@@ -125,13 +114,12 @@ class KeyValueCacheTest {
         MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT32);
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 3, SIZE);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            PairList<String, Object> alone = new PairList<>();
-            alone.add(KeyValueCache.KEY, cache);
-            refused(() -> step(manager, block, alone, x), "startPosition", "nextStep()");
+            PairList<String, Object> alone = Forward.params(KeyValueCache.KEY, cache);
+            refused(() -> infer(manager, block, alone, x), "startPosition", "nextStep()");
             for (String name : new String[] {"startposition", "start_position", "keyvaluecache", "key-value-cache"}) {
                 PairList<String, Object> params = cache.nextStep();
                 params.add(name, 3);
-                refused(() -> step(manager, block, params, x), "'" + name + "'", "correct the name");
+                refused(() -> infer(manager, block, params, x), "'" + name + "'", "correct the name");
             }
         }
     }
@@ -171,12 +159,12 @@ class KeyValueCacheTest {
                 List.of(alibi().optWindow(4).build(), alibi().optChunkSize(4).build());
         for (MultiHeadAttentionBlock block : blocks) {
             filled(manager, block, DataType.FLOAT64);
-            NDArray whole = Forward.infer(manager, block, x);
+            NDArray whole = infer(manager, block, x);
             try (NDManager own = manager.newSubManager();
                     KeyValueCache cache = new KeyValueCache(own)) {
-                step(manager, block, cache.nextStep(), x.get(":, :100"));
+                infer(manager, block, cache.nextStep(), x.get(":, :100"));
                 for (int at = 100; at < 300; at++) {
-                    NDArray y = step(manager, block, cache.nextStep(), x.get(":, {}:{}", at, at + 1));
+                    NDArray y = infer(manager, block, cache.nextStep(), x.get(":, {}:{}", at, at + 1));
                     requireClose(y, doubles(whole.get(":, {}:{}", at, at + 1)), 1e-12);
                     // 4 of the window and 1 of the step, at most twice
                     assertThat(rooms(own)).containsExactly(10L);
@@ -190,14 +178,12 @@ class KeyValueCacheTest {
     void biasesAreComputedForTwiceAsManyDistancesAsAStepHas(NDManager manager) {
         MultiHeadAttentionBlock block = filled(manager, alibi().build(), DataType.FLOAT64);
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 20, SIZE);
-        NDArray whole = Forward.infer(manager, block, x);
         try (NDManager own = manager.newSubManager();
                 KeyValueCache cache = new KeyValueCache(own)) {
-            step(manager, block, cache.nextStep(), x.get(":, :5"));
+            requireNext(manager, block, cache, x, null, 0, 5);
             assertThat(lengths(own, 2)).isEmpty();
             for (int at = 5; at < 20; at++) {
-                NDArray y = step(manager, block, cache.nextStep(), x.get(":, {}:{}", at, at + 1));
-                requireClose(y, doubles(whole.get(":, {}:{}", at, at + 1)), 1e-12);
+                requireNext(manager, block, cache, x, null, at, at + 1);
                 // the first of these steps has 6 keys; the one with 13 is the first with more than 12
                 assertThat(lengths(own, 2)).containsExactly(at < 12 ? 12L : 26L);
             }
@@ -209,12 +195,12 @@ class KeyValueCacheTest {
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 12, SIZE);
         MultiHeadAttentionBlock window = filled(manager, alibi().optWindow(4).build(), DataType.FLOAT64);
         MultiHeadAttentionBlock whole = filled(manager, alibi().build(), DataType.FLOAT64);
-        NDArray expected = Forward.infer(manager, window, x);
+        NDArray expected = infer(manager, window, x);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             for (int[] part : new int[][] {{0, 7}, {7, 10}, {10, 11}}) {
                 PairList<String, Object> params = cache.nextStep();
-                step(manager, whole, params, x.get(":, {}:{}", part[0], part[1]));
-                step(manager, window, params, x.get(":, {}:{}", part[0], part[1]));
+                infer(manager, whole, params, x.get(":, {}:{}", part[0], part[1]));
+                infer(manager, window, params, x.get(":, {}:{}", part[0], part[1]));
             }
             // the step at 10 dropped the tokens before 6, and a query at 9 sees 6 to 9
             refused(() -> cache.rewind(8), "length 8", "at least 9", "window=4");
@@ -222,12 +208,12 @@ class KeyValueCacheTest {
             assertThat(cache.getLength()).isEqualTo(11);
             cache.rewind(10);
             PairList<String, Object> params = cache.nextStep();
-            step(manager, whole, params, x.get(":, 10:11"));
-            NDArray again = step(manager, window, params, x.get(":, 10:11"));
+            infer(manager, whole, params, x.get(":, 10:11"));
+            NDArray again = infer(manager, window, params, x.get(":, 10:11"));
             requireClose(again, doubles(expected.get(":, 10:11")), 1e-12);
             params = cache.nextStep();
-            step(manager, whole, params, x.get(":, 11:"));
-            NDArray last = step(manager, window, params, x.get(":, 11:"));
+            infer(manager, whole, params, x.get(":, 11:"));
+            NDArray last = infer(manager, window, params, x.get(":, 11:"));
             requireClose(last, doubles(expected.get(":, 11:")), 1e-12);
         }
     }
@@ -238,17 +224,15 @@ class KeyValueCacheTest {
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 12, SIZE);
         NDArray positions = manager.create(
                 new int[][] {{0, 1, 2, 4, 5, 6, 7, 9, 10, 11, 12, 20}, {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}});
-        NDArray whole = Forward.infer(manager, block, with(positions), x);
         NDArray wrongMask = manager.ones(new Shape(2, 1));
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             for (int[] part : new int[][] {{0, 3}, {3, 4}, {4, 7}, {7, 8}, {8, 9}, {9, 12}}) {
                 NDArray tokens = x.get(":, {}:{}", part[0], part[1]);
                 NDArray given = positions.get(":, {}:{}", part[0], part[1]);
                 // it fails behind the cache
-                refused(() -> step(manager, block, with(cache.nextStep(), given), tokens, wrongMask), "mask");
+                refused(() -> infer(manager, block, with(cache.nextStep(), given), tokens, wrongMask), "mask");
                 cache.rewind(part[0]);
-                NDArray y = step(manager, block, with(cache.nextStep(), given), tokens);
-                requireClose(y, doubles(whole.get(":, {}:{}", part[0], part[1])), 1e-12);
+                requireNext(manager, block, cache, x, positions, part[0], part[1]);
             }
         }
     }
@@ -260,10 +244,9 @@ class KeyValueCacheTest {
         NDArray wrongMask = manager.ones(new Shape(2, 1));
         NDArray positions = manager.create(new int[] {0, 5, 9});
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            refused(() -> step(manager, block, with(cache.nextStep(), positions), x, wrongMask), "mask");
+            refused(() -> infer(manager, block, with(cache.nextStep(), positions), x, wrongMask), "mask");
             cache.rewind(0);
-            NDArray y = step(manager, block, cache.nextStep(), x);
-            requireClose(y, doubles(Forward.infer(manager, block, x)), 1e-12);
+            requireNext(manager, block, cache, x, null, 0, 3);
         }
     }
 
@@ -272,17 +255,17 @@ class KeyValueCacheTest {
         MultiHeadAttentionBlock block = filled(manager, alibi().build(), DataType.FLOAT64);
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 5, SIZE);
         NDArray positions = manager.create(new int[][] {{0, 1, 4, 5, 9}, {0, 1, 4, 5, 7}});
-        NDArray whole = Forward.infer(manager, block, with(positions), x);
+        NDArray whole = infer(manager, block, with(positions), x);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             // none, which is 0 and 1; (T); (1, T); (B, T)
-            NDArray y = step(manager, block, cache.nextStep(), x.get(":, :2"));
+            NDArray y = infer(manager, block, cache.nextStep(), x.get(":, :2"));
             requireClose(y, doubles(whole.get(":, :2")), 1e-12);
-            y = step(manager, block, with(cache.nextStep(), positions.get("0, 2:3")), x.get(":, 2:3"));
+            y = infer(manager, block, with(cache.nextStep(), positions.get("0, 2:3")), x.get(":, 2:3"));
             requireClose(y, doubles(whole.get(":, 2:3")), 1e-12);
-            y = step(manager, block, with(cache.nextStep(), positions.get("1:, 3:4")), x.get(":, 3:4"));
+            y = infer(manager, block, with(cache.nextStep(), positions.get("1:, 3:4")), x.get(":, 3:4"));
             requireClose(y, doubles(whole.get(":, 3:4")), 1e-12);
             NDArray last = positions.get(":, 4:").toType(DataType.INT64, false);
-            y = step(manager, block, with(cache.nextStep(), last), x.get(":, 4:"));
+            y = infer(manager, block, with(cache.nextStep(), last), x.get(":, 4:"));
             requireClose(y, doubles(whole.get(":, 4:")), 1e-12);
         }
     }
@@ -298,10 +281,10 @@ class KeyValueCacheTest {
                         .build(),
                 DataType.FLOAT64);
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 4, SIZE);
-        NDArray whole = Forward.infer(manager, block, with(manager.create(new float[] {0, 2, 2.5f, 3.5f})), x);
+        NDArray whole = infer(manager, block, with(manager.create(new float[] {0, 2, 2.5f, 3.5f})), x);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            step(manager, block, with(cache.nextStep(), manager.create(new int[] {0, 2})), x.get(":, :2"));
-            NDArray y = step(
+            infer(manager, block, with(cache.nextStep(), manager.create(new int[] {0, 2})), x.get(":, :2"));
+            NDArray y = infer(
                     manager, block, with(cache.nextStep(), manager.create(new float[] {2.5f, 3.5f})), x.get(":, 2:"));
             requireClose(y, doubles(whole.get(":, 2:")), 1e-12);
         }
@@ -323,18 +306,18 @@ class KeyValueCacheTest {
                     NDArray rows = manager.create(choice);
                     NDArray chosen = chosen(x, choice);
                     NDArray places = given ? chosen(positions, choice) : null;
-                    NDArray whole = Forward.infer(manager, block, given ? with(places) : null, chosen);
+                    NDArray whole = infer(manager, block, given ? with(places) : null, chosen);
                     try (KeyValueCache cache = new KeyValueCache(manager)) {
                         for (int at = 0; at < 6; at += 3) {
                             PairList<String, Object> params = cache.nextStep();
                             params = given ? with(params, positions.get(":, {}:{}", at, at + 3)) : params;
-                            step(manager, block, params, x.get(":, {}:{}", at, at + 3));
+                            infer(manager, block, params, x.get(":, {}:{}", at, at + 3));
                         }
                         cache.select(rows);
                         for (int at = 6; at < 9; at++) {
                             PairList<String, Object> params = cache.nextStep();
                             params = given ? with(params, places.get(":, {}:{}", at, at + 1)) : params;
-                            NDArray y = step(manager, block, params, chosen.get(":, {}:{}", at, at + 1));
+                            NDArray y = infer(manager, block, params, chosen.get(":, {}:{}", at, at + 1));
                             requireClose(y, doubles(whole.get(":, {}:{}", at, at + 1)), 1e-12);
                         }
                     }
@@ -357,18 +340,18 @@ class KeyValueCacheTest {
         MultiHeadAttentionBlock block = filled(
                 manager, EncodingType.NONE.attention(HEADS).optCausal(true).build(), DataType.FLOAT64);
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 4, SIZE);
-        NDArray whole = Forward.infer(manager, block, chosen(x, 1, 1, 0));
+        NDArray whole = infer(manager, block, chosen(x, 1, 1, 0));
         for (NDArray positions : List.of(
                 manager.arange(24).toType(DataType.INT32, false).reshape(3, 2, 4),
                 manager.arange(12).reshape(3, 1, 4),
                 manager.arange(4))) {
             try (KeyValueCache cache = new KeyValueCache(manager)) {
-                step(manager, block, with(cache.nextStep(), positions.get("..., :3")), x.get(":, :3"));
+                infer(manager, block, with(cache.nextStep(), positions.get("..., :3")), x.get(":, :3"));
                 cache.select(manager.create(new long[] {1, 1, 0}));
                 NDArray last = manager.arange(9).toType(DataType.INT32, false).reshape(3, 3, 1);
                 PairList<String, Object> params =
                         with(cache.nextStep(), positions.getShape().dimension() == 1 ? manager.arange(1) : last);
-                NDArray y = step(manager, block, params, chosen(x, 1, 1, 0).get(":, 3:"));
+                NDArray y = infer(manager, block, params, chosen(x, 1, 1, 0).get(":, 3:"));
                 requireClose(y, doubles(whole.get(":, 3:")), 1e-12);
             }
         }
@@ -378,16 +361,14 @@ class KeyValueCacheTest {
     void refusesRowsOutOfRangeAndChangesNothing(NDManager manager) {
         MultiHeadAttentionBlock block = filled(manager, alibi().build(), DataType.FLOAT64);
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 4, SIZE);
-        NDArray whole = Forward.infer(manager, block, x);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            step(manager, block, cache.nextStep(), x.get(":, :3"));
+            infer(manager, block, cache.nextStep(), x.get(":, :3"));
             refused(() -> cache.select(manager.create(new int[] {0, 2})), "row 2", "index 1", "0 to 1");
             refused(() -> cache.select(manager.create(new long[] {-1})), "row -1", "0 to 1");
             refused(() -> cache.select(manager.create(new int[][] {{0, 1}})), "(1, 2)", "(n)");
             refused(() -> cache.select(manager.create(new float[] {0, 1})), "float32", "integer");
             refused(() -> cache.select(manager.create(new Shape(0), DataType.INT32)), "(0)", "one integer or more");
-            NDArray y = step(manager, block, cache.nextStep(), x.get(":, 3:"));
-            requireClose(y, doubles(whole.get(":, 3:")), 1e-12);
+            requireNext(manager, block, cache, x, null, 3, 4);
         }
     }
 
@@ -400,14 +381,14 @@ class KeyValueCacheTest {
         NDArray x = numbers(manager, 2, DataType.FLOAT64, 2, 4, SIZE);
         int[] rows = {1, 0, 1};
         NDArray memory = chosen(encoded, rows);
-        NDArray whole = Forward.infer(manager, cross, memory, Forward.infer(manager, self, chosen(x, rows)), memory);
+        NDArray whole = infer(manager, cross, memory, infer(manager, self, chosen(x, rows)), memory);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             PairList<String, Object> params = cache.nextStep();
-            step(manager, cross, params, encoded, step(manager, self, params, x.get(":, :3")), encoded);
+            infer(manager, cross, params, encoded, infer(manager, self, params, x.get(":, :3")), encoded);
             cache.select(manager.create(rows));
             params = cache.nextStep();
-            NDArray y = step(manager, self, params, chosen(x, rows).get(":, 3:"));
-            requireClose(step(manager, cross, params, memory, y, memory), doubles(whole.get(":, 3:")), 1e-12);
+            NDArray y = infer(manager, self, params, chosen(x, rows).get(":, 3:"));
+            requireClose(infer(manager, cross, params, memory, y, memory), doubles(whole.get(":, 3:")), 1e-12);
         }
     }
 
@@ -423,8 +404,8 @@ class KeyValueCacheTest {
         NDArray[] x = new NDArray[2];
         for (int i = 0; i < 2; i++) {
             x[i] = NDArrays.concat(new NDList(prompt, numbers(manager, 2 + i, DataType.FLOAT64, 1, 4, SIZE)), 1);
-            NDArray y = Forward.infer(manager, block, with(positions), x[i]);
-            whole[i] = Forward.infer(manager, cross, with(positions), encoded, y, encoded);
+            NDArray y = infer(manager, block, with(positions), x[i]);
+            whole[i] = infer(manager, cross, with(positions), encoded, y, encoded);
         }
         try (NDManager own = manager.newSubManager()) {
             KeyValueCache first = new KeyValueCache(own);
@@ -458,7 +439,7 @@ class KeyValueCacheTest {
             NDArray encoded,
             NDArray tokens) {
         PairList<String, Object> params = with(cache.nextStep(), positions);
-        return step(manager, cross, params, encoded, step(manager, self, params, tokens), encoded);
+        return infer(manager, cross, params, encoded, infer(manager, self, params, tokens), encoded);
     }
 
     /** The encodings whose keys depend on the length of the sequence, from a length of 5 on. */
@@ -481,13 +462,13 @@ class KeyValueCacheTest {
     private static void requireNext(
             NDManager manager, Block block, KeyValueCache cache, NDArray x, NDArray positions, int from, int to) {
         PairList<String, Object> params = cache.nextStep();
-        PairList<String, Object> all = null;
+        PairList<String, Object> all = new PairList<>();
         if (positions != null) {
             with(params, positions.get("..., {}:{}", from, to));
-            all = with(positions.get("..., :{}", to));
+            with(all, positions.get("..., :{}", to));
         }
-        NDArray y = step(manager, block, params, x.get(":, {}:{}", from, to));
-        NDArray whole = Forward.infer(manager, block, all, x.get(":, :{}", to));
+        NDArray y = infer(manager, block, params, x.get(":, {}:{}", from, to));
+        NDArray whole = infer(manager, block, all, x.get(":, :{}", to));
         requireClose(y, doubles(whole.get(":, {}:", from)), 1e-12);
     }
 
@@ -542,7 +523,7 @@ class KeyValueCacheTest {
                         if (positions != null) {
                             with(params, positions.get(":, 2:9"));
                         }
-                        refused(() -> step(manager, block, params, x.get(":, 2:9"), wrongMask), "mask");
+                        refused(() -> infer(manager, block, params, x.get(":, 2:9"), wrongMask), "mask");
                         KeyValueCache recovered = recovery.apply(cache);
                         assertThat(recovered.getLength()).isEqualTo(2);
                         requireNext(manager, block, recovered, x, positions, 2, 3);
@@ -607,7 +588,7 @@ class KeyValueCacheTest {
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             requireNext(manager, block, cache, x, positions, 0, 3);
             NDArray far = manager.create(new int[] {5000});
-            refused(() -> step(manager, block, with(cache.nextStep(), far), x.get(":, 3:")), "position 5000");
+            refused(() -> infer(manager, block, with(cache.nextStep(), far), x.get(":, 3:")), "position 5000");
             requireNext(manager, block, cache, x, positions, 3, 4);
         }
     }
@@ -622,7 +603,7 @@ class KeyValueCacheTest {
             requireNext(manager, block, cache, x, null, 6, 10);
             NDArray positions = manager.create(new int[] {40});
             refused(
-                    () -> step(manager, block, with(cache.nextStep(), positions), x.get(":, 10:11"), wrongMask),
+                    () -> infer(manager, block, with(cache.nextStep(), positions), x.get(":, 10:11"), wrongMask),
                     "mask");
             // the step at 10 dropped the tokens before 6
             refused(() -> cache.rewind(8), "length 8", "at least 9");
@@ -639,15 +620,15 @@ class KeyValueCacheTest {
         NDArray wrongMask = manager.ones(new Shape(2, 1));
         NDArray failed = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
         NDArray x = numbers(manager, 2, DataType.FLOAT32, 3, 3, SIZE);
-        double[] expected = doubles(Forward.infer(manager, first, x));
+        double[] expected = doubles(infer(manager, first, x));
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             PairList<String, Object> params = cache.nextStep();
-            step(manager, first, params, failed);
-            refused(() -> step(manager, second, params, failed, wrongMask), "mask");
+            infer(manager, first, params, failed);
+            refused(() -> infer(manager, second, params, failed, wrongMask), "mask");
             cache.rewind(0);
             PairList<String, Object> again = cache.nextStep();
-            requireClose(step(manager, first, again, x), expected, 1e-6);
-            requireClose(step(manager, second, again, x), expected, 1e-6);
+            requireClose(infer(manager, first, again, x), expected, 1e-6);
+            requireClose(infer(manager, second, again, x), expected, 1e-6);
         }
     }
 
@@ -657,8 +638,8 @@ class KeyValueCacheTest {
         NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 3, SIZE);
         NDArray first = numbers(manager, 2, DataType.FLOAT32, 1, 6, SIZE);
         NDArray other = numbers(manager, 3, DataType.FLOAT32, 1, 6, SIZE);
-        double[] ofFirst = doubles(Forward.infer(manager, block, first, x, first));
-        double[] ofOther = doubles(Forward.infer(manager, block, other, x, other));
+        double[] ofFirst = doubles(infer(manager, block, first, x, first));
+        double[] ofOther = doubles(infer(manager, block, other, x, other));
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             NDArray memory = first.duplicate();
             requireClose(attended(manager, block, cache, memory, x), ofFirst, 1e-6);
@@ -677,7 +658,7 @@ class KeyValueCacheTest {
     private static NDArray attended(
             NDManager manager, Block block, KeyValueCache cache, NDArray memory, NDArray queries) {
         cache.rewind(0);
-        return step(manager, block, cache.nextStep(), memory, queries, memory);
+        return infer(manager, block, cache.nextStep(), memory, queries, memory);
     }
 
     /** Returns its input, after something else. */
@@ -701,13 +682,13 @@ class KeyValueCacheTest {
                         .optKeyNorm(doing(() -> meanwhile[0].run()))
                         .build(),
                 DataType.FLOAT32);
-        NDArray whole = Forward.infer(manager, block, x);
+        NDArray whole = infer(manager, block, x);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            step(manager, block, cache.nextStep(), x.get(":, :2"));
+            infer(manager, block, cache.nextStep(), x.get(":, :2"));
             PairList<String, Object> params = cache.nextStep();
             NDArray next = x.get(":, 2:");
             List<ThrowingCallable> calls = List.of(
-                    () -> step(manager, block, params, next),
+                    () -> infer(manager, block, params, next),
                     cache::nextStep,
                     () -> cache.rewind(1),
                     () -> cache.select(rows),
@@ -717,7 +698,7 @@ class KeyValueCacheTest {
             meanwhile[0] = () -> calls.forEach(call -> assertThat(inAnotherThread(call))
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("another thread"));
-            requireClose(step(manager, block, params, next), doubles(whole.get(":, 2:")), 1e-6);
+            requireClose(infer(manager, block, params, next), doubles(whole.get(":, 2:")), 1e-6);
             assertThat(cache.getLength()).isEqualTo(4);
             // each may use it after the other
             assertThat(inAnotherThread(() -> cache.rewind(3))).isNull();
@@ -736,7 +717,7 @@ class KeyValueCacheTest {
         MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT32);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             NDArray wrongMask = manager.ones(new Shape(1, 1));
-            refused(() -> step(manager, block, cache.nextStep(), x, wrongMask), "mask");
+            refused(() -> infer(manager, block, cache.nextStep(), x, wrongMask), "mask");
             assertThat(inAnotherThread(cache::clear)).isNull();
         }
     }
@@ -745,7 +726,6 @@ class KeyValueCacheTest {
     void copiesNothingUpToItsCapacity(NDManager manager) {
         MultiHeadAttentionBlock block = filled(manager, alibi().build(), DataType.FLOAT64);
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 12, SIZE);
-        NDArray whole = Forward.infer(manager, block, x);
         // the first capacity, and the room that is then there for 1 to 12 positions
         long[][] rooms = {
             {12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12}, {3, 3, 3, 3, 6, 6, 6, 12, 12, 12, 12, 12, 12}
@@ -754,8 +734,7 @@ class KeyValueCacheTest {
             try (NDManager own = manager.newSubManager();
                     KeyValueCache cache = new KeyValueCache(own, (int) room[0])) {
                 for (int at = 0; at < 12; at++) {
-                    NDArray y = step(manager, block, cache.nextStep(), x.get(":, {}:{}", at, at + 1));
-                    requireClose(y, doubles(whole.get(":, {}:{}", at, at + 1)), 1e-12);
+                    requireNext(manager, block, cache, x, null, at, at + 1);
                     assertThat(rooms(own)).containsExactly(room[at + 1]);
                 }
             }
@@ -777,7 +756,7 @@ class KeyValueCacheTest {
                 DataType.FLOAT32);
         try (NDManager own = manager.newSubManager();
                 KeyValueCache cache = new KeyValueCache(own, 10)) {
-            step(manager, block, cache.nextStep(), numbers(manager, 1, DataType.FLOAT32, 3, 5, SIZE));
+            infer(manager, block, cache.nextStep(), numbers(manager, 1, DataType.FLOAT32, 3, 5, SIZE));
             assertThat(own.getManagedArrays())
                     .extracting(NDArray::getShape)
                     .containsExactlyInAnyOrder(new Shape(3, 2, 10, 4), new Shape(3, 2, 10, 4));
@@ -789,13 +768,11 @@ class KeyValueCacheTest {
         MultiHeadAttentionBlock block = filled(manager, alibi().build(), DataType.FLOAT64);
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 4, SIZE);
         NDArray positions = manager.create(new int[] {0, 2, 3, 7});
-        NDArray whole = Forward.infer(manager, block, with(positions), x);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            step(manager, block, with(cache.nextStep(), positions.get(":3")), x.get(":, :3"));
-            refused(() -> step(manager, block, cache.nextStep(), x.get(":, 3:")), "1 tokens without positions");
+            requireNext(manager, block, cache, x, positions, 0, 3);
+            refused(() -> infer(manager, block, cache.nextStep(), x.get(":, 3:")), "1 tokens without positions");
             assertThat(cache.getLength()).isEqualTo(3);
-            NDArray y = step(manager, block, with(cache.nextStep(), positions.get("3:")), x.get(":, 3:"));
-            requireClose(y, doubles(whole.get(":, 3:")), 1e-12);
+            requireNext(manager, block, cache, x, positions, 3, 4);
         }
     }
 
@@ -814,32 +791,27 @@ class KeyValueCacheTest {
                 new Shape(1, 2, 2, 3),
                 new Shape(3, 2))) {
             refused(
-                    () -> Forward.infer(manager, biased, with(manager.zeros(shape, DataType.INT32)), x),
+                    () -> infer(manager, biased, with(manager.zeros(shape, DataType.INT32)), x),
                     "positions of shape " + shape,
                     "2 sequences of 3 tokens",
                     "(2, 3)");
         }
         NDArray onAxes = manager.zeros(new Shape(3, 2, 3), DataType.INT32);
-        refused(() -> Forward.infer(manager, biased, with(onAxes), x), "(3, 2, 3)", "several axes", "(B, T)");
-        refused(() -> Forward.infer(manager, plain, with(onAxes), x), "(3, 2, 3)", "chunks of 3", "(B, T)");
+        refused(() -> infer(manager, biased, with(onAxes), x), "(3, 2, 3)", "several axes", "(B, T)");
+        refused(() -> infer(manager, plain, with(onAxes), x), "(3, 2, 3)", "chunks of 3", "(B, T)");
         NDArray reals = manager.create(new float[] {0, 0.5f, 1});
-        refused(() -> Forward.infer(manager, biased, with(reals), x), "(1, 3)", "real numbers");
+        refused(() -> infer(manager, biased, with(reals), x), "(1, 3)", "real numbers");
         NDArray infinite = manager.create(new float[] {0, 0.5f, Float.POSITIVE_INFINITY});
-        refused(() -> Forward.infer(manager, plain, with(infinite), x), "position Infinity", "536870912");
+        refused(() -> infer(manager, plain, with(infinite), x), "position Infinity", "536870912");
         NDArray negative = manager.create(new int[] {0, -1, 2});
-        refused(
-                () -> Forward.infer(manager, plain, with(negative), x),
-                "position -1 at index 1",
-                "count positions from 0");
+        refused(() -> infer(manager, plain, with(negative), x), "position -1 at index 1", "count positions from 0");
         NDArray far = manager.create(new long[] {0, 1, 1L << 29});
-        refused(() -> Forward.infer(manager, plain, with(far), x), "position 536870912 at index 2", "0 to 536870911");
-        PairList<String, Object> array = new PairList<>();
-        array.add(PositionalEncodingBlock.POSITIONS, new int[] {0, 1, 2});
-        refused(() -> Forward.infer(manager, plain, array, x), "positions is a int[]", "NDArray");
+        refused(() -> infer(manager, plain, with(far), x), "position 536870912 at index 2", "0 to 536870911");
+        PairList<String, Object> array = Forward.params(PositionalEncodingBlock.POSITIONS, new int[] {0, 1, 2});
+        refused(() -> infer(manager, plain, array, x), "positions is a int[]", "NDArray");
         for (String name : new String[] {"Positions", "POSITIONS", "posi_tions"}) {
-            PairList<String, Object> params = new PairList<>();
-            params.add(name, negative);
-            refused(() -> Forward.infer(manager, plain, params, x), "'" + name + "'", "'positions'");
+            PairList<String, Object> params = Forward.params(name, negative);
+            refused(() -> infer(manager, plain, params, x), "'" + name + "'", "'positions'");
         }
     }
 }

@@ -132,8 +132,7 @@ class MultiHeadAttentionBlockTest {
         float[] inferred = Forward.infer(manager, block, x).toFloatArray();
         assertThat(Forward.infer(manager, block, x).toFloatArray()).isEqualTo(inferred);
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            NDArray y = block.forward(new ParameterStore(manager, false), new NDList(x), true)
-                    .singletonOrThrow();
+            NDArray y = Forward.train(manager, block, x);
             assertThat(y.toFloatArray()).isNotEqualTo(inferred);
             collector.backward(y.sum());
         }

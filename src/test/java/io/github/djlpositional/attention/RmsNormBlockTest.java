@@ -3,9 +3,7 @@ package io.github.djlpositional.attention;
 import static io.github.djlpositional.attention.TestNumbers.refused;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
@@ -41,9 +39,9 @@ class RmsNormBlockTest {
         }
     }
 
-    @EngineTest
-    void normalizesFloat16InFloat32(Engine engine, NDManager manager) {
-        assumeTrue(engine.getEngineName().equals("PyTorch"), "MXNet has no parameters in float16");
+    /** MXNet has no parameters in FLOAT16. */
+    @EngineTest(engine = "PyTorch")
+    void normalizesFloat16InFloat32(NDManager manager) {
         RmsNormBlock block = block(manager, DataType.FLOAT16);
         // 300² is more than the greatest number of FLOAT16, 0.0001² less than its least
         for (float size : new float[] {300, 1, 0.0001f}) {

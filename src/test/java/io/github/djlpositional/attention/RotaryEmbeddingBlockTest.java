@@ -307,8 +307,7 @@ class RotaryEmbeddingBlockTest {
             NDArray weights = numbers(manager, DataType.FLOAT64, 1, 2, 5, 16).add(0.5);
             x.setRequiresGradient(true);
             try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-                NDArray y = block.forward(new ParameterStore(manager, false), new NDList(x), true)
-                        .singletonOrThrow();
+                NDArray y = Forward.train(manager, block, x);
                 collector.backward(y.mul(weights).sum());
                 // the rotation is orthogonal, so rotating the gradient again gives the weights
                 requireClose(Forward.infer(manager, block, x.getGradient()), weights.toDoubleArray(), 1e-14);

@@ -98,8 +98,7 @@ class TorchFunctionsTest {
             NDArray input = x.duplicate();
             input.setRequiresGradient(true);
             try (GradientCollector collector = engine.newGradientCollector()) {
-                NDArray y = block.forward(new ParameterStore(manager, false), new NDList(input), true)
-                        .head();
+                NDArray y = Forward.train(manager, block, input);
                 collector.backward(y.mul(y).mean());
             }
             gradients.add(TestNumbers.doubles(input.getGradient()));

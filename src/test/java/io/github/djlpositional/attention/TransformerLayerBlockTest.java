@@ -19,7 +19,6 @@ import ai.djl.nn.Parameter;
 import ai.djl.nn.UninitializedParameterException;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
-import ai.djl.util.PairList;
 import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
@@ -155,7 +154,7 @@ class TransformerLayerBlockTest {
                 int from = 0;
                 for (int count : new int[] {2, 1, 1, 1}) {
                     NDArray x = stored.get("input").get(":, {}:{}", from, from + count);
-                    NDArray y = step(manager, block, cache.nextStep(), x, memory, isMemory);
+                    NDArray y = Forward.infer(manager, block, cache.nextStep(), x, memory, isMemory);
                     NDArray expected = stored.get("output_memory_padded").get(":, {}:{}", from, from + count);
                     requireClose(y, expected.toDoubleArray(), 1e-10);
                     from += count;
@@ -163,11 +162,6 @@ class TransformerLayerBlockTest {
                 }
             }
         }
-    }
-
-    private static NDArray step(NDManager manager, Block block, PairList<String, Object> params, NDArray... inputs) {
-        return block.forward(new ParameterStore(manager, false), new NDList(inputs), false, params)
-                .singletonOrThrow();
     }
 
     @EngineTest
@@ -211,8 +205,7 @@ class TransformerLayerBlockTest {
         assertThat(Forward.infer(manager, block, x).toFloatArray()).containsOnly(2f);
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
             assertThat(collector).isNotNull();
-            NDArray y = block.forward(new ParameterStore(manager, false), new NDList(x), true)
-                    .singletonOrThrow();
+            NDArray y = Forward.train(manager, block, x);
             // 0 or 2 of the attention, and 0 or 4 of the feed-forward network, whose values are dropped twice
             Map<Float, Double> shares = Map.of(0f, 3 / 8.0, 2f, 3 / 8.0, 4f, 1 / 8.0, 6f, 1 / 8.0);
             shares.forEach((value, share) -> {
@@ -283,7 +276,7 @@ class TransformerLayerBlockTest {
                 int before = own.getManagedArrays().size();
                 assertThat(Forward.infer(own, block, given).getManager()).isSameAs(own);
                 assertThat(own.getManagedArrays()).hasSize(before + 1);
-                step(own, block, cache.nextStep(), given);
+                Forward.infer(own, block, cache.nextStep(), given);
                 assertThat(own.getManagedArrays()).hasSize(before + 2);
             }
         }

@@ -9,7 +9,6 @@ import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
@@ -18,7 +17,6 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.GradientCollector;
-import ai.djl.training.ParameterStore;
 import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
@@ -189,8 +187,7 @@ class WeightLoaderTest {
         assertThat(learned.getTable().getArray()).isSameAs(array);
         assertThat(array.hasGradient()).isTrue();
         try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
-            NDArray y = input.forward(new ParameterStore(manager, false), new NDList(manager.create(IDS)), true)
-                    .singletonOrThrow();
+            NDArray y = Forward.train(manager, input, manager.create(IDS));
             collector.backward(y.sum());
         }
         // two sequences use each of the first five rows
