@@ -195,15 +195,16 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
 
     private ConstantTable addTable(boolean areKeys) {
         int threshold = getScaling().lengthThreshold();
+        RotaryTable rows = settings.rows(0, areKeys);
         return addTable(ConstantTable.ofPositions(
                 Math.min(settings.maxSequenceLength, threshold),
                 Math.min(settings.limit(), threshold),
-                settings.rows(0, areKeys)::write,
-                computed(0, areKeys)));
+                rows::write,
+                computed(rows)));
     }
 
-    private Positions.Computed computed(long length, boolean areKeys) {
-        return new Positions.Computed(settings.rows(length, areKeys)::write, 2 * settings.rotarySize);
+    private Positions.Computed computed(RotaryTable rows) {
+        return new Positions.Computed(rows::write, 2 * settings.rotarySize);
     }
 
     /** {@return a new builder} */
@@ -327,7 +328,10 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     }
 
     private Positions.Source source(long length, boolean areKeys) {
-        return length > getScaling().lengthThreshold() ? computed(length, areKeys) : areKeys ? keyTable : queryTable;
+        if (length > getScaling().lengthThreshold()) {
+            return computed(settings.rows(length, areKeys));
+        }
+        return areKeys ? keyTable : queryTable;
     }
 
     private static boolean isEmpty(NDArray array) {
