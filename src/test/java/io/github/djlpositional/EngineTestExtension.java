@@ -94,7 +94,10 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
     private static Set<List<Object>> covered(List<Object> row, Selection selection) {
         Set<List<Object>> covered = new HashSet<>();
         for (int i = 0; i < row.size(); i++) {
-            for (int j = i; j < (selection == Selection.PAIRS ? row.size() : i + 1); j++) {
+            if (selection == Selection.EACH) {
+                covered.add(List.of(i, row.get(i)));
+            }
+            for (int j = i + 1; j < row.size() && selection == Selection.PAIRS; j++) {
                 covered.add(List.of(i, row.get(i), j, row.get(j)));
             }
         }
