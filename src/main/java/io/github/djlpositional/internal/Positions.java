@@ -161,9 +161,10 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
                 ? new Shape(input.get(0), length)
                 : input.dimension() == 3 ? new Shape(length, input.get(1)) : all;
         Shape onAxis = isRotary && shape.dimension() == 3 ? shape.slice(1) : shape;
-        boolean isShared = (axis > 0 || isRotary) && onAxis.equals(new Shape(1, length));
+        boolean isShared =
+                (axis > 0 || isRotary) && onAxis.dimension() == 2 && onAxis.get(0) == 1 && onAxis.get(1) == length;
         Check.that(
-                shape.equals(all) || onAxis.equals(each) || isShared,
+                isShared || shape.equals(all) || onAxis.equals(each),
                 () -> POSITIONS + " of shape " + shape + " do not fit input " + input
                         + (isRotary ? ", " + input.get(0) + " sequences of " + length + " tokens" : "") + ": expected "
                         + all + (each.equals(all) ? "" : " or " + each) + (isRotary ? ", also for each axis" : "")
@@ -380,7 +381,8 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         int rank = input.dimension();
         long batch = shape.dimension() == 3 ? shape.get(0) : 1;
         boolean fits = axis == rank - 2 && (shape.dimension() == 2 || (batch == 1 && rank > 2));
-        if (fits || (rank == 3 && shape.dimension() == 3 && shape.slice(0, 2).equals(input.slice(0, 2)))) {
+        boolean isSame = rank == 3 && shape.dimension() == 3 && batch == input.get(0) && shape.get(1) == input.get(1);
+        if (fits || isSame) {
             return rows;
         }
         long[] sizes = new long[rank];
