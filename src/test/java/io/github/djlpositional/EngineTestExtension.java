@@ -34,7 +34,7 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
     private static final boolean ON_GPU = "gpu".equals(System.getProperty("test.device"));
 
     /** Every combination runs, with the tests that have the tag slow. */
-    private static final boolean IS_NIGHTLY = !"slow".equals(System.getProperty("test.excludedGroups"));
+    public static final boolean IS_NIGHTLY = !"slow".equals(System.getProperty("test.excludedGroups"));
 
     private static final List<String> ENGINES = List.of("PyTorch", "MXNet");
 

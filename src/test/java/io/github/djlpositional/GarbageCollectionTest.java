@@ -74,7 +74,7 @@ public class GarbageCollectionTest {
     public static void main(String[] args) throws Exception {
         Engine engine = Engine.getEngine(args[0]);
         Program program = Program.valueOf(args[1]);
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(Long.getLong("seconds", 1));
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(Long.getLong("seconds", 2));
         if (program != Program.CHANGE_BESIDE_FORWARDS) {
             Thread collector = new Thread(GarbageCollectionTest::litter);
             collector.setDaemon(true);

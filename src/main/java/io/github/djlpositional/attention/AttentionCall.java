@@ -6,7 +6,7 @@ import io.github.djlpositional.internal.Positions;
 import java.util.List;
 
 /**
- * What a {@link RelativeEncoding} is told of the attention that calls it.
+ * The context of one attention call, for a {@link RelativeEncoding}.
  *
  * <p>Of queries and keys, {@code first()} is the index of the first token, from 0, and {@code length()} the number of
  * tokens, n. {@code positions()} are the positions that the forward was given: (1 or B, n), or (axes, 1 or B, n), INT32

@@ -40,7 +40,7 @@ import java.util.function.UnaryOperator;
  * from 0.01 to 2.
  *
  * <p>Inputs, output and errors are those of {@link AlibiBiasBlock}, except that x must have the data type of the
- * parameters, that keys after the query are never masked, and that the output is not rounded only once. FLOAT16 is
+ * parameters, that keys after the query are never masked, and that the result is rounded more than once. FLOAT16 is
  * computed in FLOAT32.
  */
 public final class KerpleBiasBlock extends RelativeBiasBlock {

@@ -474,7 +474,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * Sets K, the number of heads of keys and values (default: N). Each is shared by N / K query heads: head h uses
          * ⌊h · K / N⌋. With fewer than N this is grouped-query attention (Ainslie et al., <em>GQA</em>, 2023; Llama 3,
          * Mistral, Qwen), with 1 multi-query attention (Shazeer, <em>Fast Transformer Decoding</em>, 2019). Keys and
-         * values are never repeated, neither in a cache.
+         * values are never repeated, not even in a cache.
          *
          * @param keyValueHeadCount a divisor of the head count
          * @return this builder

@@ -163,7 +163,8 @@ public final class TorchFunctions {
             System.getLogger(TorchFunctions.class.getName())
                     .log(
                             Level.WARNING,
-                            "PyTorch's functions for attention cannot be loaded; attention is slower without them",
+                            "PyTorch's functions cannot be loaded; attention is slower without them, and no gradient passes a"
+                                    + " conversion from or to FLOAT16",
                             e);
             return Optional.empty();
         }

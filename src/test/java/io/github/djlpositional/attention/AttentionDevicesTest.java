@@ -17,6 +17,7 @@ import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.DevicesTest;
+import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RandomCases;
@@ -211,7 +212,7 @@ class AttentionDevicesTest {
 
     @Test
     void noForwardWaitsForAGpu() {
-        RandomCases.check(200, random -> {
+        RandomCases.check(EngineTestExtension.IS_NIGHTLY ? 400 : 200, random -> {
             Case options = Case.of(random);
             try (NDManager gpu = engine.newBaseManager(Device.gpu(0));
                     NDManager cpu = engine.newBaseManager(Device.cpu())) {

@@ -45,7 +45,7 @@ public final class Check {
     public static void positive(String name, double value, String usual) {
         that(
                 value > 0 && Double.isFinite(value),
-                () -> name + " " + value + ": expected a positive finite number; set " + name + " to one, " + usual);
+                () -> name + " " + value + ": expected a positive finite number, " + usual + "; set another " + name);
     }
 
     /** Checks that a dropout rate is in [0, 1). */
