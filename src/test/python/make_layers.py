@@ -12,6 +12,7 @@ import pathlib
 
 import numpy as np
 import torch
+from language_model import LanguageModel
 from torch import nn
 
 FOLDER = pathlib.Path(__file__).parents[1] / "resources" / "layers"
@@ -107,41 +108,9 @@ def llama_layer():
     save("llama", {**w, **gradients(output, w), "output": output, "normalized": normalized})
 
 
-class PositionalEncoding(nn.Module):
-    """As in https://pytorch.org/tutorials/beginner/transformer_tutorial.html, for batches (B, T, D)."""
-
-    def __init__(self, d_model, max_len=50):
-        super().__init__()
-        position = torch.arange(max_len).unsqueeze(1)
-        div_term = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
-        pe = torch.zeros(1, max_len, d_model)
-        pe[0, :, 0::2] = torch.sin(position * div_term)
-        pe[0, :, 1::2] = torch.cos(position * div_term)
-        self.register_buffer("pe", pe)
-
-    def forward(self, x):
-        return x + self.pe[:, :x.size(1)]
-
-
-class LanguageModel(nn.Module):
-    """As in the same tutorial."""
-
-    def __init__(self, ntoken):
-        super().__init__()
-        self.embedding = nn.Embedding(ntoken, SIZE)
-        self.pos_encoder = PositionalEncoding(SIZE)
-        layer = nn.TransformerEncoderLayer(SIZE, HEADS, HIDDEN, dropout=0, batch_first=True)
-        self.transformer_encoder = nn.TransformerEncoder(layer, 2)
-        self.linear = nn.Linear(SIZE, ntoken)
-
-    def forward(self, src, src_mask=None, padding=None):
-        src = self.pos_encoder(self.embedding(src) * math.sqrt(SIZE))
-        return self.linear(self.transformer_encoder(src, src_mask, padding))
-
-
 def language_model():
     # weights that float32 holds exactly
-    model = shuffled(LanguageModel(11)).float().double()
+    model = shuffled(LanguageModel()).float().double()
     ids = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 0, 0]])
     save("language_model", {
         **{key: value.float() for key, value in model.state_dict().items()},

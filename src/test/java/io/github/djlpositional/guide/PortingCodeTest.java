@@ -29,10 +29,11 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Test;
 
 /**
- * The code of docs/coming-from-pytorch.md, with the model that {@code src/test/python/make_layers.py} wrote: D = 8, two
- * heads, 11 tokens.
+ * The code of docs/coming-from-pytorch.md, with the model of {@code src/test/python/language_model.py} that
+ * {@code make_layers.py} wrote: D = 8, two heads, 11 tokens.
  */
 class PortingCodeTest {
 
@@ -130,6 +131,13 @@ class PortingCodeTest {
             float[] floats = expected.toType(DataType.FLOAT32, false).toFloatArray();
             assertThat(scores.toFloatArray()).containsExactly(floats, within(1e-5f));
         }
+    }
+
+    @Test
+    void thePageShowsTheWholeProgramInPython() throws Exception {
+        String program = Files.readString(Path.of("src/test/python/language_model.py"));
+        assertThat(Files.readString(Path.of("docs/coming-from-pytorch.md")))
+                .contains("```python\n" + program + "```\n");
     }
 
     @EngineTest
