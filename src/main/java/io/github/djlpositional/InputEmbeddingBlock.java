@@ -3,6 +3,7 @@ package io.github.djlpositional;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
@@ -10,12 +11,15 @@ import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.norm.Dropout;
 import ai.djl.training.ParameterStore;
+import ai.djl.training.initializer.Initializer;
+import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.arguments.internal.OptionsBuilder;
 import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
+import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Positions;
@@ -120,22 +124,28 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     }
 
     private final Settings settings;
-    private final Block tokenEmbedding;
     private final Block positionalEncoding;
 
-    private InputEmbeddingBlock(Settings settings, Block positionalEncoding, Block givenTokenEmbedding) {
+    /** The block that was given; null if the table is used. */
+    private final Block tokenEmbedding;
+
+    /** The vectors of the tokens, (V, D); null if a block was given. */
+    private final Parameter table;
+
+    private InputEmbeddingBlock(Settings settings, Block positionalEncoding, Block tokenEmbedding) {
         super(settings);
         this.settings = settings;
         this.positionalEncoding = addConfiguredChild("positionalEncoding", positionalEncoding);
-        tokenEmbedding = givenTokenEmbedding == null
-                ? addPart(
-                        "tokenEmbedding",
-                        new TokenEmbedding(
-                                settings.vocabularySize,
-                                settings.embeddingSize,
-                                settings.paddingIndex,
-                                settings.scaleEmbedding))
-                : addConfiguredChild("tokenEmbedding", givenTokenEmbedding);
+        this.tokenEmbedding = tokenEmbedding == null ? null : addConfiguredChild("tokenEmbedding", tokenEmbedding);
+        float deviation = settings.scaleEmbedding ? (float) (1 / Math.sqrt(settings.embeddingSize)) : 1;
+        table = tokenEmbedding != null
+                ? null
+                : addParameter(Parameter.builder()
+                        .setName("embedding")
+                        .setType(Parameter.Type.WEIGHT)
+                        .optShape(new Shape(settings.vocabularySize, settings.embeddingSize))
+                        .optInitializer(new NormalInitializer(deviation))
+                        .build());
     }
 
     /** {@return a new builder} */
@@ -210,11 +220,6 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         return settings.embeddingSize;
     }
 
-    /** {@return the block that maps ids (B, T) to vectors (B, T, D), a child of this block} */
-    public Block getTokenEmbedding() {
-        return tokenEmbedding;
-    }
-
     /**
      * {@return the block that maps vectors (B, T, D) to vectors that encode their position too, a child of this block}
      */
@@ -229,12 +234,12 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
      * @throws IllegalStateException if the token embedding was given with {@link Builder#optTokenEmbedding}
      */
     public Parameter getTokenTable() {
-        if (tokenEmbedding instanceof TokenEmbedding own) {
-            return own.table();
+        if (table == null) {
+            throw new IllegalStateException("the token embedding is the given block "
+                    + tokenEmbedding.getClass().getName()
+                    + ": expected the default table; find the table among the parameters of that block");
         }
-        throw new IllegalStateException("the token embedding is the given block "
-                + tokenEmbedding.getClass().getName()
-                + ": expected the default token embedding; find the table among the parameters of getTokenEmbedding()");
+        return table;
     }
 
     @Override
@@ -289,18 +294,9 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
 
     /** The token vectors (B, T, D), scaled. */
     private NDArray embed(Temporaries temporaries, ParameterStore parameterStore, NDArray indices, boolean training) {
-        NDArray vectors = tokenEmbedding
-                .forward(parameterStore, new NDList(indices), training)
-                .singletonOrThrow();
-        if (tokenEmbedding instanceof TokenEmbedding) {
-            temporaries.add(vectors);
-        }
-        Shape expected = indices.getShape().add(settings.embeddingSize);
-        Check.that(
-                vectors.getShape().equals(expected),
-                () -> "the token embedding " + tokenEmbedding.getClass().getSimpleName() + " returned "
-                        + vectors.getShape() + " for ids " + indices.getShape() + ": expected " + expected
-                        + "; give a block of the same embedding size with optTokenEmbedding(Block)");
+        NDArray vectors = table == null
+                ? fromGivenBlock(parameterStore, indices, training)
+                : temporaries.add(fromTable(parameterStore, indices, training));
         if (!settings.scaleEmbedding) {
             return vectors;
         }
@@ -308,6 +304,25 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         return isOwn(vectors)
                 ? Arithmetic.multiplyInPlace(vectors, factor)
                 : temporaries.add(Arithmetic.multiply(vectors, factor));
+    }
+
+    private NDArray fromTable(ParameterStore parameterStore, NDArray indices, boolean training) {
+        NDArray vectors = DataTypes.value(this, table, parameterStore, indices, training);
+        DataTypes.requireSameEngine(indices, vectors, "token table");
+        return Indices.lookUpGiven(indices, vectors, indices.getManager());
+    }
+
+    private NDArray fromGivenBlock(ParameterStore parameterStore, NDArray indices, boolean training) {
+        NDArray vectors = tokenEmbedding
+                .forward(parameterStore, new NDList(indices), training)
+                .singletonOrThrow();
+        Shape expected = indices.getShape().add(settings.embeddingSize);
+        Check.that(
+                vectors.getShape().equals(expected),
+                () -> "the token embedding " + tokenEmbedding.getClass().getSimpleName() + " returned "
+                        + vectors.getShape() + " for ids " + indices.getShape() + ": expected " + expected
+                        + "; give a block of the same embedding size with optTokenEmbedding(Block)");
+        return vectors;
     }
 
     private NDArray encode(
@@ -343,7 +358,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
 
     /** Whether vectors were created by this forward and may be written to. A given block may keep what it returns. */
     private boolean isOwn(NDArray vectors) {
-        return tokenEmbedding instanceof TokenEmbedding && Arithmetic.isInPlaceSafe(vectors);
+        return table != null && Arithmetic.isInPlaceSafe(vectors);
     }
 
     private static NDArray zeroAtPadding(Temporaries temporaries, NDArray vectors, NDArray mask) {
@@ -389,15 +404,76 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     protected void requireShapes(Shape... inputShapes) {
         requireInputCount(inputShapes.length, 2, "[ids] or [ids, positions]");
         requireIdsShape(inputShapes[0]);
+        if (positionalEncoding instanceof SequenceEncodingBlock<?> own) {
+            // before the token table is created
+            own.requireShapes(encodingShapes(inputShapes));
+        }
+    }
+
+    /** The shapes of the positional encoding's inputs. */
+    private Shape[] encodingShapes(Shape... inputShapes) {
+        Shape[] shapes = inputShapes.clone();
+        shapes[0] = shapes[0].add(settings.embeddingSize);
+        return shapes;
+    }
+
+    @Override
+    protected void prepare(Shape[] inputShapes) {
+        if (table != null && settings.paddingIndex != null && !(table.getInitializer() instanceof ZeroRow)) {
+            table.setInitializer(new ZeroRow(table.getInitializer(), settings.paddingIndex));
+        }
     }
 
     @Override
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-        // the positions first: they refuse a sequence that is too long before the token table is created
-        Shape[] shapes = inputShapes.clone();
-        shapes[0] = shapes[0].add(settings.embeddingSize);
-        positionalEncoding.initialize(manager, dataType, shapes);
-        tokenEmbedding.initialize(manager, dataType, inputShapes[0]);
+        positionalEncoding.initialize(manager, dataType, encodingShapes(inputShapes));
+        if (tokenEmbedding != null) {
+            tokenEmbedding.initialize(manager, dataType, inputShapes[0]);
+        }
+    }
+
+    /** Another initializer, followed by zeros in one row. */
+    private record ZeroRow(Initializer others, int row) implements Initializer {
+        @Override
+        public NDArray initialize(NDManager manager, Shape shape, DataType dataType) {
+            NDArray array = others.initialize(manager, shape, dataType);
+            // not set(index, 0): DJL would leave the number open, as an array of the manager
+            try (NDArray zeros = manager.zeros(new Shape(1, shape.get(1)), dataType)) {
+                array.set(NDIndex.sliceAxis(0, row, row + 1L), zeros);
+            }
+            return array;
+        }
+    }
+
+    /** Returns its input. DJL's identity block computes with arrays of zeros whenever it is described. */
+    private static final class NoPositions extends ConfiguredBlock {
+
+        private record Nothing() {}
+
+        NoPositions() {
+            super(new Nothing());
+        }
+
+        static NoPositions fromArguments(Map<?, ?> arguments) {
+            Records.read(Nothing.class, arguments);
+            return new NoPositions();
+        }
+
+        @Override
+        protected NDList compute(
+                ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+            return inputs;
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return inputShapes;
+        }
+
+        @Override
+        protected void requireShapes(Shape... inputShapes) {
+            requireInputCount(inputShapes.length, 1, "[x]");
+        }
     }
 
     /** Builds an {@link InputEmbeddingBlock}. */

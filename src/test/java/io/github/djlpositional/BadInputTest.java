@@ -266,7 +266,7 @@ class BadInputTest {
                 embedding().optTokenEmbedding(LambdaBlock.singleton(x -> x)).build();
         assertThatIllegalStateException()
                 .isThrownBy(block::getTokenTable)
-                .withMessageContainingAll("LambdaBlock", "getTokenEmbedding()");
+                .withMessageContainingAll("LambdaBlock", "find the table");
     }
 
     @EngineTest

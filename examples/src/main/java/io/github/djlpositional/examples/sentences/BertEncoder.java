@@ -100,7 +100,7 @@ final class BertEncoder extends AbstractBlock {
         }
         // the position table starts like this, or with the given encodings
         Initializer initializer = new NormalInitializer(DEVIATION);
-        input.getTokenEmbedding().setInitializer(initializer, Parameter.Type.WEIGHT);
+        input.getTokenTable().setInitializer(initializer);
         tokenTypes.setInitializer(initializer);
         layers.forEach(layer -> layer.setInitializer(initializer, Parameter.Type.WEIGHT));
     }
