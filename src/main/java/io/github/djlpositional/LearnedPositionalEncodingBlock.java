@@ -172,11 +172,6 @@ public final class LearnedPositionalEncodingBlock
     }
 
     @Override
-    int limit() {
-        return settings.maxSequenceLength;
-    }
-
-    @Override
     int limit(long length, PairList<String, Object> params) {
         TokenGrid grid = settings.grid;
         Check.that(
@@ -184,7 +179,7 @@ public final class LearnedPositionalEncodingBlock
                 "the forward parameter " + GRID_SIZES
                         + " was given to a block without a grid: expected none; build the block with optGrid(int, int...)");
         if (grid == null) {
-            return limit();
+            return settings.maxSequenceLength;
         }
         int[] sizes = grid.sizes(params);
         grid.requireTokens(length <= grid.tokens(sizes), length, sizes);
@@ -192,7 +187,7 @@ public final class LearnedPositionalEncodingBlock
     }
 
     @Override
-    Positions.Source source(
+    NDArray encodings(
             Temporaries temporaries,
             NDArray x,
             Positions positions,
@@ -201,18 +196,32 @@ public final class LearnedPositionalEncodingBlock
             PairList<String, Object> params) {
         NDArray values = DataTypes.value(this, table, parameterStore, x, training);
         DataTypes.requireSame(x, values, "learned table");
-        if (settings.grid == null) {
-            return new Learned(values);
+        NDManager manager = x.getManager();
+        NDArray all = settings.grid == null ? values : ofGrid(temporaries, values, manager, positions, params);
+        NDArray explicit = positions.positions();
+        if (explicit == null) {
+            int first = positions.first();
+            NDIndex range = NDIndex.sliceAxis(0, first, (long) first + positions.length());
+            return temporaries.add(temporaries.add(all.get(manager, range)).expandDims(0));
         }
-        int[] sizes = settings.grid.sizes(params);
-        int length = positions.length();
-        settings.grid.requireTokens(
-                positions.positions() != null || length == settings.grid.tokens(sizes), length, sizes);
-        return new Learned(ofGrid(temporaries, values, x.getManager(), sizes));
+        Check.that(
+                explicit.getDataType().isInteger(),
+                () -> "real positions " + explicit.getShape()
+                        + " were given to a learned table: expected an integer type; convert them with"
+                        + " toType(DataType.INT64, false)");
+        return temporaries.add(Indices.lookUpGiven(explicit, all, manager));
     }
 
-    /** The rows of all tokens of a grid. */
-    private NDArray ofGrid(Temporaries temporaries, NDArray values, NDManager manager, int... to) {
+    /** The encodings of all tokens of a grid. */
+    private NDArray ofGrid(
+            Temporaries temporaries,
+            NDArray values,
+            NDManager manager,
+            Positions positions,
+            PairList<String, Object> params) {
+        int[] to = settings.grid.sizes(params);
+        int length = positions.length();
+        settings.grid.requireTokens(positions.positions() != null || length == settings.grid.tokens(to), length, to);
         int prefix = settings.grid.prefixTokens();
         int[] from = settings.grid.builtSizes();
         if (Arrays.equals(from, to) && isPrefixEncoded()) {
@@ -253,27 +262,6 @@ public final class LearnedPositionalEncodingBlock
         }
         NDArray rows = temporaries.add(result.reshape(outer, -1));
         return temporaries.addUnless(rows, Arithmetic.toType(rows, cells.getDataType()));
-    }
-
-    private record Learned(NDArray values) implements Positions.Source {
-
-        @Override
-        public NDArray consecutive(Temporaries temporaries, int first, int count, NDArray like, DataType type) {
-            NDArray rows =
-                    temporaries.add(values.get(like.getManager(), NDIndex.sliceAxis(0, first, (long) first + count)));
-            return temporaries.add(rows.expandDims(0));
-        }
-
-        @Override
-        public NDArray lookUp(Positions tokens, NDArray like, DataType type) {
-            NDArray positions = tokens.positions();
-            Check.that(
-                    positions.getDataType().isInteger(),
-                    () -> "real positions " + positions.getShape()
-                            + " were given to a learned table: expected an integer type; convert them with"
-                            + " toType(DataType.INT64, false)");
-            return Indices.lookUpGiven(positions, values, like.getManager());
-        }
     }
 
     /** Builds a {@link LearnedPositionalEncodingBlock}. */

@@ -225,11 +225,11 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
      * @throws IllegalStateException if another thread is initializing, loading or clearing the block
      */
     public NDArray encode(NDArray positions) {
-        return reading(() -> Positions.lookUp(positions, limit(), readsPositions(), table, dataType()));
+        return reading(() -> Positions.lookUp(positions, table.limit(), readsPositions(), table, dataType()));
     }
 
     @Override
-    int limit() {
+    int limit(long length, PairList<String, Object> params) {
         return table.limit();
     }
 
@@ -239,24 +239,19 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
     }
 
     @Override
-    Positions.Source source(
+    NDArray encodings(
             Temporaries temporaries,
             NDArray x,
             Positions positions,
             ParameterStore parameterStore,
             boolean training,
             PairList<String, Object> params) {
-        return table;
-    }
-
-    @Override
-    NDArray factor(NDArray x, ParameterStore parameterStore, boolean training) {
         if (scale == null) {
-            return null;
+            return positions.rows(temporaries, x, table);
         }
         NDArray factor = DataTypes.value(this, scale, parameterStore, x, training);
         DataTypes.requireSame(x, factor, "learned scale");
-        return factor;
+        return temporaries.add(positions.rows(temporaries, x, table).mul(factor));
     }
 
     /** Builds a {@link PositionalEncodingBlock}. */

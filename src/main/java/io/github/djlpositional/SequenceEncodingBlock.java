@@ -68,27 +68,20 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
                         + embeddingSize + "; give both the same size");
     }
 
-    /** One more than the greatest position. */
-    abstract int limit();
+    /** One more than the greatest position of a sequence in a forward. */
+    abstract int limit(long length, PairList<String, Object> params);
 
-    /** The same for a forward of a sequence. */
-    int limit(long length, PairList<String, Object> params) {
-        return limit();
-    }
-
-    /** Returns where the rows of the positions of x come from. Temporaries closes arrays that are created for it. */
-    abstract Positions.Source source(
+    /**
+     * Returns the encodings of the tokens of x: (1, T, D) of indices, or else the shape of the positions + (D).
+     * Temporaries closes those that the block does not keep.
+     */
+    abstract NDArray encodings(
             Temporaries temporaries,
             NDArray x,
             Positions positions,
             ParameterStore parameterStore,
             boolean training,
             PairList<String, Object> params);
-
-    /** Returns the factor of all encodings, (1), on the device of x; null, the default, for none. */
-    NDArray factor(NDArray x, ParameterStore parameterStore, boolean training) {
-        return null;
-    }
 
     /** Whether the greatest of explicit positions must be known: false, unless a table extends itself. */
     boolean readsPositions() {
@@ -159,10 +152,8 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
                     mode == Mode.RETURN ? x.getManager().create(shape, x.getDataType(), x.getDevice()) : x.duplicate());
         }
         try (Temporaries temporaries = new Temporaries()) {
-            Positions.Source source = source(temporaries, x, positions, parameterStore, training, params);
-            NDArray factor = factor(x, parameterStore, training);
-            NDArray table = positions.broadcastRows(temporaries, x, axis, source);
-            NDArray rows = factor == null ? table : temporaries.add(table.mul(factor));
+            NDArray encodings = encodings(temporaries, x, positions, parameterStore, training, params);
+            NDArray rows = Positions.broadcast(temporaries, encodings, x, axis);
             NDArray encoded = switch (mode) {
                 case ADD -> x.add(rows);
                 case ADD_IN_PLACE -> x.addi(rows);

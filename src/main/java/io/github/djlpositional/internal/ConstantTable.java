@@ -138,23 +138,23 @@ public final class ConstantTable implements Positions.Source, AutoCloseable {
     }
 
     @Override
-    public NDArray consecutive(Temporaries temporaries, int first, int count, NDArray like, DataType type) {
-        int least = isSymmetric ? Math.max(1 - first, first + count) : first + count;
-        Copy copy = copy(like.getManager().getEngine(), like.getDevice(), type, least);
-        return copy.rows(temporaries, isSymmetric ? first + copy.length - 1 : first, count);
-    }
-
-    /** The same within {@link Temporaries#result}, which closes rows that are not kept. */
-    public NDArray rows(int first, int count, NDArray like, DataType type) {
-        return consecutive(new Temporaries(), first, count, like, type);
-    }
-
-    @Override
-    public NDArray lookUp(Positions tokens, NDArray like, DataType type) {
+    public NDArray rows(Temporaries temporaries, Positions tokens, NDArray like, DataType type) {
         NDArray positions = tokens.positions();
+        if (positions == null) {
+            int first = tokens.first();
+            int least = isSymmetric ? Math.max(1 - first, tokens.end()) : tokens.end();
+            Copy copy = copy(like.getManager().getEngine(), like.getDevice(), type, least);
+            return copy.rows(temporaries, isSymmetric ? first + copy.length - 1 : first, tokens.length());
+        }
         return positions.getDataType().isInteger() && positions.size() > 0
-                ? Indices.lookUpGiven(positions, table(Math.min(tokens.end(), limit), like, type), like.getManager())
-                : others.lookUp(tokens, like, type);
+                ? temporaries.add(Indices.lookUpGiven(
+                        positions, table(Math.min(tokens.end(), limit), like, type), like.getManager()))
+                : others.rows(temporaries, tokens, like, type);
+    }
+
+    /** Returns the rows of consecutive positions within {@link Temporaries#result}, which closes those not kept. */
+    public NDArray rows(int first, int count, NDArray like, DataType type) {
+        return rows(new Temporaries(), Positions.of(first, count), like, type);
     }
 
     /**

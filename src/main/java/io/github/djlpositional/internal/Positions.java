@@ -43,14 +43,14 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     /** The limit where no table limits the positions: small enough that the lengths of two sequences can be added. */
     public static final int UNLIMITED = 1 << 29;
 
-    /** The rows of positions, of W values each, for use with an array. */
+    /** The rows of positions, of W values each. */
+    @FunctionalInterface
     public interface Source {
-
-        /** Returns the rows of consecutive positions, (1, count, W), which are kept or closed by temporaries. */
-        NDArray consecutive(Temporaries temporaries, int first, int count, NDArray like, DataType type);
-
-        /** Returns the rows of given positions: a new array on the manager of {@code like}, their shape + (W). */
-        NDArray lookUp(Positions tokens, NDArray like, DataType type);
+        /**
+         * Returns the rows of tokens, for use with an array: (1, n, W) of indices, or else the shape of the positions +
+         * (W). Temporaries closes rows that the source does not keep.
+         */
+        NDArray rows(Temporaries temporaries, Positions tokens, NDArray like, DataType type);
     }
 
     /** Computes the rows of any positions. */
@@ -64,28 +64,19 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     public record Computed(RealRows rows, int width) implements Source {
 
         @Override
-        public NDArray consecutive(Temporaries temporaries, int first, int count, NDArray like, DataType type) {
-            double[] each =
-                    IntStream.range(first, first + count).asDoubleStream().toArray();
-            return temporaries.add(compute(each, new Shape(1, count, width), like, type));
-        }
-
-        @Override
-        public NDArray lookUp(Positions tokens, NDArray like, DataType type) {
-            return compute(tokens.values(), tokens.positions.getShape().add(width), like, type);
-        }
-
-        private NDArray compute(double[] positions, Shape shape, NDArray like, DataType type) {
+        public NDArray rows(Temporaries temporaries, Positions tokens, NDArray like, DataType type) {
             NDManager manager = like.getManager();
+            double[] positions = tokens.values();
+            Shape steps = tokens.positions == null ? new Shape(1, tokens.length) : tokens.positions.getShape();
+            Shape shape = steps.add(width);
             if (shape.size() == 0) {
-                return manager.create(shape, type, like.getDevice());
+                return temporaries.add(manager.create(shape, type, like.getDevice()));
             }
             HostData.Rows each = (first, count, format, out) ->
                     rows.write(Arrays.copyOfRange(positions, first, first + count), format, out);
             Shape flat = new Shape(positions.length, width);
-            try (NDArray computed = HostData.computed(manager, like.getDevice(), flat, type, each)) {
-                return computed.reshape(shape);
-            }
+            NDArray computed = temporaries.add(HostData.computed(manager, like.getDevice(), flat, type, each));
+            return temporaries.add(computed.reshape(shape));
         }
     }
 
@@ -275,6 +266,9 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     }
 
     private double[] values() {
+        if (positions == null) {
+            return IntStream.range(first, first + length).asDoubleStream().toArray();
+        }
         return reals == null ? HostData.doubles(positions) : reals.array();
     }
 
@@ -367,11 +361,9 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         return broadcast(temporaries, rows(temporaries, x, source), x, axis);
     }
 
-    /** Returns the rows of these tokens: (1, n, W) of indices, or else the shape of the positions + (W). */
+    /** Returns the rows of these tokens in the data type of an array. */
     public NDArray rows(Temporaries temporaries, NDArray like, Source source) {
-        return positions == null
-                ? source.consecutive(temporaries, first, length, like, like.getDataType())
-                : temporaries.add(source.lookUp(this, like, like.getDataType()));
+        return source.rows(temporaries, this, like, like.getDataType());
     }
 
     /** Returns rows (T, W), (1 or B, T, W) or (T, B, W) with axes of size 1 for all others of an array. */
@@ -399,6 +391,9 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
      * out of range that is read.
      */
     public static NDArray lookUp(NDArray positions, int limit, boolean isRead, Source source, DataType type) {
-        return source.lookUp(new Positions(0, 0, positions, limit).checked(limit, isRead, false), positions, type);
+        Positions tokens = new Positions(0, 0, positions, limit).checked(limit, isRead, false);
+        try (Temporaries temporaries = new Temporaries()) {
+            return temporaries.keep(source.rows(temporaries, tokens, positions, type));
+        }
     }
 }

@@ -71,7 +71,7 @@ class ConstantTableTest {
 
     private void requireRows(ConstantTable table, int first, int count) {
         try (Temporaries temporaries = new Temporaries()) {
-            NDArray rows = table.consecutive(temporaries, first, count, like, DataType.FLOAT32);
+            NDArray rows = table.rows(temporaries, Positions.of(first, count), like, DataType.FLOAT32);
             assertThat(rows.getShape()).isEqualTo(new Shape(1, count, 2));
             double[] values = HostData.doubles(rows);
             assertThat(values[0]).isEqualTo(first);
@@ -231,11 +231,14 @@ class ConstantTableTest {
     void keepsRowsThatWereAskedFor(NDManager manager) {
         ConstantTable table = table(manager, LENGTH, LENGTH);
         try (Temporaries none = new Temporaries()) {
-            NDArray range = table.consecutive(none, 5, 9, like, DataType.FLOAT32);
-            NDArray row = table.consecutive(none, 70, 1, like, DataType.FLOAT32);
-            assertThat(table.consecutive(none, 5, 9, like, DataType.FLOAT32)).isSameAs(range);
-            assertThat(table.consecutive(none, 70, 1, like, DataType.FLOAT32)).isSameAs(row);
-            assertThat(table.consecutive(none, 71, 1, like, DataType.FLOAT32)).isNotSameAs(row);
+            NDArray range = table.rows(none, Positions.of(5, 9), like, DataType.FLOAT32);
+            NDArray row = table.rows(none, Positions.of(70, 1), like, DataType.FLOAT32);
+            assertThat(table.rows(none, Positions.of(5, 9), like, DataType.FLOAT32))
+                    .isSameAs(range);
+            assertThat(table.rows(none, Positions.of(70, 1), like, DataType.FLOAT32))
+                    .isSameAs(row);
+            assertThat(table.rows(none, Positions.of(71, 1), like, DataType.FLOAT32))
+                    .isNotSameAs(row);
         }
         requireRows(table, 5, 9);
         requireRows(table, 70, 1);
@@ -258,7 +261,7 @@ class ConstantTableTest {
         table.moveTo(manager, null);
         for (int position = 0; position < 256; position++) {
             try (Temporaries temporaries = new Temporaries()) {
-                table.consecutive(temporaries, position, 1, like, DataType.FLOAT32);
+                table.rows(temporaries, Positions.of(position, 1), like, DataType.FLOAT32);
             }
         }
         // one row is 1 MB: MXNet copies 64 of them, PyTorch has views of all
