@@ -15,7 +15,6 @@ import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
-import io.github.djlpositional.internal.MachineMemory;
 import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridEncoding;
@@ -195,7 +194,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     /** The table of a grid; null if enough other tables are kept. */
     private synchronized ConstantTable table(Shape grid, DataType type, Device device) {
         if (!tables.containsKey(grid) && tables.size() < TABLES) {
-            MachineMemory.requireRoomFor(grid, type, device);
+            HostData.requireRoomFor(grid, type, device);
             int height = Math.toIntExact(grid.get(0));
             tables.put(grid, addTable(ConstantTable.ofPositions(grid.slice(1), height, height, rows(grid))));
         }

@@ -155,7 +155,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
     }
 
     private Block addNorm(String name) {
-        return addPart(
+        return addChildBlock(
                 name,
                 settings.norm == Norm.LAYER
                         ? new SizedLayerNorm(embeddingSize, settings.epsilon)

@@ -35,7 +35,6 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
-import java.util.stream.Stream;
 
 /**
  * A block with a record of settings. Its description, its arguments and its section of a model file are derived from
@@ -51,7 +50,6 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
 
     private final Record settings;
     private final Map<String, Block> configuredChildren = new LinkedHashMap<>();
-    private final List<Block> parts = new ArrayList<>();
     private final List<ConstantTable> tables = new ArrayList<>();
 
     /** Held for reading by forwards, for writing by changes of parameters and tables; waited for by neither. */
@@ -81,32 +79,24 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
                 .build());
     }
 
-    /**
-     * Adds a child whose parameters, of known shapes, are in this block's section of a model file: a block of DJL,
-     * whose own format may change.
-     */
-    protected final <B extends Block> B addPart(String name, B part) {
-        parts.add(part);
-        return addChildBlock(name, part);
-    }
-
-    /** Adds a fully connected layer of known sizes as a part. */
+    /** Adds a fully connected layer of known sizes. */
     protected final Linear addProjection(String name, int from, int to, boolean hasBias) {
         Linear projection = Linear.builder().setUnits(to).optBias(hasBias).build();
         projection.prepare(new Shape[] {new Shape(-1, from)});
-        return addPart(name, projection);
+        return addChildBlock(name, projection);
     }
 
     /**
-     * Adds a child that is a setting of this block: a block of this library, or a user's. The section of this block has
-     * its class name, and the arguments of this block have its arguments.
+     * Adds a child that is a setting of this block: a block of this library, or a user's. The section of this block in
+     * a model file has its class name, and the arguments of this block have its arguments. Other children are blocks of
+     * DJL, whose own format may change: their parameters, of known shapes, are in the section of this block.
      */
     protected final <B extends Block> B addConfiguredChild(String name, B child) {
         configuredChildren.put(name, child);
         if (child instanceof ConfiguredBlock configured) {
             readLocks.add(configured.lock.readLock());
         }
-        return child instanceof LambdaBlock ? addPart(name, child) : addChildBlock(name, child);
+        return addChildBlock(name, child);
     }
 
     /**
@@ -209,19 +199,23 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         return new ModelFile(getClass().getSimpleName(), settings, classes);
     }
 
-    /** The parameters in this block's section of a model file. */
-    private List<Parameter> ownParameters() {
-        return Stream.concat(
-                        getDirectParameters().values().stream(),
-                        parts.stream().flatMap(part -> part.getParameters().values().stream()))
+    /** The children with a section of their own. */
+    private List<Block> ownChildren() {
+        return configuredChildren.values().stream()
+                .filter(child -> !(child instanceof LambdaBlock))
                 .toList();
     }
 
-    /** The children with a section of their own. */
-    private List<Block> ownChildren() {
-        return getChildren().values().stream()
-                .filter(child -> !parts.contains(child))
-                .toList();
+    /** The parameters in this block's section of a model file. */
+    private List<Parameter> ownParameters() {
+        List<Parameter> parameters = new ArrayList<>(getDirectParameters().values());
+        List<Block> others = ownChildren();
+        for (Block child : getChildren().values()) {
+            if (!others.contains(child)) {
+                parameters.addAll(child.getParameters().values());
+            }
+        }
+        return parameters;
     }
 
     /**
@@ -455,7 +449,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
                             + parameter.getArray().getDataType() + ": expected the same data type, not " + dataType
                             + "; call clear() first to create it again");
             if (!parameter.isInitialized()) {
-                MachineMemory.requireRoomFor(parameter.getShape(), dataType, manager.getDevice());
+                HostData.requireRoomFor(parameter.getShape(), dataType, manager.getDevice());
             }
         }
         try (Change change = new Change()) {

@@ -10,12 +10,17 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.math.FloatFormat;
+import java.io.IOException;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.function.Function;
 import java.util.function.IntUnaryOperator;
+import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 
-/** Copies numbers between Java and an engine. */
+/** Copies numbers between Java and an engine, and checks that there is memory for them. */
 public final class HostData {
 
     /**
@@ -27,7 +32,47 @@ public final class HostData {
     /** The bytes of a buffer that every engine accepts. */
     public static final int LARGEST_BUFFER = 1 << 30;
 
+    /** Smaller arrays need no check: reading the available memory takes some hundred microseconds. */
+    private static final long CHECKED_BYTES = 64L << 20;
+
+    private static final Path LINUX_MEMORY = Path.of("/proc/meminfo");
+
+    private static volatile LongSupplier availableBytes = HostData::readAvailableBytes;
+
     private HostData() {}
+
+    /** Replaces the reading of the available bytes, for tests; null restores it. */
+    static void detectMemoryBy(LongSupplier other) {
+        availableBytes = other == null ? HostData::readAvailableBytes : other;
+    }
+
+    /**
+     * Checks that an array of 64 MB or more fits into the memory of the machine: Linux promises memory that it does not
+     * have, and kills the process when the array is written. The memory of a GPU is not checked.
+     */
+    public static void requireRoomFor(Shape shape, DataType type, Device device) {
+        long needed = shape.size() * type.getNumOfBytes();
+        if (isHost(device) && needed >= CHECKED_BYTES) {
+            long found = availableBytes.getAsLong();
+            Check.that(
+                    needed <= found,
+                    () -> "a table of shape " + shape + " in " + type + " needs " + needed
+                            + " bytes of memory: expected at most the " + found
+                            + " that are available; check positions and sizes for mistakes, use smaller ones, or free memory");
+        }
+    }
+
+    private static long readAvailableBytes() {
+        try (Stream<String> lines = Files.exists(LINUX_MEMORY) ? Files.lines(LINUX_MEMORY) : Stream.empty()) {
+            long kilobytes = lines.filter(line -> line.startsWith("MemAvailable:") || line.startsWith("SwapFree:"))
+                    .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
+                    .sum();
+            return kilobytes == 0 ? Long.MAX_VALUE : kilobytes << 10;
+        } catch (IOException e) {
+            // only an estimate: without it, the engine reports a failed allocation
+            return Long.MAX_VALUE;
+        }
+    }
 
     /** Computes the rows of an array, which are its parts along the first axis. */
     @FunctionalInterface
@@ -50,7 +95,7 @@ public final class HostData {
                 () -> "a table of shape " + shape + " has rows of " + bytes + " bytes: expected at most "
                         + LARGEST_BUFFER + "; encode it in parts");
         int rowBytes = (int) bytes;
-        MachineMemory.requireRoomFor(shape, type, device);
+        requireRoomFor(shape, type, device);
         String engine = manager.getEngine().getEngineName();
         Check.that(
                 shape.size() <= Integer.MAX_VALUE || !"MXNet".equals(engine),

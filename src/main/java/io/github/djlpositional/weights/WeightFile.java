@@ -7,7 +7,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.internal.Check;
-import io.github.djlpositional.internal.MachineMemory;
+import io.github.djlpositional.internal.HostData;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.channels.Channels;
@@ -163,7 +163,7 @@ public final class WeightFile {
                 () -> tensor + " has type " + InvalidFileException.quoted(tensor.typeName()) + ": expected one of "
                         + List.of(StoredType.values()) + " or the same of NumPy; convert it where the file is created");
         DataType type = tensor.type().dataType();
-        MachineMemory.requireRoomFor(tensor.shape(), type, manager.getDevice());
+        HostData.requireRoomFor(tensor.shape(), type, manager.getDevice());
         requireUnchanged();
         try (NDManager temporary = manager.newSubManager()) {
             NDArray read = TensorPart.whole(tensor).read(temporary, type).reshape(tensor.shape());

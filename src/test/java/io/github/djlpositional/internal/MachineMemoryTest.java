@@ -34,7 +34,7 @@ class MachineMemoryTest {
 
     @AfterEach
     void detectMemoryAgain() {
-        MachineMemory.detectedBy(null);
+        HostData.detectMemoryBy(null);
     }
 
     private static void refused(ThrowingCallable call, Shape table, long bytes) {
@@ -70,9 +70,9 @@ class MachineMemoryTest {
     }
 
     private static void requireStays(NDManager manager, Block block, Block another, Shape input) {
-        MachineMemory.detectedBy(() -> Long.MAX_VALUE);
+        HostData.detectMemoryBy(() -> Long.MAX_VALUE);
         block.initialize(manager, DataType.FLOAT32, input);
-        MachineMemory.detectedBy(() -> 1000);
+        HostData.detectMemoryBy(() -> 1000);
         block.initialize(manager, DataType.FLOAT32, input);
         refused(manager, another, input);
     }
@@ -90,7 +90,7 @@ class MachineMemoryTest {
         Shape input = new Shape(1, 3, SIZE);
         block.initialize(manager, DataType.FLOAT32, input);
         NDArray table = block.getEncodings();
-        MachineMemory.detectedBy(() -> 1000);
+        HostData.detectMemoryBy(() -> 1000);
         try (NDManager other = manager.newSubManager()) {
             refused(other, block, input);
         }
@@ -102,20 +102,20 @@ class MachineMemoryTest {
     void detectsTheMemoryOfTheMachine() {
         Shape impossible = new Shape(1 << 30, 1 << 20);
         refused(
-                () -> MachineMemory.requireRoomFor(impossible, DataType.FLOAT32, Device.cpu()),
+                () -> HostData.requireRoomFor(impossible, DataType.FLOAT32, Device.cpu()),
                 impossible,
                 4 * impossible.size());
         // 64 MB: any machine that runs the tests has that
-        MachineMemory.requireRoomFor(new Shape(1 << 24), DataType.FLOAT32, Device.cpu());
+        HostData.requireRoomFor(new Shape(1 << 24), DataType.FLOAT32, Device.cpu());
     }
 
     @Test
     void doesNotCheckTheMemoryOfAGpuNorThatOfSmallTables() {
-        MachineMemory.detectedBy(() -> 1000);
-        MachineMemory.requireRoomFor(new Shape(1 << 30), DataType.FLOAT32, Device.gpu());
-        MachineMemory.requireRoomFor(new Shape((1 << 24) - 1), DataType.FLOAT32, Device.cpu());
+        HostData.detectMemoryBy(() -> 1000);
+        HostData.requireRoomFor(new Shape(1 << 30), DataType.FLOAT32, Device.gpu());
+        HostData.requireRoomFor(new Shape((1 << 24) - 1), DataType.FLOAT32, Device.cpu());
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> MachineMemory.requireRoomFor(new Shape(1 << 24), DataType.FLOAT32, Device.cpu()))
+                .isThrownBy(() -> HostData.requireRoomFor(new Shape(1 << 24), DataType.FLOAT32, Device.cpu()))
                 .withMessageContaining("expected at most the 1000 ");
     }
 
