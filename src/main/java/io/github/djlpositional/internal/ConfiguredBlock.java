@@ -46,7 +46,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     private static final Map<DataOutputStream, List<Block>> SAVES = new ConcurrentHashMap<>();
 
     /** The outermost loads of this library by their streams. */
-    private static final Map<DataInputStream, Load> LOADS = new ConcurrentHashMap<>();
+    private static final Map<DataInputStream, Change> LOADS = new ConcurrentHashMap<>();
 
     private final Record settings;
     private final Map<String, Block> configuredChildren = new LinkedHashMap<>();
@@ -277,35 +277,37 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     @Override
     public final void loadParameters(NDManager manager, DataInputStream is)
             throws IOException, MalformedModelException {
-        Load outer = LOADS.get(is);
-        if (outer != null) {
-            load(manager, is, outer);
+        Change outermost = LOADS.get(is);
+        if (outermost != null) {
+            load(manager, is, outermost);
             return;
         }
-        try (Change change = new Change();
-                Load load = new Load(is)) {
-            load(manager, is, load);
-            load.complete();
+        try (Change change = new Change()) {
+            LOADS.put(is, change);
+            load(manager, is, change);
             change.complete();
+        } finally {
+            LOADS.remove(is);
         }
     }
 
-    private void load(NDManager manager, DataInputStream is, Load load) throws IOException, MalformedModelException {
+    private void load(NDManager manager, DataInputStream is, Change change)
+            throws IOException, MalformedModelException {
         ModelFile section = section();
         try {
-            if (section.readReference(is, load.blocks.indexOf(this))) {
+            if (section.readReference(is, change.loaded.indexOf(this))) {
                 return;
             }
-            load.blocks.add(this);
+            change.loaded.add(this);
             Shape[] shapes = section.read(is);
             // children first, so that a file with other settings is refused before a large table is read
             for (Block child : ownChildren()) {
                 child.loadParameters(manager, is);
             }
             for (Parameter parameter : ownParameters()) {
-                load.add(parameter, section.read(is, parameter, manager));
+                change.replace(parameter, section.read(is, parameter, manager));
             }
-            load.changes.add(() -> {
+            change.steps.add(() -> {
                 if (inputShapes == null) {
                     beforeInitialize(shapes);
                 }
@@ -319,41 +321,6 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
                 | NegativeArraySizeException
                 | BufferUnderflowException e) {
             throw section.damaged(e);
-        }
-    }
-
-    /** What an outermost load has read. Nothing is changed before all is read. */
-    private static final class Load implements AutoCloseable {
-
-        private final DataInputStream stream;
-        private final List<Block> blocks = new ArrayList<>();
-        private final List<NDArray> arrays = new ArrayList<>();
-        private final List<Runnable> changes = new ArrayList<>();
-
-        Load(DataInputStream stream) {
-            this.stream = stream;
-            LOADS.put(stream, this);
-        }
-
-        void add(Parameter parameter, NDArray array) {
-            arrays.add(array);
-            changes.add(() -> {
-                // DJL takes an array only where there is neither an array nor a shape
-                parameter.close();
-                parameter.setShape(null);
-                parameter.setArray(array);
-            });
-        }
-
-        void complete() {
-            changes.forEach(Runnable::run);
-            arrays.clear();
-        }
-
-        @Override
-        public void close() {
-            LOADS.remove(stream);
-            arrays.forEach(NDArray::close);
         }
     }
 
@@ -378,6 +345,14 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         private final List<Block> blocks =
                 ownChildren().stream().filter(child -> !child.isInitialized()).toList();
 
+        /** The blocks that a load has read, for references to them. */
+        private final List<Block> loaded = new ArrayList<>();
+
+        /** What a load has read, and what it changes when all is read. */
+        private final List<NDArray> arrays = new ArrayList<>();
+
+        private final List<Runnable> steps = new ArrayList<>();
+
         private boolean isComplete;
 
         Change() {
@@ -401,8 +376,19 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
             return block.getChildren().values().stream().allMatch(this::lock);
         }
 
+        void replace(Parameter parameter, NDArray array) {
+            arrays.add(array);
+            steps.add(() -> {
+                // DJL takes an array only where there is neither an array nor a shape
+                parameter.close();
+                parameter.setShape(null);
+                parameter.setArray(array);
+            });
+        }
+
         /** Keeps what was created, also after the end of a scope of the user that it was created in. */
         void complete() {
+            steps.forEach(Runnable::run);
             getParameters().values().stream()
                     .filter(Parameter::isInitialized)
                     .forEach(parameter -> NDScope.unregister(parameter.getArray()));
@@ -412,6 +398,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         @Override
         public void close() {
             if (!isComplete) {
+                arrays.forEach(NDArray::close);
                 created.forEach(Parameter::close);
                 blocks.forEach(Block::clear);
                 inputShapes = before;
