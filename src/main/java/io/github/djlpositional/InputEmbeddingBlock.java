@@ -332,9 +332,6 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
             boolean training,
             PairList<String, Object> params) {
         NDArray tokens = inputs.head();
-        if (positionalEncoding instanceof NoPositions && inputs.size() == 1) {
-            return tokens;
-        }
         if (positionalEncoding instanceof SequenceEncodingBlock<?> own && isOwn(tokens)) {
             return temporaries.addUnless(tokens, own.forwardInPlace(parameterStore, inputs, training, params));
         }
@@ -346,7 +343,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                         + " arrays: expected one; give positions only to an encoding that uses them");
         NDArray encoded = output.head();
         if (positionalEncoding instanceof ConfiguredBlock) {
-            temporaries.add(encoded);
+            temporaries.addUnless(tokens, encoded);
         }
         Check.that(
                 encoded.getShape().equals(tokens.getShape()),

@@ -343,13 +343,12 @@ public final class LearnedPositionalEncodingBlock
          */
         @Override
         public LearnedPositionalEncodingBlock build() {
-            double[] given = initialEncodings;
-            if (given == null) {
+            if (initialEncodings == null) {
                 return super.build();
             }
             Map<String, Object> all = new HashMap<>(options());
-            if (!hasGrid()) {
-                all.putIfAbsent("maxSequenceLength", given.length / initialWidth);
+            if (!all.containsKey("grid")) {
+                all.putIfAbsent("maxSequenceLength", initialEncodings.length / initialWidth);
             }
             Settings settings = Records.create(Settings.class, all);
             Check.that(
@@ -357,35 +356,33 @@ public final class LearnedPositionalEncodingBlock
                     () -> "initial encodings of size " + initialWidth + " were given with embeddingSize "
                             + settings.embeddingSize + " and encoding " + settings.encoding
                             + ": expected the same size and no encoding; give both the same size, and one of both");
-            return new LearnedPositionalEncodingBlock(settings, resampled(settings, given));
+            return new LearnedPositionalEncodingBlock(settings, resampled(settings));
         }
 
-        private boolean hasGrid() {
-            return options().containsKey("grid");
-        }
-
-        private double[] resampled(Settings settings, double... given) {
-            int vectors = given.length / initialWidth;
-            int[] from = hasGrid() && initialGrid.length == 0 ? settings.grid.builtSizes() : initialGrid;
-            int prefix = hasGrid() && settings.prefixEncoded ? settings.grid.prefixTokens() : 0;
-            if (!hasGrid()) {
+        private double[] resampled(Settings settings) {
+            int vectors = initialEncodings.length / initialWidth;
+            if (settings.grid == null) {
                 Check.that(
-                        from.length == 0,
-                        () -> "initial encodings of the grid " + Arrays.toString(from)
+                        initialGrid.length == 0,
+                        () -> "initial encodings of the grid " + Arrays.toString(initialGrid)
                                 + " for a block without a grid: expected no grid; build the block with optGrid(int, int...)");
                 return GridResampling.BILINEAR_ALIGNED.resample(
-                        given, new int[] {vectors}, new int[] {settings.maxSequenceLength});
+                        initialEncodings, new int[] {vectors}, new int[] {settings.maxSequenceLength});
             }
+            int[] to = settings.grid.builtSizes();
+            int[] from = initialGrid.length == 0 ? to : initialGrid;
+            int prefix = settings.prefixEncoded ? settings.grid.prefixTokens() : 0;
             long cells = IntStream.of(from).asLongStream().reduce(1, (product, size) -> product * size);
             Check.that(
                     prefix + cells == vectors,
                     () -> vectors + " initial encodings for " + prefix + " tokens before the grid "
                             + Arrays.toString(from) + ": expected " + (prefix + cells)
                             + "; give the sizes of their grid, and optPrefixEncoded(false) if the first tokens have none");
-            double[] ofCells = Arrays.copyOfRange(given, prefix * initialWidth, given.length);
-            double[] resampled = settings.resampling.resample(ofCells, from, settings.grid.builtSizes());
-            double[] all = Arrays.copyOf(given, prefix * initialWidth + resampled.length);
-            System.arraycopy(resampled, 0, all, prefix * initialWidth, resampled.length);
+            int first = prefix * initialWidth;
+            double[] ofCells = Arrays.copyOfRange(initialEncodings, first, initialEncodings.length);
+            double[] resampled = settings.resampling.resample(ofCells, from, to);
+            double[] all = Arrays.copyOf(initialEncodings, first + resampled.length);
+            System.arraycopy(resampled, 0, all, first, resampled.length);
             return all;
         }
     }

@@ -99,11 +99,10 @@ public final class ConstantTable implements Positions.Source, AutoCloseable {
      * positions is allocated there in the data type, unless that is null; if this fails, nothing has changed.
      */
     public synchronized void moveTo(NDManager manager, DataType type) {
-        Engine engine = manager.getEngine();
-        Device device = manager.getDevice();
         boolean isSame = owner == manager;
-        boolean isNeeded = type != null && !isSymmetric && !(isSame && copies.find(engine, device, type, 0) != null);
-        Copy created = isNeeded ? created(manager.newSubManager(), true, device, type, length) : null;
+        Place place = new Place(manager.getEngine(), manager.getDevice(), type);
+        boolean isNeeded = type != null && !isSymmetric && !(isSame && copies.find(place, 0) != null);
+        Copy created = isNeeded ? created(manager.newSubManager(), true, place, length) : null;
         if (!isSame) {
             close();
             owner = manager;
@@ -123,7 +122,7 @@ public final class ConstantTable implements Positions.Source, AutoCloseable {
      * belongs to this object. If the machine has no memory for it, it stays as it was.
      */
     public NDArray table(int least, NDArray like, DataType type) {
-        return copy(like.getManager().getEngine(), like.getDevice(), type, least).array;
+        return copy(Place.of(like, type), least).array;
     }
 
     /**
@@ -134,7 +133,8 @@ public final class ConstantTable implements Positions.Source, AutoCloseable {
         NDManager manager = owner();
         return manager == null
                 ? null
-                : copy(manager.getEngine(), manager.getDevice(), type, length).batched();
+                : copy(new Place(manager.getEngine(), manager.getDevice(), type), length)
+                        .batched();
     }
 
     @Override
@@ -143,7 +143,7 @@ public final class ConstantTable implements Positions.Source, AutoCloseable {
         if (positions == null) {
             int first = tokens.first();
             int least = isSymmetric ? Math.max(1 - first, tokens.end()) : tokens.end();
-            Copy copy = copy(like.getManager().getEngine(), like.getDevice(), type, least);
+            Copy copy = copy(Place.of(like, type), least);
             return copy.rows(temporaries, isSymmetric ? first + copy.length - 1 : first, tokens.length());
         }
         return positions.getDataType().isInteger() && positions.size() > 0
@@ -178,38 +178,34 @@ public final class ConstantTable implements Positions.Source, AutoCloseable {
         }
     }
 
-    private Copy copy(Engine engine, Device device, DataType type, int least) {
-        Copy found = copies.find(engine, device, type, least);
-        return found != null ? found : create(engine, device, type, least);
+    private Copy copy(Place place, int least) {
+        Copy found = copies.find(place, least);
+        return found != null ? found : create(place, least);
     }
 
-    private synchronized Copy create(Engine engine, Device device, DataType type, int least) {
-        Copy found = copies.find(engine, device, type, least);
+    private synchronized Copy create(Place place, int least) {
+        Copy found = copies.find(place, least);
         if (found != null) {
             return found;
         }
         int needed = least <= length ? length : (int) Math.max(least, Math.min(2L * length, limit));
         NDManager open = owner();
-        boolean isOwned = open != null && open.getEngine() == engine;
-        NDManager manager = isOwned ? open.newSubManager(device) : engine.newBaseManager(device);
-        Copy created = created(manager, isOwned, device, type, needed);
+        boolean isOwned = open != null && open.getEngine() == place.engine;
+        NDManager manager = isOwned ? open.newSubManager(place.device) : place.engine.newBaseManager(place.device);
+        Copy created = created(manager, isOwned, place, needed);
         copies.add(created);
         length = needed;
         return created;
     }
 
-    private Copy created(NDManager manager, boolean isOwned, Device device, DataType type, int needed) {
+    private Copy created(NDManager manager, boolean isOwned, Place place, int needed) {
         Shape shape = new Shape(isSymmetric ? 2L * needed - 1 : needed).addAll(row);
         int origin = isSymmetric ? needed - 1 : 0;
+        HostData.Rows fromOrigin = (first, count, format, out) -> rows.write(first - origin, count, format, out);
         try {
-            NDArray array = HostData.computed(
-                    manager,
-                    device,
-                    shape,
-                    type,
-                    (first, count, format, out) -> rows.write(first - origin, count, format, out));
+            NDArray array = HostData.computed(manager, place.device, shape, place.type, fromOrigin);
             NDScope.unregister(array);
-            return new Copy(manager.getEngine(), device, type, needed, manager, isOwned, array);
+            return new Copy(place, needed, manager, isOwned, array);
         } catch (RuntimeException | Error e) {
             manager.close();
             throw e;
@@ -222,11 +218,16 @@ public final class ConstantTable implements Positions.Source, AutoCloseable {
         copies.close(copy -> true);
     }
 
-    /** The table on one device in one data type, and the views of it that are kept. */
+    /** What a table is created once for. */
+    private record Place(Engine engine, Device device, DataType type) {
+        static Place of(NDArray like, DataType type) {
+            return new Place(like.getManager().getEngine(), like.getDevice(), type);
+        }
+    }
+
+    /** The table in one place, and the views of it that are kept. */
     private static final class Copy {
-        private final Engine engine;
-        private final Device device;
-        private final DataType type;
+        private final Place place;
         private final int length;
         private final NDManager manager;
         private final boolean isOwned;
@@ -239,30 +240,13 @@ public final class ConstantTable implements Positions.Source, AutoCloseable {
         private int ranges;
         private long copiedBytes;
 
-        Copy(
-                Engine engine,
-                Device device,
-                DataType type,
-                int length,
-                NDManager manager,
-                boolean isOwned,
-                NDArray array) {
-            this.engine = engine;
-            this.device = device;
-            this.type = type;
+        Copy(Place place, int length, NDManager manager, boolean isOwned, NDArray array) {
+            this.place = place;
             this.length = length;
             this.manager = manager;
             this.isOwned = isOwned;
             this.array = array;
             copiesViews = !Arithmetic.isPyTorch(array);
-        }
-
-        boolean serves(Engine wantedEngine, Device wantedDevice, DataType wantedType, int least) {
-            return length >= least
-                    && type == wantedType
-                    && engine == wantedEngine
-                    && device.equals(wantedDevice)
-                    && !array.isReleased();
         }
 
         NDArray batched() {
@@ -292,7 +276,7 @@ public final class ConstantTable implements Positions.Source, AutoCloseable {
         private synchronized NDArray[] keep(long key, int start, int count) {
             boolean isRange = count > 1;
             int rows = isRange ? count : (int) Math.min(RUN, array.getShape().get(0) - start);
-            long bytes = copiesViews ? rows * array.getShape().slice(1).size() * type.getNumOfBytes() : 0;
+            long bytes = copiesViews ? rows * array.getShape().slice(1).size() * place.type.getNumOfBytes() : 0;
             if (!views.containsKey(key)
                     && !(isRange && ranges == MAX_RANGES)
                     && copiedBytes + bytes <= MAX_COPIED_BYTES) {
@@ -332,9 +316,9 @@ public final class ConstantTable implements Positions.Source, AutoCloseable {
         /** Replaced, never changed, so that readers need no lock. The longest come first. */
         private volatile List<Copy> list = List.of();
 
-        Copy find(Engine engine, Device device, DataType type, int least) {
+        Copy find(Place place, int least) {
             for (Copy copy : list) {
-                if (copy.serves(engine, device, type, least)) {
+                if (copy.length >= least && copy.place.equals(place) && !copy.array.isReleased()) {
                     return copy;
                 }
             }
