@@ -239,6 +239,14 @@ class ModelFileTest {
         rejected(manager, positions().optSequenceAxis(0).build(), file, "sequenceAxis=null");
         byte[] without = withSettings(json -> json.replace("\"embeddingSize\":4,", ""), whole);
         rejected(manager, positions().build(), without, "embeddingSize=null");
+        byte[] within = withSettings(json -> json.replace(",\"cosineFirst\":false", ""), whole);
+        assertThat(within).hasSizeLessThan(whole.length);
+        BlockBytes.load(manager, positions().build(), within);
+        SinusoidalEncoding cosineFirst = SinusoidalEncoding.builder()
+                .setEmbeddingSize(4)
+                .optCosineFirst(true)
+                .build();
+        rejected(manager, positions().optEncoding(cosineFirst).build(), within, "encoding={");
     }
 
     @EngineTest

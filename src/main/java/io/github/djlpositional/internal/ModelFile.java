@@ -9,7 +9,6 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import com.google.gson.Gson;
 import com.google.gson.stream.MalformedJsonException;
-import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.math.RotaryScaling;
 import java.io.DataInputStream;
@@ -28,8 +27,8 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -121,7 +120,8 @@ public final class ModelFile {
         }
     }
 
-    private byte[] json() {
+    /** The settings that a file has, and the classes of the blocks within this one. */
+    private Map<String, Object> saved() {
         Map<String, Object> saved = new LinkedHashMap<>(Records.write(settings));
         for (RecordComponent component : settings.getClass().getRecordComponents()) {
             if (component.isAnnotationPresent(NotCompared.class)) {
@@ -129,7 +129,11 @@ public final class ModelFile {
             }
         }
         saved.putAll(children);
-        return new Gson().toJson(saved).getBytes(StandardCharsets.UTF_8);
+        return saved;
+    }
+
+    private byte[] json() {
+        return new Gson().toJson(saved()).getBytes(StandardCharsets.UTF_8);
     }
 
     /**
@@ -174,19 +178,21 @@ public final class ModelFile {
         return new Shape(sizes);
     }
 
-    private void requireSame(Map<?, ?> file) throws MalformedModelException {
-        Map<Object, Object> own = new LinkedHashMap<>(file);
-        own.keySet().removeAll(children.keySet());
-        Optional<String> child = children.keySet().stream()
-                .filter(name -> !children.get(name).equals(file.get(name)))
-                .findFirst();
-        String difference = child.orElse(difference(settings, own));
-        if (difference != null) {
-            Object here = children.getOrDefault(
-                    difference, String.valueOf(Records.write(settings).get(difference)));
-            throw new MalformedModelException("the model file was saved with " + difference + "="
-                    + shortened(file.get(difference)) + ", this " + block + " has " + difference + "=" + shortened(here)
-                    + ": build the block with the settings of the file, or load the file that belongs to it");
+    private void requireSame(Map<String, Object> file) throws MalformedModelException {
+        Map<String, Object> own = saved();
+        Set<String> names = new LinkedHashSet<>(own.keySet());
+        names.addAll(file.keySet());
+        for (String name : names) {
+            Object shared = shared(own.get(name), file.get(name));
+            boolean isSame = children.containsKey(name)
+                    ? shared != null
+                    : (shared != null || file.get(name) == null) && hasOtherwiseDefaults(name, shared);
+            if (!isSame) {
+                throw new MalformedModelException("the model file was saved with " + name + "="
+                        + shortened(file.get(name)) + ", this " + block + " has " + name + "="
+                        + shortened(own.get(name))
+                        + ": build the block with the settings of the file, or load the file that belongs to it");
+            }
         }
     }
 
@@ -195,51 +201,44 @@ public final class ModelFile {
         return text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT) + "…";
     }
 
-    /** The name of the first setting that is not the same as in a file; null if there is none. */
-    private static String difference(Record own, Map<?, ?> file) {
-        Map<String, Object> values = Records.components(own);
-        Set<Object> unknown = new LinkedHashSet<>(file.keySet());
-        for (RecordComponent component : own.getClass().getRecordComponents()) {
-            String name = component.getName();
-            if (!component.isAnnotationPresent(NotCompared.class)) {
-                unknown.remove(name);
-                Object saved = file.get(name);
-                // a file that was saved before there was such a setting has the default
-                boolean isSame = saved == null
-                        ? Objects.equals(values.get(name), Records.defaultOf(own, name))
-                        : isSame(values.get(name), saved);
-                if (!isSame) {
-                    return name;
-                }
+    /** Returns a plain value without the settings in it that a file does not have; null if the file has another. */
+    private static Object shared(Object own, Object file) {
+        if (own instanceof Map<?, ?> values && file instanceof Map<?, ?> others) {
+            if (values.containsKey(Records.KIND)
+                    && others.equals(RotaryScaling.none().getArguments())) {
+                // any scaling extends a model that was trained without one
+                return own;
             }
+            Map<Object, Object> shared = new LinkedHashMap<>();
+            others.forEach((name, other) -> shared.put(name, shared(values.get(name), other)));
+            return shared.containsValue(null) ? null : shared;
         }
-        if (Objects.equals(Records.write(own).get(Records.KIND), file.get(Records.KIND))) {
-            unknown.remove(Records.KIND);
+        boolean isSame = own != null && own.equals(file);
+        if (own instanceof List<?> values && file instanceof List<?> others) {
+            isSame = values.size() == others.size()
+                    && IntStream.range(0, values.size()).allMatch(i -> shared(values.get(i), others.get(i)) != null);
+        } else if (own instanceof Number && file instanceof BigDecimal number) {
+            isSame = Double.parseDouble(own.toString()) == number.doubleValue();
         }
-        return unknown.isEmpty() ? null : unknown.iterator().next().toString();
+        return isSame ? own : null;
     }
 
-    private static boolean isSame(Object own, Object file) {
-        if (own instanceof RotaryScaling && RotaryScaling.none().getArguments().equals(file)) {
-            // any scaling extends a model that was trained without one
+    /**
+     * Whether the settings are the same if one has only a part of its value, or none. A file that was saved before
+     * there was a setting has its default.
+     */
+    private boolean hasOtherwiseDefaults(String name, Object part) {
+        Map<String, Object> values = new LinkedHashMap<>(Records.write(settings));
+        if (Objects.equals(values.get(name), part)) {
             return true;
         }
-        if (own instanceof HasArguments configured) {
-            return file instanceof Map<?, ?> map && difference(Records.settingsOf(configured), map) == null;
+        values.compute(name, (key, own) -> part);
+        try {
+            return Records.read(settings.getClass(), values).equals(settings);
+        } catch (IllegalArgumentException e) {
+            // a required setting is missing
+            return false;
         }
-        if (own instanceof Record nested) {
-            return file instanceof Map<?, ?> map && difference(nested, map) == null;
-        }
-        if (own instanceof List<?> list) {
-            return file instanceof List<?> others
-                    && list.size() == others.size()
-                    && Stream.iterate(0, i -> i < list.size(), i -> i + 1)
-                            .allMatch(i -> isSame(list.get(i), others.get(i)));
-        }
-        if (own instanceof Number && file instanceof BigDecimal number) {
-            return Double.parseDouble(own.toString()) == number.doubleValue();
-        }
-        return own instanceof Enum<?> choice ? choice.name().equals(file) : own != null && own.equals(file);
     }
 
     /** Writes a parameter: its name, data type, shape, and values. */

@@ -2,7 +2,6 @@ package io.github.djlpositional.arguments.internal;
 
 import io.github.djlpositional.arguments.HasArguments;
 import java.lang.invoke.MethodType;
-import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.ParameterizedType;
@@ -320,7 +319,7 @@ public final class Records {
     }
 
     /** Returns the values of a record's components by name, in their order; null for those that were not set. */
-    public static Map<String, Object> components(Record settings) {
+    static Map<String, Object> components(Record settings) {
         Map<String, Object> values = new LinkedHashMap<>();
         for (RecordComponent component : settings.getClass().getRecordComponents()) {
             try {
@@ -332,22 +331,6 @@ public final class Records {
             }
         }
         return values;
-    }
-
-    /**
-     * Returns the record of an object that has arguments: the object itself, or what its field {@code settings} holds.
-     */
-    public static Record settingsOf(HasArguments configured) {
-        if (configured instanceof Record record) {
-            return record;
-        }
-        try {
-            Field settings = configured.getClass().getDeclaredField("settings");
-            settings.setAccessible(true);
-            return (Record) settings.get(configured);
-        } catch (ReflectiveOperationException e) {
-            throw unwrapped(e);
-        }
     }
 
     /**
@@ -391,20 +374,5 @@ public final class Records {
     private static String kindOf(Class<?> type) {
         String name = type.getSimpleName();
         return Character.toLowerCase(name.charAt(0)) + name.substring(1);
-    }
-
-    /**
-     * Returns what a component would be if it had not been set, which may depend on the other components; null if there
-     * is no default.
-     */
-    public static Object defaultOf(Record settings, String name) {
-        Map<String, Object> values = components(settings);
-        values.put(name, null);
-        try {
-            return components(create(settings.getClass(), values)).get(name);
-        } catch (IllegalArgumentException e) {
-            // the constructor needs the component
-            return null;
-        }
     }
 }
