@@ -13,7 +13,6 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import ai.djl.nn.Blocks;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
@@ -128,13 +127,6 @@ class InputEmbeddingBlockTest {
             assertThat(y[i]).isEqualTo((scale ? 2 : 1) + positions[i % 12]);
         }
         assertThat(held.toFloatArray()).containsOnly(1f);
-    }
-
-    @EngineTest
-    void usesAGivenPositionalEncodingOrNone(NDManager manager) {
-        InputEmbeddingBlock none = initialized23(manager, embedding().optPositionalEncoding(Blocks.identityBlock()));
-        // the first id is 1
-        assertThat(Arrays.copyOf(infer(manager, none), 4)).isEqualTo(Arrays.copyOfRange(table(none), 4, 8));
     }
 
     @EngineTest

@@ -15,7 +15,6 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.List;
-import org.junit.jupiter.api.Test;
 
 class PositionalEncodingBlockTest {
 
@@ -259,17 +258,5 @@ class PositionalEncodingBlockTest {
             assertThat(from.matMul(shift.transpose()).sub(to).abs().max().getDouble())
                     .isLessThan(16 * 0x1p-52);
         }
-    }
-
-    @Test
-    void describesItsOutputShape() {
-        Shape x = new Shape(2, 3, 4);
-        Shape one = new Shape(1, 3, 4);
-        assertThat(block(4, 10).getOutputShapes(new Shape[] {x})).containsExactly(x);
-        assertThat(withoutInput().getOutputShapes(new Shape[] {x})).containsExactly(one);
-        assertThat(withoutInput().getOutputShapes(new Shape[] {x, new Shape(2, 3)}))
-                .containsExactly(x);
-        assertThat(withoutInput().getOutputShapes(new Shape[] {x, new Shape(3)}))
-                .containsExactly(one);
     }
 }
