@@ -11,11 +11,6 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.attention.AlibiBiasBlock;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RelativePositionBiasBlock;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
-import io.github.djlpositional.attention.ShawRelativePositionBlock;
 import io.github.djlpositional.attention.TransformerXlPositionBlock;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
@@ -65,20 +60,6 @@ class BuilderRefusalsTest {
                 refused(() -> with(TestBlocks.valueOf(block), setting, value), setting + " " + value);
             }
         }
-    }
-
-    @Test
-    void refusesMissingSettings() {
-        refused(PositionalEncodingBlock.builder()::build, "setEmbeddingSize");
-        refused(InputEmbeddingBlock.builder().setEmbeddingSize(4)::build, "setVocabularySize");
-        refused(InputEmbeddingBlock.builder().setVocabularySize(7)::build, "setEmbeddingSize");
-        refused(GridPositionalEncodingBlock.builder()::build, "encoding");
-        refused(MultiHeadAttentionBlock.builder().setHeadCount(2)::build, "setEmbeddingSize");
-        refused(ShawRelativePositionBlock.builder()::build, "setHeadSize");
-        refused(RotaryEmbeddingBlock.builder()::build, "setHeadSize");
-        refused(AlibiBiasBlock.builder()::build, "setHeadCount");
-        refused(RelativePositionBiasBlock.builder()::build, "setHeadCount");
-        refused(transformerXl()::build, "setEmbeddingSize");
     }
 
     @Test

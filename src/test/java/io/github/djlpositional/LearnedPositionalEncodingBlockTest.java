@@ -38,21 +38,6 @@ class LearnedPositionalEncodingBlockTest {
     }
 
     @EngineTest
-    void addsTheRowsOfImpliedAndExplicitPositions(NDManager manager) {
-        LearnedPositionalEncodingBlock block = block(manager);
-        NDArray batch = Forward.infer(manager, block, manager.zeros(X));
-        assertRows(batch.get(0), block, 0);
-        assertRows(batch.get(1), block, 0);
-        NDArray x = manager.zeros(new Shape(1, 3, 4));
-        assertRows(Forward.inferFrom(manager, 5, block, x), block, 5);
-        assertRows(Forward.infer(manager, block, x, manager.create(new int[] {5, 6, 7})), block, 5);
-        assertRows(Forward.infer(manager, block, x, manager.create(new long[][] {{5, 6, 7}})), block, 5);
-        block = initialized(manager, learned().optSequenceAxis(0).build(), 3, 2, 4);
-        NDArray timeMajor = Forward.infer(manager, block, manager.zeros(new Shape(3, 2, 4)));
-        assertRows(timeMajor.get(":, 1"), block, 0);
-    }
-
-    @EngineTest
     void returnsACopyOfTheEncodings(NDManager manager) {
         LearnedPositionalEncodingBlock block =
                 initialized(manager, learned().optAddToInput(false).build(), 2, 3, 4);

@@ -19,7 +19,6 @@ import io.github.djlpositional.attention.AlibiBiasBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.attention.TransformerXlPositionBlock;
 import io.github.djlpositional.math.GridEncoding;
-import io.github.djlpositional.math.SinusoidalEncoding;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -150,36 +149,6 @@ class MachineMemoryTest {
         assertThat(manager.getManagedArrays()).isEmpty();
         NDArray x = manager.zeros(new Shape(1, 2, 3, 4));
         assertThat(Forward.infer(manager, block, x).getShape()).isEqualTo(x.getShape());
-    }
-
-    /** A token stream that has gone wrong gives a position of a billion. */
-    @EngineTest
-    void aPositionFarBeyondTheLimitLeavesATableThatGrows(NDManager manager) {
-        PositionalEncodingBlock block = PositionalEncodingBlock.builder()
-                .setEmbeddingSize(512)
-                .optMaxSequenceLength(10)
-                .optAutoExtend(1 << 20)
-                .build();
-        NDArray x = manager.zeros(new Shape(1, 1, 512));
-        block.initialize(manager, DataType.FLOAT32, x.getShape());
-        NDArray table = block.getEncodings();
-        int before = manager.getManagedArrays().size();
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> Forward.inferFrom(manager, 1_000_000_000, block, x))
-                .withMessageContainingAll("1000000000", "1048576");
-        for (DataType type : new DataType[] {DataType.INT64, DataType.FLOAT32}) {
-            try (NDArray position = manager.full(new Shape(1), 1e9f, type)) {
-                assertThatIllegalArgumentException()
-                        .isThrownBy(() -> Forward.infer(manager, block, x, position))
-                        .withMessageContainingAll("position 1", "optAutoExtend");
-            }
-        }
-        assertThat(manager.getManagedArrays()).hasSize(before);
-        assertThat(block.getMaxSequenceLength()).isEqualTo(10);
-        assertThat(block.getEncodings()).isSameAs(table);
-        assertThat(Forward.infer(manager, block, manager.zeros(new Shape(1, 12, 512)))
-                        .toFloatArray())
-                .isEqualTo(SinusoidalEncoding.vaswani(512).table(0, 12));
     }
 
     /** A limit that allows more than the machine has. */

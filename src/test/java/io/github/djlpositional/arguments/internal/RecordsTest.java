@@ -217,16 +217,6 @@ class RecordsTest {
     }
 
     @Test
-    void createsTheNamedType() {
-        Map<String, Object> values = Map.of("type", "inner", "count", 2);
-        assertThat(Records.<Object>ofType("outer", values, Map.of("inner", map -> Records.read(Inner.class, map))))
-                .isEqualTo(new Inner(2));
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> Records.ofType("outer", values, Map.of("b", map -> 1, "a", map -> 2)))
-                .withMessageContainingAll("'type' of outer", "inner", "[a, b]");
-    }
-
-    @Test
     void writesWhatItReads() {
         Map<String, Object> map = new LinkedHashMap<>();
         map.put("whole", 1);
@@ -273,19 +263,5 @@ class RecordsTest {
         assertThat(builder.options()).isEqualTo(Map.of("count", 4, "twice", 9));
         builder.set("count", 0);
         assertThatIllegalArgumentException().isThrownBy(builder::build).withMessageContaining("count 0");
-    }
-
-    @Test
-    void readsAnObjectThatIsGivenOrDescribed() {
-        Map<String, Object> values = Map.of("given", new Required(4, 8), "described", Map.of("count", 4), "other", 5);
-        for (String key : List.of("given", "described")) {
-            assertThat(Records.child(All.class, values, key, Required.class, map -> Records.read(Required.class, map)))
-                    .isEqualTo(new Required(4, 8));
-        }
-        assertThat(Records.child(All.class, values, "missing", Required.class, map -> null))
-                .isNull();
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> Records.child(All.class, values, "other", Required.class, map -> null))
-                .withMessageContainingAll("other", "5");
     }
 }
