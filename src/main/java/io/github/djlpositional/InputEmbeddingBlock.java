@@ -171,14 +171,14 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         String positions = "positionalEncoding";
         Settings settings = Records.create(Settings.class, options);
         Integer length = Records.value(type, options, "maxSequenceLength", Integer.class);
-        Block given = Records.child(
+        Block encoding = Records.child(
                 type, options, positions, Block.class, values -> Records.ofType(positions, values, ENCODINGS));
         return new InputEmbeddingBlock(
-                settings, positions(settings, length, given), (Block) options.get("tokenEmbedding"));
+                settings, positions(settings, length, encoding), (Block) options.get("tokenEmbedding"));
     }
 
-    private static Block positions(Settings settings, Integer maxSequenceLength, Block given) {
-        if (given == null) {
+    private static Block positions(Settings settings, Integer maxSequenceLength, Block encoding) {
+        if (encoding == null) {
             PositionalEncodingBlock.Builder positions =
                     PositionalEncodingBlock.builder().setEmbeddingSize(settings.embeddingSize);
             return maxSequenceLength == null
@@ -190,14 +190,14 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                 () -> "both a positional encoding and maxSequenceLength " + maxSequenceLength
                         + " were given: expected one of them; the length belongs to the default positional encoding, set"
                         + " it in the given block");
-        if (given instanceof LambdaBlock lambda && IDENTITY.equals(lambda.getName())) {
+        if (encoding instanceof LambdaBlock lambda && IDENTITY.equals(lambda.getName())) {
             return new NoPositions();
         }
         Check.that(
-                !(given instanceof GridPositionalEncodingBlock),
+                !(encoding instanceof GridPositionalEncodingBlock),
                 "the positional encoding is a GridPositionalEncodingBlock, which would use the batch as an axis: expected an"
                         + " encoding of sequences; use a PositionalEncodingBlock");
-        if (given instanceof SequenceEncodingBlock<?> own) {
+        if (encoding instanceof SequenceEncodingBlock<?> own) {
             Check.that(
                     own.getEmbeddingSize() == settings.embeddingSize,
                     () -> "the positional encoding has size " + own.getEmbeddingSize() + ": expected embeddingSize "
@@ -207,7 +207,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                     "the positional encoding has addToInput=false: expected a block that keeps the shape of its input; build it"
                             + " with optAddToInput(true)");
         }
-        return given;
+        return encoding;
     }
 
     /** {@return the number of token ids, V} */

@@ -51,8 +51,8 @@ import java.util.stream.IntStream;
  *
  * <p>An input of another grid, h by w, has the forward parameter {@link #GRID_SIZES}. Each forward then resamples the
  * table, FLOAT16 in FLOAT32, with gradients, and copies the weights of the resampling to the device. Explicit positions
- * count the tokens of the grid; a masked autoencoder gives those of the patches that it sees. Without them, a forward
- * throws {@link IllegalArgumentException} for another number of tokens than the grid's.
+ * count the tokens of the grid; a masked autoencoder gives the positions of the patches that it sees. Without them, a
+ * forward throws {@link IllegalArgumentException} for another number of tokens than the grid's.
  *
  * <p>Inputs, output and errors are those of {@link PositionalEncodingBlock}, with two differences: explicit positions
  * must be integers, and x must have the data type of the table. Gradients reach only the rows that were used. A forward
@@ -117,11 +117,11 @@ public final class LearnedPositionalEncodingBlock
 
     private final Parameter table;
 
-    /** Initial encodings that were given are those of all rows; null if none were. */
-    private LearnedPositionalEncodingBlock(Settings settings, double[] given) {
+    /** Creates a block whose table begins with the values of all rows, or null for random or sinusoidal ones. */
+    private LearnedPositionalEncodingBlock(Settings settings, double[] initialEncodings) {
         super(settings);
-        HostData.Rows rows = given != null
-                ? rows(given, settings.embeddingSize)
+        HostData.Rows rows = initialEncodings != null
+                ? rows(initialEncodings, settings.embeddingSize)
                 : settings.encoding != null ? settings.encoding::write : null;
         Initializer initializer = rows == null
                 ? new NormalInitializer(STANDARD_DEVIATION)
@@ -299,7 +299,7 @@ public final class LearnedPositionalEncodingBlock
         }
 
         /**
-         * Sets how the table becomes that of another grid (default: {@link GridResampling#BICUBIC_ANTIALIASED}).
+         * Sets how the table is resampled for another grid (default: {@link GridResampling#BICUBIC_ANTIALIASED}).
          *
          * @param resampling the method
          * @return this builder
@@ -309,7 +309,7 @@ public final class LearnedPositionalEncodingBlock
         }
 
         /**
-         * Initializes the table with given vectors, such as those of another model. If their number is not the maximum
+         * Initializes the table with vectors, for example from another model. If their number is not the maximum
          * sequence length, they are resized to it by linear interpolation that keeps the first and the last, as
          * PyTorch's {@code interpolate} does with the mode linear and {@code align_corners}. Those of a grid are
          * resampled as {@link #optResampling} says, in double; the rows of prefix tokens are kept.

@@ -246,8 +246,8 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
         }
 
         /**
-         * Sets the maximum sequence length, which is one more than the greatest position. The default is 5000; that of
-         * a learned table is the number of its initial encodings, or 512.
+         * Sets the maximum sequence length, which is one more than the greatest position. The default is 5000; for a
+         * learned table it is the number of its initial encodings, or 512.
          *
          * @param maxSequenceLength at least 1
          * @return this builder

@@ -480,7 +480,7 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         }
     }
 
-    /** Returns the block's settings, and those of the blocks within it. */
+    /** Returns the settings of the block and of the blocks within it. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder(Records.describe(settings));

@@ -49,10 +49,10 @@ public final class DataTypes {
 
     /** Checks that two arrays belong to the same engine. */
     public static void requireSameEngine(NDArray input, NDArray other, String what) {
-        Engine given = input.getManager().getEngine();
+        Engine actual = input.getManager().getEngine();
         Engine expected = other.getManager().getEngine();
-        if (given != expected) {
-            throw new IllegalArgumentException("input " + input.getShape() + " belongs to " + given.getEngineName()
+        if (actual != expected) {
+            throw new IllegalArgumentException("input " + input.getShape() + " belongs to " + actual.getEngineName()
                     + ": expected " + expected.getEngineName() + ", the engine of the " + what
                     + "; create it with a manager of that engine");
         }

@@ -190,7 +190,7 @@ public final class HostData {
     /**
      * Creates an array that shares a direct buffer, or on MXNet a copy. DJL's MXNet engine copies from an address,
      * while the garbage collector may already free the buffer; it also does that with the buffer that it creates for a
-     * Java array, so arrays are not created from those here.
+     * Java array, so no array is created from a Java array here.
      */
     private static NDArray shared(NDManager manager, ByteBuffer buffer, Shape shape, DataType type) {
         try {

@@ -77,8 +77,8 @@ public final class Indices {
 
     private static NDArray lookUp(NDArray indices, NDArray table, NDManager manager, boolean mayBeOutside) {
         try (Temporaries temporaries = new Temporaries()) {
-            NDArray here = temporaries.addUnless(indices, indices.toDevice(table.getDevice(), false));
-            NDArray wide = temporaries.addUnless(here, forLookUp(here));
+            NDArray moved = temporaries.addUnless(indices, indices.toDevice(table.getDevice(), false));
+            NDArray wide = temporaries.addUnless(moved, forLookUp(moved));
             NDArray rows = mayBeOutside
                     ? TorchFunctions.of(table).lookUp(table, wide)
                     : Embedding.embedding(wide, table, SparseFormat.DENSE).singletonOrThrow();

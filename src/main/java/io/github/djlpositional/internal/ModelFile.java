@@ -35,9 +35,9 @@ import java.util.stream.Stream;
  * The section of a block in a model file: a version, the settings as JSON, the shapes of the inputs, and the
  * parameters.
  *
- * <p>A file is not trusted. Settings are parsed into plain values and compared with those of the block; no object is
- * created from them. Every size that the file states is compared with what the block needs before memory is allocated
- * for it.
+ * <p>A file is not trusted. Settings are parsed into plain values and compared with the settings of the block; no
+ * object is created from them. Every size that the file states is compared with what the block needs before memory is
+ * allocated for it.
  */
 public final class ModelFile {
 
@@ -47,7 +47,7 @@ public final class ModelFile {
     private static final byte REFERENCE = 0;
 
     /**
-     * The bytes that the settings in a file may have beyond those of the block, in case a later version writes more.
+     * The bytes that the settings in a file may have beyond what the block needs, in case a later version writes more.
      */
     private static final int SETTINGS_MARGIN = 64 << 10;
 
@@ -155,9 +155,9 @@ public final class ModelFile {
         return shapes;
     }
 
-    private void require(boolean holds, String given, String expected) throws MalformedModelException {
+    private void require(boolean holds, String found, String expected) throws MalformedModelException {
         if (!holds) {
-            throw new MalformedModelException("the model file has " + given + " for " + block + ": expected " + expected
+            throw new MalformedModelException("the model file has " + found + " for " + block + ": expected " + expected
                     + "; it is damaged, or was saved by a model with other blocks, such as fewer layers, or by another"
                     + " version of the library: load another, or build the model as it was saved");
         }

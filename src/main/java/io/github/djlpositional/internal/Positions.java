@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Consecutive tokens of a sequence, and their positions: those that a forward was given, or else their indices. A
+ * Consecutive tokens of a sequence, and their positions: explicit positions of a forward, or else their indices. A
  * forward creates and validates this object once, from its parameters.
  *
  * @param first the index of the first token, from 0
@@ -201,7 +201,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         return (int) number;
     }
 
-    /** Refuses forward parameters whose names differ from those of this class in case and separators only. */
+    /** Refuses forward parameters that differ from the names of this class in case and separators only. */
     public static void requireSpelling(PairList<String, Object> params) {
         if (params == null) {
             return;
@@ -288,7 +288,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         return lengths;
     }
 
-    /** Returns the greater length of each sequence, where a single length is that of all. */
+    /** Returns the greater length of each sequence, where a single length stands for all. */
     public static long[] longer(long[] lengths, long... others) {
         long[] longer = new long[Math.max(lengths.length, others.length)];
         Arrays.setAll(longer, i -> Math.max(lengths[i % lengths.length], others[i % others.length]));
