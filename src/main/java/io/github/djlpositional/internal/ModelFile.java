@@ -22,13 +22,13 @@ import java.lang.reflect.RecordComponent;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -186,7 +186,7 @@ public final class ModelFile {
             Object shared = shared(own.get(name), file.get(name));
             boolean isSame = children.containsKey(name)
                     ? shared != null
-                    : (shared != null || file.get(name) == null) && hasOtherwiseDefaults(name, shared);
+                    : (shared != null || file.get(name) == null) && hasDefaultsBeyond(name, shared);
             if (!isSame) {
                 throw new MalformedModelException("the model file was saved with " + name + "="
                         + shortened(file.get(name)) + ", this " + block + " has " + name + "="
@@ -213,21 +213,27 @@ public final class ModelFile {
             others.forEach((name, other) -> shared.put(name, shared(values.get(name), other)));
             return shared.containsValue(null) ? null : shared;
         }
-        boolean isSame = own != null && own.equals(file);
         if (own instanceof List<?> values && file instanceof List<?> others) {
-            isSame = values.size() == others.size()
-                    && IntStream.range(0, values.size()).allMatch(i -> shared(values.get(i), others.get(i)) != null);
-        } else if (own instanceof Number && file instanceof BigDecimal number) {
-            isSame = Double.parseDouble(own.toString()) == number.doubleValue();
+            if (values.size() != others.size()) {
+                return null;
+            }
+            List<Object> shared = new ArrayList<>();
+            for (int i = 0; i < values.size(); i++) {
+                shared.add(shared(values.get(i), others.get(i)));
+            }
+            return shared.contains(null) ? null : shared;
         }
-        return isSame ? own : null;
+        if (own instanceof Number && file instanceof BigDecimal number) {
+            return Double.parseDouble(own.toString()) == number.doubleValue() ? own : null;
+        }
+        return own != null && own.equals(file) ? own : null;
     }
 
     /**
      * Whether the settings are the same if one has only a part of its value, or none. A file that was saved before
      * there was a setting has its default.
      */
-    private boolean hasOtherwiseDefaults(String name, Object part) {
+    private boolean hasDefaultsBeyond(String name, Object part) {
         Map<String, Object> values = new LinkedHashMap<>(Records.write(settings));
         if (Objects.equals(values.get(name), part)) {
             return true;
