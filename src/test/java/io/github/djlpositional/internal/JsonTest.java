@@ -54,10 +54,4 @@ class JsonTest {
                 .isThrownBy(() -> read(text))
                 .withMessageContaining(part);
     }
-
-    @Test
-    void rejectsTextThatIsNotUtf8() {
-        assertThatExceptionOfType(MalformedJsonException.class)
-                .isThrownBy(() -> Json.read("{\"é\": 1}".getBytes(StandardCharsets.ISO_8859_1)));
-    }
 }
