@@ -178,7 +178,7 @@ public final class HuggingFaceRope {
     }
 
     private PairLayout layout() {
-        return value("rope_interleave") == null || isOn("rope_interleave") ? type.layout() : PairLayout.CONCATENATED;
+        return isOn("rope_interleave") ? PairLayout.INTERLEAVED : PairLayout.CONCATENATED;
     }
 
     private double base(RopeSection section, String layerType) {
@@ -306,8 +306,8 @@ public final class HuggingFaceRope {
      */
     public MultiHeadAttentionBlock.Builder attention(int layer) {
         Check.that(
-                type.otherAttention() == null,
-                () -> "the attention of " + this + " " + type.otherAttention()
+                value("other_attention") == null,
+                () -> "the attention of " + this + " " + value("other_attention")
                         + ": expected a model whose attention is a MultiHeadAttentionBlock; write its attention with the"
                         + " block of rotary(String), and getScale()");
         require(type.requiredInAttention());
@@ -322,12 +322,11 @@ public final class HuggingFaceRope {
                 .optKeyValueHeadCount(keyValueHeadCount(headCount))
                 .optHeadSize(headSize)
                 .optScale(getScale())
-                .optCausal(value("causal") == null || isOn("causal"))
+                .optCausal(isOn("causal"))
                 .optBias(hasBias)
                 .optResultBias(value("result_bias") == null ? hasBias : isOn("result_bias"))
                 .optSinks(isOn("sinks"));
-        boolean isSliding = layerType.equals(ModelType.SLIDING)
-                && (value("use_sliding_window") == null || isOn("use_sliding_window"));
+        boolean isSliding = layerType.equals(ModelType.SLIDING) && isOn("use_sliding_window");
         if (isSliding && value("sliding_window") != null) {
             builder.optWindow(required("sliding_window"));
         }
@@ -398,8 +397,8 @@ public final class HuggingFaceRope {
         if (value("max_window_layers") != null) {
             return layer < whole("max_window_layers") ? ModelType.FULL : ModelType.SLIDING;
         }
-        Object fixed = value(isRotated(layer) ? "layer_type" : "layer_type_without_rotary");
-        return fixed == null ? ModelType.FULL : fixed.toString();
+        return value(isRotated(layer) ? "layer_type" : "layer_type_without_rotary")
+                .toString();
     }
 
     /** Whether a layer has a rotary encoding. In {@code no_rope_layers}, 1 stands for a layer that has one. */
@@ -421,7 +420,7 @@ public final class HuggingFaceRope {
 
     private <T> T get(String key, Class<T> wanted) {
         Object value = value(key);
-        String name = type.nameOf(key);
+        String name = type.keyOf(key);
         return value == null ? null : Records.value(HuggingFaceRope.class, Map.of(name, value), name, wanted);
     }
 
@@ -431,14 +430,14 @@ public final class HuggingFaceRope {
 
     /** Returns a size or a count, which must be given and positive. */
     private int required(String key) {
-        String name = type.nameOf(key);
+        String name = type.keyOf(key);
         int value = Check.given(name, whole(key));
         Check.positive(name, value);
         return value;
     }
 
     private double number(String key) {
-        return Check.given(type.nameOf(key), get(key, Double.class));
+        return Check.given(type.keyOf(key), get(key, Double.class));
     }
 
     /** Older configurations have numbers for some switches, of which 0 is off. */
@@ -450,7 +449,7 @@ public final class HuggingFaceRope {
         return isTrue(value(key));
     }
 
-    private void require(Map<String, Object> values) {
+    private void require(Map<Object, Object> values) {
         values.forEach((key, value) -> Check.that(
                 config.get(key) == null || config.get(key).equals(value),
                 () -> key + " " + shown(config.get(key)) + " of " + this + ": expected " + value

@@ -576,6 +576,9 @@ class HuggingFaceRopeTest {
         HuggingFaceRope read = HuggingFaceRope.of(config);
         assertThat(read.attention(2).build().getArguments()).doesNotContainKey("window");
         assertThat(read.attention(3).build().getArguments()).containsEntry("window", 512);
+        config.put("use_sliding_window", null);
+        assertThat(HuggingFaceRope.of(config).attention(3).build().getArguments())
+                .doesNotContainKey("window");
     }
 
     @ParameterizedTest
