@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.IntStream;
 
 /**
@@ -71,7 +72,7 @@ public final class HuggingFaceRope {
                 type != null,
                 () -> "model_type " + quoted(config.get("model_type")) + ": expected one of " + ModelType.names()
                         + "; build other models with RotaryEmbeddingBlock and MultiHeadAttentionBlock");
-        require(type.required());
+        require("required");
         for (String layerType : layerTypes()) {
             rotary(layerType).build();
         }
@@ -116,14 +117,13 @@ public final class HuggingFaceRope {
      * @throws IllegalArgumentException as {@link #read} does
      */
     public static HuggingFaceRope of(Map<String, ?> config) {
-        boolean hasText = ModelType.WITH_TEXT_CONFIG.contains(String.valueOf(config.get("model_type")))
-                && config.get("text_config") instanceof Map;
-        if (!hasText) {
-            return new HuggingFaceRope(config);
+        if (ModelType.WITH_TEXT_CONFIG.contains(config.get("model_type"))
+                && config.get("text_config") instanceof Map<?, ?> textConfig) {
+            Map<String, Object> text = new LinkedHashMap<>();
+            textConfig.forEach((key, value) -> text.put(String.valueOf(key), value));
+            return new HuggingFaceRope(text);
         }
-        Map<String, Object> text = new LinkedHashMap<>();
-        ((Map<?, ?>) config.get("text_config")).forEach((key, value) -> text.put(String.valueOf(key), value));
-        return new HuggingFaceRope(text);
+        return new HuggingFaceRope(config);
     }
 
     /**
@@ -161,8 +161,8 @@ public final class HuggingFaceRope {
         if (section.isProportional()) {
             builder.optFrequencies(Frequencies.proportional(headSize, share, base, section.number("factor", 1)));
         } else {
-            Integer given = whole("qk_rope_head_dim") == null ? whole("rotary_dim") : whole("qk_rope_head_dim");
-            rotarySize = given == null ? (int) (headSize * share) : given;
+            Integer dimensions = whole("qk_rope_head_dim") == null ? whole("rotary_dim") : whole("qk_rope_head_dim");
+            rotarySize = dimensions == null ? (int) (headSize * share) : dimensions;
             builder.optBase(base).optRotarySize(rotarySize).optScaling(section.scaling());
         }
         if (whole("qk_rope_head_dim") != null) {
@@ -182,8 +182,8 @@ public final class HuggingFaceRope {
     }
 
     private double base(RopeSection section, String layerType) {
-        Double given = section.value("rope_theta", Double.class);
-        return given == null ? number(isLocal(layerType) ? "rope_local_base_freq" : "rope_theta") : given;
+        Double base = section.value("rope_theta", Double.class);
+        return base == null ? number(isLocal(layerType) ? "rope_local_base_freq" : "rope_theta") : base;
     }
 
     /** Whether such layers have a base of their own, which the scaling of the other layers does not change. */
@@ -210,29 +210,31 @@ public final class HuggingFaceRope {
 
     /** The types of layers that are rotated differently, or only one of all layers. */
     private List<String> layerTypes() {
-        Map<?, ?> section = sectionOfAll();
-        if (isByLayerType(section)) {
-            return section.keySet().stream()
-                    .filter(key -> section.get(key) instanceof Map)
-                    .map(String::valueOf)
-                    .sorted()
-                    .toList();
+        Map<String, Map<?, ?>> parts = parts(sectionOfAll());
+        if (!parts.isEmpty()) {
+            return List.copyOf(parts.keySet());
         }
         return isLocal(ModelType.SLIDING) ? List.of(ModelType.FULL, ModelType.SLIDING) : List.of(ModelType.FULL);
     }
 
-    /** Beside the parts, such a section may have keys that say nothing. */
-    private static boolean isByLayerType(Map<?, ?> section) {
-        boolean hasParts = section.values().stream().anyMatch(Map.class::isInstance);
-        Map<Object, Object> others = new LinkedHashMap<>(section);
-        others.values().removeIf(value -> value == null || value instanceof Map);
+    /** The parts of a rope section by layer type, empty for one section of all layers. */
+    private static Map<String, Map<?, ?>> parts(Map<?, ?> section) {
+        Map<String, Map<?, ?>> parts = new TreeMap<>();
+        Map<Object, Object> others = new LinkedHashMap<>();
+        section.forEach((key, value) -> {
+            if (value instanceof Map<?, ?> part) {
+                parts.put(String.valueOf(key), part);
+            } else if (value != null) {
+                others.put(key, value);
+            }
+        });
         others.remove("rope_type", "default");
         Check.that(
-                !hasParts || others.isEmpty(),
+                parts.isEmpty() || others.isEmpty(),
                 () -> "keys " + shown(others)
                         + " beside the rope sections of layer types: expected sections only; move them"
                         + " into the sections");
-        return hasParts;
+        return parts;
     }
 
     private Map<?, ?> sectionOfAll() {
@@ -254,19 +256,14 @@ public final class HuggingFaceRope {
 
     private RopeSection section(String layerType) {
         requireKnown(layerType);
-        Map<?, ?> all = sectionOfAll();
-        Object section = all;
-        if (isByLayerType(all)) {
-            section = all.get(layerType);
-        } else if (isLocal(layerType)) {
-            section = Map.of();
-        }
+        Map<?, ?> all = isLocal(layerType) ? Map.of() : sectionOfAll();
+        Map<String, Map<?, ?>> parts = parts(sectionOfAll());
         Check.that(
-                section instanceof Map,
-                () -> "layer type \"" + layerType + "\": expected one of " + shown(all.keySet())
+                parts.isEmpty() || parts.containsKey(layerType),
+                () -> "layer type \"" + layerType + "\": expected one of " + shown(parts.keySet())
                         + ", the keys of the rope section; give one of them");
         return new RopeSection(
-                (Map<?, ?>) section,
+                parts.getOrDefault(layerType, all),
                 hasAxes(),
                 required("max_position_embeddings"),
                 whole("original_max_position_embeddings"));
@@ -310,7 +307,7 @@ public final class HuggingFaceRope {
                 () -> "the attention of " + this + " " + value("other_attention")
                         + ": expected a model whose attention is a MultiHeadAttentionBlock; write its attention with the"
                         + " block of rotary(String), and getScale()");
-        require(type.requiredInAttention());
+        require("requiredInAttention");
         Check.between("layer", layer, 0, required("num_hidden_layers") - 1L);
         String layerType = layerType(layer);
         int headSize = headSize(layerType);
@@ -381,10 +378,10 @@ public final class HuggingFaceRope {
     }
 
     private String layerType(int layer) {
-        List<?> given = get("layer_types", List.class);
-        if (given != null) {
-            Check.between("number of layer_types", given.size(), layer + 1L, Integer.MAX_VALUE);
-            String layerType = String.valueOf(given.get(layer));
+        List<?> layerTypes = get("layer_types", List.class);
+        if (layerTypes != null) {
+            Check.between("number of layer_types", layerTypes.size(), layer + 1L, Integer.MAX_VALUE);
+            String layerType = String.valueOf(layerTypes.get(layer));
             requireKnown(layerType);
             return layerType;
         }
@@ -406,12 +403,12 @@ public final class HuggingFaceRope {
         if (value("rotary_layer_type") != null) {
             return value("rotary_layer_type").equals(layerType(layer));
         }
-        List<?> given = get("no_rope_layers", List.class);
-        if (given == null || given.isEmpty()) {
+        List<?> rotated = get("no_rope_layers", List.class);
+        if (rotated == null || rotated.isEmpty()) {
             return !type.has("no_rope_layer_interval") || (layer + 1) % required("no_rope_layer_interval") != 0;
         }
-        Check.between("number of no_rope_layers", given.size(), layer + 1L, Integer.MAX_VALUE);
-        return isTrue(given.get(layer));
+        Check.between("number of no_rope_layers", rotated.size(), layer + 1L, Integer.MAX_VALUE);
+        return isTrue(rotated.get(layer));
     }
 
     private Object value(String key) {
@@ -449,11 +446,13 @@ public final class HuggingFaceRope {
         return isTrue(value(key));
     }
 
-    private void require(Map<Object, Object> values) {
-        values.forEach((key, value) -> Check.that(
-                config.get(key) == null || config.get(key).equals(value),
-                () -> key + " " + shown(config.get(key)) + " of " + this + ": expected " + value
-                        + "; build such a model from its code with RotaryEmbeddingBlock"));
+    /** Checks that keys that are given have the values of a column. */
+    private void require(String column) {
+        type.column(column)
+                .forEach((key, value) -> Check.that(
+                        config.get(key) == null || config.get(key).equals(value),
+                        () -> key + " " + shown(config.get(key)) + " of " + this + ": expected " + value
+                                + "; build such a model from its code with RotaryEmbeddingBlock"));
     }
 
     /** {@return the model type} */

@@ -6,31 +6,31 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 
 /**
  * What the published code of a model type fixes, and the values that it takes where a configuration has none: a line of
  * the file {@code model-types.jsonc}, which explains its columns and all facts.
+ *
+ * @param like the type whose line holds for what this one does not say; null for the line of every type
  */
-final class ModelType {
+record ModelType(ModelType like, Map<?, ?> line) {
 
     static final String FULL = "full_attention";
     static final String SLIDING = "sliding_attention";
     static final String CHUNKED = "chunked_attention";
 
-    private static final String FILE = "model-types.jsonc";
-    private static final Set<String> COLUMNS =
-            Set.of("like", "defaults", "fixed", "names", "required", "requiredInAttention");
-
     /** Model types of text and images, whose configuration has that of the text as {@code text_config}. */
     static final List<?> WITH_TEXT_CONFIG;
 
+    private static final String FILE = "model-types.jsonc";
+    private static final Set<String> COLUMNS =
+            Set.of("like", "defaults", "fixed", "names", "required", "requiredInAttention");
     private static final Map<String, ModelType> ALL = new TreeMap<>();
 
     static {
@@ -39,43 +39,15 @@ final class ModelType {
         ModelType every = new ModelType(null, (Map<?, ?>) file.get("every"));
         ((Map<?, ?>) file.get("types")).forEach((name, value) -> {
             Map<?, ?> line = (Map<?, ?>) value;
-            ModelType like = line.containsKey("like") ? of(line.get("like")) : every;
-            ModelType type = new ModelType(like, line);
+            ModelType type = new ModelType(line.containsKey("like") ? of(line.get("like")) : every, line);
             Check.that(
-                    COLUMNS.containsAll(line.keySet()) && every.values.keySet().equals(type.values.keySet()),
-                    () -> name + " in " + FILE + " has " + line + ": expected the columns " + COLUMNS
-                            + " and the facts " + every.values.keySet() + "; correct the line");
+                    type.like != null
+                            && COLUMNS.containsAll(line.keySet())
+                            && every.facts().containsAll(type.facts()),
+                    () -> name + " in " + FILE + " has " + line + ": expected the columns " + COLUMNS + ", the facts "
+                            + every.facts() + " and a type further up; correct the line");
             ALL.put(String.valueOf(name), type);
         });
-    }
-
-    private final Map<Object, Object> values = new HashMap<>();
-    private final Set<Object> fixed = new HashSet<>();
-    private final Map<Object, Object> names = new HashMap<>();
-    private final Map<Object, Object> required = new HashMap<>();
-    private final Map<Object, Object> requiredInAttention = new HashMap<>();
-
-    /** Reads a line. Facts that it does not have are those of another type. */
-    private ModelType(ModelType like, Map<?, ?> line) {
-        if (like != null) {
-            values.putAll(like.values);
-            fixed.addAll(like.fixed);
-            names.putAll(like.names);
-            required.putAll(like.required);
-            requiredInAttention.putAll(like.requiredInAttention);
-        }
-        Map<?, ?> defaults = column(line, "defaults");
-        values.putAll(defaults);
-        fixed.removeAll(defaults.keySet());
-        values.putAll(column(line, "fixed"));
-        fixed.addAll(column(line, "fixed").keySet());
-        names.putAll(column(line, "names"));
-        required.putAll(column(line, "required"));
-        requiredInAttention.putAll(column(line, "requiredInAttention"));
-    }
-
-    private static Map<?, ?> column(Map<?, ?> line, String name) {
-        return (Map<?, ?>) Objects.requireNonNullElse(line.get(name), Map.of());
     }
 
     private static Map<String, Object> read() {
@@ -97,29 +69,46 @@ final class ModelType {
         return ALL.keySet();
     }
 
-    /** The key of a fact in configurations of this type. */
-    String keyOf(String fact) {
-        return String.valueOf(names.getOrDefault(fact, fact));
+    private Set<Object> facts() {
+        Set<Object> facts = new HashSet<>(column("defaults").keySet());
+        facts.addAll(column("fixed").keySet());
+        facts.addAll(column("names").keySet());
+        return facts;
     }
 
-    /** Whether this type has a fact, which the value null in a configuration does not take away. */
-    boolean has(String fact) {
-        return values.get(fact) != null;
+    /** Returns a column of this type, with the entries of the types that it is like. */
+    Map<Object, Object> column(String name) {
+        Map<Object, Object> entries = like == null ? new LinkedHashMap<>() : like.column(name);
+        entries.putAll(own(name));
+        return entries;
+    }
+
+    private Map<?, ?> own(String column) {
+        return line.containsKey(column) ? (Map<?, ?>) line.get(column) : Map.of();
+    }
+
+    /** Returns the key of a fact in configurations of this type. */
+    String keyOf(String fact) {
+        return String.valueOf(column("names").getOrDefault(fact, fact));
     }
 
     /** Returns a fact, or null for none. A key with the value null is not the same as no key. */
     Object value(String fact, Map<String, ?> config) {
-        boolean isGiven = !fixed.contains(fact) && config.containsKey(keyOf(fact));
-        return isGiven ? config.get(keyOf(fact)) : values.get(fact);
+        return value(fact, keyOf(fact), config);
     }
 
-    /** The only values of some keys that the rotary encoding is known for. */
-    Map<Object, Object> required() {
-        return required;
+    private Object value(String fact, String key, Map<String, ?> config) {
+        if (own("fixed").containsKey(fact)) {
+            return own("fixed").get(fact);
+        }
+        if (!own("defaults").containsKey(fact)) {
+            return like.value(fact, key, config);
+        }
+        return config.containsKey(key) ? config.get(key) : own("defaults").get(fact);
     }
 
-    /** The only values of some keys that the attention block supports. */
-    Map<Object, Object> requiredInAttention() {
-        return requiredInAttention;
+    /** Returns whether this type has a fact, which the value null in a configuration does not take away. */
+    boolean has(String fact) {
+        return value(fact, Map.of()) != null;
     }
 }

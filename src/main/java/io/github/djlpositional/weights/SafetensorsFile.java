@@ -18,6 +18,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -98,60 +99,55 @@ final class SafetensorsFile {
 
     private static Map<String, Entry> readEntries(JsonReader json, long dataSize) throws IOException {
         Map<String, Entry> entries = new LinkedHashMap<>();
-        Set<String> names = new HashSet<>();
-        json.beginObject();
-        while (json.hasNext()) {
-            String name = json.nextName();
-            check(names.add(name), "its header has %s twice", name);
-            check(
-                    names.size() <= WeightFile.MOST_TENSORS,
-                    "its header has more than %s names",
-                    WeightFile.MOST_TENSORS);
+        readObject("header", WeightFile.MOST_TENSORS, json, name -> {
             if (name.equals("__metadata__")) {
-                skipMetadata(json);
+                readObject(name, WeightFile.MOST_TENSORS, json, key -> {
+                    check(json.peek() == JsonToken.STRING, "its metadata %s is not a string", key);
+                    json.skipValue();
+                });
             } else {
                 entries.put(name, readEntry(name, json, dataSize));
             }
-        }
-        json.endObject();
+        });
         check(json.peek() == JsonToken.END_DOCUMENT, "its header continues after its end");
         return entries;
     }
 
-    private static void skipMetadata(JsonReader json) throws IOException {
+    /** Reads the value that follows a name in an object. */
+    @FunctionalInterface
+    private interface Member {
+        void read(String name) throws IOException;
+    }
+
+    private static void readObject(String object, int most, JsonReader json, Member member) throws IOException {
+        Set<String> names = new HashSet<>();
         json.beginObject();
         while (json.hasNext()) {
             String name = json.nextName();
-            check(json.peek() == JsonToken.STRING, "its metadata %s is not a string", name);
-            json.skipValue();
+            check(names.add(name), "its object %s has %s twice", object, name);
+            check(names.size() <= most, "its object %s has more than %s names", object, most);
+            member.read(name);
         }
         json.endObject();
     }
 
     private static Entry readEntry(String name, JsonReader json, long dataSize) throws IOException {
-        String type = null;
-        long[] shape = null;
-        long[] offsets = null;
-        Set<String> fields = new HashSet<>();
-        json.beginObject();
-        while (json.hasNext()) {
-            String field = json.nextName();
-            check(fields.add(field), "the header of tensor %s has %s twice", name, field);
-            check(fields.size() <= MOST, "the header of tensor %s has more than %s fields", name, MOST);
+        Map<String, Object> fields = new HashMap<>();
+        readObject(name, MOST, json, field -> {
             switch (field) {
                 case "dtype" -> {
                     check(json.peek() == JsonToken.STRING, "the type of tensor %s is not a string", name);
-                    type = json.nextString();
+                    fields.put(field, json.nextString());
                 }
-                case "shape" -> shape = readNumbers(name, json);
-                case "data_offsets" -> offsets = readNumbers(name, json);
+                case "shape", "data_offsets" -> fields.put(field, readNumbers(name, json));
                 default -> json.skipValue(); // as the reference implementation does; Gson limits its depth
             }
-        }
-        json.endObject();
-        boolean isComplete = type != null && shape != null && offsets != null && offsets.length == 2;
+        });
+        boolean isComplete = fields.size() == 3 && ((long[]) fields.get("data_offsets")).length == 2;
         check(isComplete, "the header of tensor %s lacks its type, its shape or its two offsets", name);
-        Entry entry = new Entry(name, type, new Shape(shape), offsets[0], offsets[1]);
+        String type = (String) fields.get("dtype");
+        long[] offsets = (long[]) fields.get("data_offsets");
+        Entry entry = new Entry(name, type, new Shape((long[]) fields.get("shape")), offsets[0], offsets[1]);
         boolean isWithin = entry.begin() <= entry.end() && entry.end() <= dataSize;
         check(isWithin, "%s is not within the %s bytes of data", entry, dataSize);
         int bits = bits(type);

@@ -2,12 +2,20 @@ package io.github.djlpositional.weights;
 
 import ai.djl.Device;
 import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrays;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.ParameterList;
 import ai.djl.nn.core.Linear;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
@@ -16,6 +24,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.UnaryOperator;
 
 /**
  * Loads tensors of a {@link WeightFile} into parameters. Tensors are selected by name, their shapes and types are
@@ -53,7 +62,7 @@ public final class WeightLoader {
             .split(" "));
 
     private final WeightFile file;
-    private final List<TableCopy> tables = new ArrayList<>();
+    private final List<Copy> copies = new ArrayList<>();
     private final List<EncodingCheck> encodings = new ArrayList<>();
     private final Set<TensorPart> parts = new HashSet<>();
 
@@ -80,7 +89,7 @@ public final class WeightLoader {
      * @throws IllegalArgumentException if the file has no such tensor, or the tensor or the parameter was added before
      */
     public WeightLoader table(String name, Parameter parameter) {
-        return add(new TableCopy(TensorPart.whole(file.tensor(name)), parameter));
+        return add(TensorPart.whole(file.tensor(name)), parameter, UnaryOperator.identity());
     }
 
     /**
@@ -97,7 +106,7 @@ public final class WeightLoader {
      *     the parameter were added before
      */
     public WeightLoader rows(String name, long from, long to, Parameter parameter) {
-        return add(new TableCopy(new TensorPart(file.tensor(name), false, from, to), parameter));
+        return add(new TensorPart(file.tensor(name), false, from, to), parameter, UnaryOperator.identity());
     }
 
     /**
@@ -113,7 +122,7 @@ public final class WeightLoader {
      *     columns, or these columns or the parameter were added before
      */
     public WeightLoader columnsAsRows(String name, long from, long to, Parameter parameter) {
-        return add(new TableCopy(new TensorPart(file.tensor(name), true, from, to), parameter));
+        return add(new TensorPart(file.tensor(name), true, from, to), parameter, UnaryOperator.identity());
     }
 
     /**
@@ -140,9 +149,19 @@ public final class WeightLoader {
     public WeightLoader permutedHeads(
             String name, int headCount, int rotarySize, PairLayout layout, Parameter parameter) {
         TensorPart whole = TensorPart.whole(file.tensor(name));
-        HeadPermutation heads = new HeadPermutation(headCount, rotarySize, Objects.requireNonNull(layout, "layout"));
-        heads.requireFits(whole);
-        return add(new TableCopy(whole, heads, parameter));
+        Objects.requireNonNull(layout, "layout");
+        Check.positive("headCount", headCount);
+        long rowCount = whole.shape().get(0);
+        Check.that(
+                rowCount > 0 && rowCount % headCount == 0,
+                () -> whole + " has " + rowCount + " rows: expected a multiple of headCount " + headCount
+                        + "; give the number of heads that it has");
+        long headSize = rowCount / headCount;
+        Check.that(
+                rotarySize >= 2 && rotarySize % 2 == 0 && rotarySize <= headSize,
+                () -> "rotarySize " + rotarySize + " of heads of size " + headSize + " in " + whole
+                        + ": expected an even number from 2 to the head size; give the rotary size of the model");
+        return add(whole, parameter, rows -> permuted(rows, headCount, rotarySize, layout));
     }
 
     /**
@@ -202,15 +221,14 @@ public final class WeightLoader {
         return this;
     }
 
-    private WeightLoader add(TableCopy copy) {
-        Parameter parameter = copy.parameter();
-        copy.part().requireExists();
+    private WeightLoader add(TensorPart part, Parameter parameter, UnaryOperator<NDArray> order) {
+        Objects.requireNonNull(parameter, "parameter");
+        part.requireExists();
         Check.that(
-                tables.stream().noneMatch(table -> table.parameter().getId().equals(parameter.getId())),
-                () -> "parameter " + InvalidFileException.quoted(parameter.getName()) + " was given before "
-                        + copy.part() + ": expected one tensor for each parameter; add each parameter once");
-        unused(copy.part());
-        tables.add(copy);
+                copies.stream().noneMatch(copy -> copy.parameter().getId().equals(parameter.getId())),
+                () -> "parameter " + InvalidFileException.quoted(parameter.getName()) + " was given before " + part
+                        + ": expected one tensor for each parameter; add each parameter once");
+        copies.add(new Copy(unused(part), parameter, order));
         return this;
     }
 
@@ -236,24 +254,170 @@ public final class WeightLoader {
                 !parts.isEmpty(),
                 () -> "nothing was added to load from " + file.getPath()
                         + ": expected one or more tensors; add them with table, rows or encodings");
-        tables.forEach(TableCopy::requireFits);
+        copies.forEach(Copy::requireFits);
         encodings.forEach(EncodingCheck::requireTable);
         file.requireUnchanged();
         for (EncodingCheck check : encodings) {
             check.requireValues();
         }
-        if (tables.isEmpty()) {
-            file.requireUnchanged();
-            return;
-        }
-        NDManager manager = tables.get(0).parameter().getArray().getManager();
-        try (NDManager staging = manager.newSubManager(Device.cpu())) {
+        try (NDManager staging = copies.isEmpty() ? null : copies.get(0).newStaging()) {
             List<Runnable> writes = new ArrayList<>();
-            for (TableCopy table : tables) {
-                writes.add(table.read(staging));
+            for (Copy copy : copies) {
+                writes.add(copy.read(staging));
             }
             file.requireUnchanged();
             writes.forEach(Runnable::run);
+        }
+    }
+
+    /** Rows for a parameter, which are read completely before any of them is written. */
+    private record Copy(TensorPart part, Parameter parameter, UnaryOperator<NDArray> order) {
+
+        /** Checks that the parameter has an array of the part's shape, and of a type as wide or wider. */
+        void requireFits() {
+            StoredTensor tensor = part.tensor();
+            String target = "parameter " + InvalidFileException.quoted(parameter.getName()) + " for " + part;
+            Check.that(
+                    parameter.isInitialized() && !parameter.getArray().isReleased(),
+                    () -> target + " has no array: expected an initialized parameter; initialize its block first");
+            NDArray array = parameter.getArray();
+            DataTypes.requireEmbedding(array, target);
+            DataType type = array.getDataType();
+            boolean hasType = tensor.type() != null && tensor.type().fitsInto(type);
+            Check.that(
+                    hasType && tensor.shape().dimension() > 0 && part.shape().equals(array.getShape()),
+                    () -> target + " of shape " + array.getShape() + " and type " + type + " has type "
+                            + InvalidFileException.quoted(tensor.typeName()) + " and shape " + part.shape()
+                            + ": expected the parameter's type or a narrower float, its shape, and at least one axis;"
+                            + " convert the tensor where the file is created, build the block with the tensor's sizes"
+                            + " and a wider type, or give other rows or another name");
+        }
+
+        NDManager newStaging() {
+            return parameter.getArray().getManager().newSubManager(Device.cpu());
+        }
+
+        /** Reads the rows into an array of a manager on the CPU, and returns the action that writes the parameter. */
+        Runnable read(NDManager staging) throws IOException, MalformedModelException {
+            NDArray target = parameter.getArray();
+            if (target.size() == 0) {
+                return () -> {};
+            }
+            NDArray rows = order.apply(part.read(staging, target.getDataType()));
+            return () -> write(rows);
+        }
+
+        /**
+         * Writes rows into the parameter's array, which stays the same array. PyTorch rejects writing in place to an
+         * array that gradients are recorded for; so recording is switched off in the meantime.
+         */
+        private void write(NDArray rows) {
+            NDArray target = parameter.getArray();
+            boolean hadGradient = target.hasGradient();
+            if (hadGradient) {
+                target.setRequiresGradient(false);
+            }
+            try {
+                target.set(NDIndex.sliceAxis(0, 0, rows.getShape().get(0)), rows);
+            } finally {
+                if (hadGradient) {
+                    target.setRequiresGradient(true);
+                }
+            }
+        }
+    }
+
+    /** Returns the permuted rows, (N · H, …), and closes the rows of the file. */
+    private static NDArray permuted(NDArray rows, int headCount, int rotarySize, PairLayout layout) {
+        Shape shape = rows.getShape();
+        long headSize = shape.get(0) / headCount;
+        long width = shape.size() / shape.get(0);
+        boolean isConcatenated = layout == PairLayout.CONCATENATED;
+        long pairs = rotarySize / 2L;
+        try (rows) {
+            return Temporaries.result(() -> {
+                NDArray heads = rows.reshape(headCount, headSize, width);
+                NDArray rotated = heads.get(NDIndex.sliceAxis(1, 0, rotarySize))
+                        .reshape(headCount, isConcatenated ? pairs : 2, isConcatenated ? 2 : pairs, width)
+                        .transpose(0, 2, 1, 3)
+                        .reshape(headCount, rotarySize, width);
+                NDArray others = heads.get(NDIndex.sliceAxis(1, rotarySize, headSize));
+                NDArray all = rotarySize == headSize ? rotated : NDArrays.concat(new NDList(rotated, others), 1);
+                return all.reshape(shape);
+            });
+        }
+    }
+
+    /** Compares a saved sinusoidal table with the exact one. */
+    private record EncodingCheck(StoredTensor tensor, SinusoidalEncoding encoding) {
+
+        private static final int VALUES_AT_ONCE = 1 << 16;
+
+        /** Checks that the tensor is a table of real numbers of the encoding's size. */
+        void requireTable() {
+            Check.that(
+                    tensor.type() != null && tensor.type().isReal(),
+                    () -> tensor + " has type " + InvalidFileException.quoted(tensor.typeName())
+                            + ": expected F16, BF16, F32 or F64; give the name of a sinusoidal table");
+            Shape shape = tensor.shape();
+            int width = encoding.getEmbeddingSize();
+            int rank = shape.dimension();
+            boolean isTable = rank == 2 || (rank == 3 && (shape.get(0) == 1 || shape.get(1) == 1));
+            Check.that(
+                    isTable && shape.get(rank - 1) == width && shape.size() > 0,
+                    () -> tensor + " has shape " + shape + ": expected (n, " + width + "), (1, n, " + width
+                            + ") or (n, 1, " + width + ") for " + encoding
+                            + "; give the name of a sinusoidal table, or an encoding of its size");
+        }
+
+        /** Checks that the tensor has the encoding's values from position 0. */
+        void requireValues() throws IOException, MalformedModelException {
+            tensor.read(0, tensor.shape().size(), VALUES_AT_ONCE, (first, count, raw) -> {
+                for (int i = 0; i < count; i++) {
+                    requireValue(first + i, tensor.type().get(raw, i));
+                }
+            });
+        }
+
+        private void requireValue(long index, double found) {
+            int width = encoding.getEmbeddingSize();
+            long height = tensor.shape().size() / width;
+            long position = tensor.isColumnMajor() ? index % height : index / width;
+            int dimension = (int) (tensor.isColumnMajor() ? index / height : index % width);
+            double expected = encoding.value((double) position, dimension);
+            // also false for NaN
+            if (!(Math.abs(found - expected) <= tolerance(position, dimension))) {
+                throw new IllegalArgumentException(
+                        tensor + " has " + found + " at position " + position
+                                + ", dimension " + dimension + ": expected " + expected + " as in " + encoding
+                                + ", within the error of float arithmetic; give the encoding of the tensor, or load it as a learned table");
+            }
+        }
+
+        /**
+         * Returns the greatest error of published code that computes sin(p·θ) or cos(p·θ) in {@code float} on a CPU,
+         * where each rounding has a relative error of up to 2⁻²⁴:
+         *
+         * <ul>
+         *   <li>θ = exp(k · c), as in PyTorch's tutorial and tensor2tensor: c and k · c are rounded, so θ has a
+         *       relative error of |ln θ| · 2⁻²³; exp itself adds up to one ulp, 2⁻²³. θ = 1 / base^(2k/d) has a smaller
+         *       error. If frequencies are multiplied by a factor, as in diffusion models, the exponent is that of θ /
+         *       θ₀, where θ₀ is the first frequency: the greater of the two counts.
+         *   <li>p · θ is rounded, 2⁻²⁴ more. So the error of the angle is up to p·θ · (|ln θ| · 2⁻²³ + 2⁻²²), and so is
+         *       the error of the sine, whose slope is 1 at most.
+         *   <li>The sine itself adds up to one ulp, 2⁻²⁴ below 1; storing it adds half an ulp of the stored type.
+         * </ul>
+         */
+        private double tolerance(long position, int dimension) {
+            double rounding = 0x1p-24 + tensor.type().halfUlp();
+            double frequency = Math.abs(encoding.frequency(dimension));
+            double first = Math.abs(encoding.frequency(0));
+            if (frequency == 0) {
+                return rounding;
+            }
+            double unscaled = first == 0 ? 0 : Math.abs(Math.log(frequency / first));
+            double exponent = Math.max(Math.abs(Math.log(frequency)), unscaled);
+            return position * frequency * (exponent * 0x1p-23 + 0x1p-22) + rounding;
         }
     }
 }
