@@ -44,6 +44,8 @@ class JsonTest {
                 Arguments.of("", ""),
                 Arguments.of("{\"a\": 1", ""),
                 Arguments.of("{a: 1}", ""),
+                Arguments.of("{'a': 1}", ""),
+                Arguments.of("{\"a\": 1e99999999999}", ""),
                 Arguments.of("{\"a\": NaN}", ""));
     }
 
