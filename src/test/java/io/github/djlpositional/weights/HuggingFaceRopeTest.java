@@ -19,6 +19,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -92,17 +93,7 @@ class HuggingFaceRopeTest {
     }
 
     /** What a block does to each pair at position 1, and on one axis, in a sequence of a length. */
-    private static final class Rotation {
-
-        private final double[] frequencies;
-        private final double[] factors;
-        private final double[] others;
-
-        private Rotation(double[] frequencies, double[] factors, double[] others) {
-            this.frequencies = frequencies;
-            this.factors = factors;
-            this.others = others;
-        }
+    private record Rotation(List<Double> frequencies, List<Double> factors, List<Double> others) {
 
         static Rotation of(
                 NDManager manager, RotaryEmbeddingBlock block, PairLayout layout, int start, int length, int axis) {
@@ -117,24 +108,24 @@ class HuggingFaceRopeTest {
             // the second position only makes the sequence long
             NDArray input = manager.create(x, new Shape(1, 1, 1, headSize)).repeat(2, 2);
             long[] positions = {1, Math.max(1, length - 1)};
-            NDArray given = manager.create(positions);
+            NDArray tokens = manager.create(positions);
             if (axis >= 0) {
-                given = manager.zeros(new Shape(3, 1, 2), DataType.INT64);
-                given.set(new NDIndex(axis + ", 0"), manager.create(positions));
+                tokens = manager.zeros(new Shape(3, 1, 2), DataType.INT64);
+                tokens.set(new NDIndex(axis + ", 0"), manager.create(positions));
             }
-            double[] rotated = Forward.infer(manager, block, input, given).toDoubleArray();
-            double[] frequencies = new double[pairs];
-            double[] factors = new double[pairs];
+            double[] rotated = Forward.infer(manager, block, input, tokens).toDoubleArray();
+            List<Double> frequencies = new ArrayList<>();
+            List<Double> factors = new ArrayList<>();
             for (int pair = 0; pair < pairs; pair++) {
                 double first = rotated[start + layout.firstIndex(pair, pairs)];
                 double second = rotated[start + layout.secondIndex(pair, pairs)];
-                frequencies[pair] = Math.atan2(second, first);
-                factors[pair] = Math.hypot(first, second);
+                frequencies.add(Math.atan2(second, first));
+                factors.add(Math.hypot(first, second));
             }
-            double[] others = IntStream.range(0, headSize)
+            List<Double> others = IntStream.range(0, headSize)
                     .filter(i -> i < start || i >= start + 2 * pairs)
-                    .mapToDouble(i -> rotated[i])
-                    .toArray();
+                    .mapToObj(i -> rotated[i])
+                    .toList();
             return new Rotation(frequencies, factors, others);
         }
     }
@@ -143,10 +134,10 @@ class HuggingFaceRopeTest {
         return Stream.of(text.split(" ", -1)).mapToDouble(Double::parseDouble).toArray();
     }
 
-    private static void assertClose(double[] actual, double[] expected, double error, String name) {
-        assertThat(actual).as(name).hasSameSizeAs(expected);
+    private static void assertClose(List<Double> actual, double[] expected, double error, String name) {
+        assertThat(actual).as(name).hasSize(expected.length);
         for (int i = 0; i < expected.length; i++) {
-            assertThat(actual[i]).as("%s, pair %s", name, i).isCloseTo(expected[i], within(error * expected[i]));
+            assertThat(actual.get(i)).as("%s, pair %s", name, i).isCloseTo(expected[i], within(error * expected[i]));
         }
     }
 
@@ -164,8 +155,7 @@ class HuggingFaceRopeTest {
             double[] expected = numbers(row[8]);
             double[] factors = new double[expected.length];
             Arrays.fill(factors, Double.parseDouble(row[7]));
-            double[] kept = new double[block.getHeadSize() - 2 * expected.length];
-            Arrays.fill(kept, 0.5);
+            List<Double> kept = Collections.nCopies(block.getHeadSize() - 2 * expected.length, 0.5);
             String axes = row[6];
             for (int axis = axes.isEmpty() ? -1 : 0; axis < (axes.isEmpty() ? 0 : 3); axis++) {
                 Rotation rotation = Rotation.of(manager, block, layout, start, length, axis);
@@ -197,7 +187,9 @@ class HuggingFaceRopeTest {
     private static void assertFactor(double expected, NDManager manager, Map<String, ?> section, int length)
             throws Exception {
         RotaryEmbeddingBlock block = scaled(section).rotary().build();
-        double factor = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, length, -1).factors[0];
+        double factor = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, length, -1)
+                .factors
+                .get(0);
         assertThat(factor).isCloseTo(expected, within(ERROR));
     }
 

@@ -14,7 +14,6 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.math.PairLayout;
-import java.util.LinkedHashMap;
 import java.util.Map;
 
 /** Projections of a rotated attention in Meta's layout, with 2 heads and 1 key head of 8, and what torch computed. */
@@ -22,7 +21,9 @@ class PermutedHeadsTest {
 
     private static final String FILE = "rotary.safetensors";
 
-    private static final Map<String, Integer> HEADS = Map.of("wq", 2, "wk", 1);
+    /** The permuted tensors, and their numbers of heads. */
+    private static final Map<String, Integer> HEADS =
+            Map.of("wq.weight", 2, "wq.bias", 2, "wk.weight", 1, "wk.bias", 1);
 
     private static final int[] ROTARY_SIZES = {8, 6};
 
@@ -35,16 +36,14 @@ class PermutedHeadsTest {
     void equalsThePermutationOfHuggingFace(NDManager manager) throws Exception {
         for (int rotarySize : ROTARY_SIZES) {
             for (String name : HEADS.keySet()) {
-                for (String kind : new String[] {"weight", "bias"}) {
-                    String tensor = "attention." + name + "." + kind;
-                    Parameter parameter = parameter(manager, tensor);
-                    Weights.loader(FILE)
-                            .permutedHeads(tensor, HEADS.get(name), rotarySize, PairLayout.CONCATENATED, parameter)
-                            .load();
-                    assertThat(parameter.getArray().toDoubleArray())
-                            .as("%s %s", tensor, rotarySize)
-                            .isEqualTo(Weights.expected("rotary " + name + "." + kind + " " + rotarySize));
-                }
+                String tensor = "attention." + name;
+                Parameter parameter = parameter(manager, tensor);
+                Weights.loader(FILE)
+                        .permutedHeads(tensor, HEADS.get(name), rotarySize, PairLayout.CONCATENATED, parameter)
+                        .load();
+                assertThat(parameter.getArray().toDoubleArray())
+                        .as("%s %s", tensor, rotarySize)
+                        .isEqualTo(Weights.expected("rotary " + name + " " + rotarySize));
             }
         }
     }
@@ -52,16 +51,14 @@ class PermutedHeadsTest {
     @EngineTest
     void theOtherDirectionIsTheInverse(NDManager manager) throws Exception {
         for (String name : HEADS.keySet()) {
-            for (String kind : new String[] {"weight", "bias"}) {
-                String tensor = "attention." + name + "." + kind;
-                Parameter original = parameter(manager, tensor);
-                Parameter parameter = parameter(manager, tensor);
-                Weights.loader(FILE)
-                        .table(tensor, original)
-                        .permutedHeads("permuted." + tensor, HEADS.get(name), 6, PairLayout.INTERLEAVED, parameter)
-                        .load();
-                assertThat(parameter.getArray()).as(tensor).isEqualTo(original.getArray());
-            }
+            String tensor = "attention." + name;
+            Parameter original = parameter(manager, tensor);
+            Parameter parameter = parameter(manager, tensor);
+            Weights.loader(FILE)
+                    .table(tensor, original)
+                    .permutedHeads("permuted." + tensor, HEADS.get(name), 6, PairLayout.INTERLEAVED, parameter)
+                    .load();
+            assertThat(parameter.getArray()).as(tensor).isEqualTo(original.getArray());
         }
     }
 
@@ -91,20 +88,24 @@ class PermutedHeadsTest {
                     .toType(type, false);
             for (int rotarySize : ROTARY_SIZES) {
                 MultiHeadAttentionBlock block = attention(manager, type, layout, rotarySize);
-                Map<String, Linear> projections = new LinkedHashMap<>();
-                projections.put("wq", block.getQueryProjection());
-                projections.put("wk", block.getKeyProjection());
-                projections.put("wv", block.getValueProjection());
-                projections.put("wo", block.getResultProjection());
+                Map<String, Linear> projections = Map.of(
+                        "wq",
+                        block.getQueryProjection(),
+                        "wk",
+                        block.getKeyProjection(),
+                        "wv",
+                        block.getValueProjection(),
+                        "wo",
+                        block.getResultProjection());
                 WeightLoader loader = Weights.loader(FILE);
-                projections.forEach((name, projection) -> projection
-                        .getDirectParameters()
+                projections.forEach((projection, linear) -> linear.getDirectParameters()
                         .forEach(pair -> {
-                            String tensor = "attention." + name + "." + pair.getKey();
+                            String name = projection + "." + pair.getKey();
                             if (layout == PairLayout.CONCATENATED && HEADS.containsKey(name)) {
-                                loader.permutedHeads(tensor, HEADS.get(name), rotarySize, layout, pair.getValue());
+                                loader.permutedHeads(
+                                        "attention." + name, HEADS.get(name), rotarySize, layout, pair.getValue());
                             } else {
-                                loader.table(tensor, pair.getValue());
+                                loader.table("attention." + name, pair.getValue());
                             }
                         }));
                 int open = manager.getManagedArrays().size();

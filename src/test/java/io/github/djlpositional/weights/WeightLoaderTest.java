@@ -29,10 +29,12 @@ import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.stream.IntStream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -318,14 +320,19 @@ class WeightLoaderTest {
     void aFileThatHasChangedSinceItWasOpened(NDManager manager) throws Exception {
         Path path = Files.copy(Weights.path("gpt2.npz"), folder.resolve("weights.npz"));
         Parameter parameter = Weights.parameter(manager, 8, 6);
-        WeightLoader loader = WeightLoader.of(WeightFile.open(path)).table("wpe.weight", parameter);
+        WeightFile file = WeightFile.open(path);
+        WeightLoader loader = WeightLoader.of(file).table("wpe.weight", parameter);
         byte[] bytes = Files.readAllBytes(path);
         Files.delete(path);
         Files.write(path, bytes);
         Files.setLastModifiedTime(path, FileTime.fromMillis(0));
-        assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(loader::load)
-                .withMessageContainingAll(path.toString(), "changed", "WeightFile.open");
+        int open = manager.getManagedArrays().size();
+        for (ThrowingCallable read : List.<ThrowingCallable>of(loader::load, () -> file.read(manager, "wpe.weight"))) {
+            assertThatExceptionOfType(MalformedModelException.class)
+                    .isThrownBy(read)
+                    .withMessageContainingAll(path.toString(), "changed", "WeightFile.open");
+        }
+        assertThat(manager.getManagedArrays()).hasSize(open);
         assertUnchanged(parameter);
     }
 
@@ -353,7 +360,7 @@ class WeightLoaderTest {
         assertThat(words.getArray().hasGradient()).isTrue();
     }
 
-    /** The second of two arrays is damaged, which its checksum tells after its last byte. */
+    /** The second of two arrays is damaged behind the row that is read: its checksum detects it. */
     @EngineTest
     void aDamagedTensorChangesNothing(NDManager manager) throws Exception {
         byte[] bytes = Files.readAllBytes(Weights.path("roberta.npz"));
@@ -361,10 +368,10 @@ class WeightLoaderTest {
         bytes[Weights.record(1, bytes) - 150] ^= 1;
         Path file = Files.write(folder.resolve("model.npz"), bytes);
         Parameter words = Weights.parameter(manager, 11, 6);
-        Parameter positions = Weights.parameter(manager, 10, 6);
+        Parameter positions = Weights.parameter(manager, 1, 6);
         WeightLoader loader = WeightLoader.of(WeightFile.open(file))
                 .table("roberta.embeddings.word_embeddings.weight", words)
-                .table("roberta.embeddings.position_embeddings.weight", positions);
+                .rows("roberta.embeddings.position_embeddings.weight", 0, 1, positions);
         assertThatExceptionOfType(MalformedModelException.class)
                 .isThrownBy(loader::load)
                 .withMessageContainingAll(
