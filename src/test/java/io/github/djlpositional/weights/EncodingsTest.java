@@ -1,7 +1,6 @@
 package io.github.djlpositional.weights;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import ai.djl.ndarray.NDManager;
 import ai.djl.nn.Parameter;
@@ -124,9 +123,6 @@ class EncodingsTest {
         assertThat(SinusoidalEncoding.fairseq(8).frequency(7))
                 .isEqualTo(SinusoidalEncoding.fairseq(8).frequency(3));
         assertThat(PAPER.frequency(3)).isEqualTo(0.1);
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> PAPER.frequency(8))
-                .withMessageContaining("dimension 8");
     }
 
     @Test
@@ -134,8 +130,7 @@ class EncodingsTest {
         try (NDManager manager = EngineTestExtension.cpuManager()) {
             Parameter parameter = Weights.parameter(manager, 64, 8);
             WeightLoader loader = Weights.loader("encodings.safetensors").table("marian", parameter);
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> loader.encodings("tutorial", HALVES).load());
+            Weights.assertRejected(() -> loader.encodings("tutorial", HALVES).load(), "tutorial");
             Weights.assertUnchanged(parameter);
         }
     }

@@ -37,6 +37,7 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvFileSource;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
@@ -259,53 +260,8 @@ class HuggingFaceRopeTest {
         assertThat(arguments.get("autoExtend")).isEqualTo(limit > 4096 ? limit : null);
     }
 
-    /** D, N, K and H, then what else differs from a causal attention with the scale 1/√H and a rotary encoding. */
     @ParameterizedTest
-    @CsvSource(delimiter = '|', textBlock = """
-            Llama-2-7b-hf                 |  0 | 4096 32 32 128 |
-            Llama-3.1-8B                  | 31 | 4096 32 8 128  |
-            Llama-3.2-1B                  |  0 | 2048 32 8 64   |
-            Llama-4-Scout-17B-16E         |  0 | 5120 40 8 128  | chunkSize 8192, norm 1.0E-5
-            Llama-4-Scout-17B-16E         |  3 | 5120 40 8 128  | no rotary, queryScale {kind=floorLogarithm, coefficient=0.1, length=8192.0}
-            Llama-4-Maverick-17B-128E     |  0 | 5120 40 8 128  | chunkSize 8192
-            Mistral-7B-v0.1               |  5 | 4096 32 8 128  | window 4096
-            Mistral-7B-v0.3               |  5 | 4096 32 8 128  |
-            Mixtral-8x7B-v0.1             |  0 | 4096 32 8 128  |
-            Qwen-7B                       |  0 | 4096 32 32 128 | bias, queryScale {kind=logN, trainedLength=8192}
-            Qwen2-7B                      | 27 | 3584 28 4 128  | bias
-            Qwen2.5-7B-Instruct-with-YaRN |  0 | 3584 28 4 128  | bias
-            Qwen3-8B                      |  0 | 4096 32 8 128  | norm 1.0E-6
-            Qwen3-30B-A3B                 |  0 | 2048 32 4 128  | norm 1.0E-6
-            Qwen2-VL-7B-Instruct          |  0 | 3584 28 4 128  | bias
-            Qwen3-VL-8B-Instruct          |  0 | 4096 32 8 128  | norm 1.0E-6
-            gemma-2b                      |  0 | 2048 8 1 256   |
-            gemma-2-27b                   |  0 | 4608 32 16 128 | scale of 144, window 4096, scoreCap 50.0
-            gemma-2-27b                   |  1 | 4608 32 16 128 | scale of 144, scoreCap 50.0
-            gemma-3-4b-pt                 |  4 | 2560 8 4 256   | window 1024, norm 1.0E-6
-            gemma-3-4b-pt                 |  5 | 2560 8 4 256   | norm 1.0E-6
-            gemma-3-1b-pt                 | 25 | 1152 4 1 256   | window 512, norm 1.0E-6
-            phi-2                         |  0 | 2560 32 32 80  | bias, resultBias
-            Phi-3-vision-128k-instruct    |  0 | 3072 32 32 96  | window 131072
-            Phi-3.5-MoE-instruct          |  0 | 4096 32 8 128  | window 131072, bias, resultBias
-            gpt-neox-20b                  |  0 | 6144 64 64 96  | bias, resultBias
-            gpt-j-6b                      |  0 | 4096 16 16 256 |
-            stablelm-2-1_6b               |  0 | 2048 32 32 64  | bias
-            falcon-7b                     |  0 | 4544 71 1 64   |
-            falcon-40b                    |  0 | 8192 128 8 64  |
-            roformer_chinese_base         |  0 | 768 12 12 64   | both ways, bias, resultBias
-            c4ai-command-r-v01            |  0 | 8192 64 64 128 |
-            c4ai-command-r7b-12-2024      |  2 | 4096 32 8 128  | window 4096
-            c4ai-command-r7b-12-2024      |  3 | 4096 32 8 128  | no rotary
-            glm-4-9b-hf                   |  0 | 4096 32 2 128  | bias
-            GLM-4-9B-0414                 |  0 | 4096 32 2 128  |
-            GLM-4.5                       |  0 | 5120 96 8 128  | bias, norm 1.0E-5
-            gpt-oss-20b                   |  0 | 2880 64 8 64   | window 128, bias, resultBias, sinks
-            gpt-oss-20b                   |  1 | 2880 64 8 64   | bias, resultBias, sinks
-            SmolLM3-3B                    |  0 | 2048 16 4 128  |
-            SmolLM3-3B                    |  3 | 2048 16 4 128  | no rotary
-            ModernBERT-base               |  0 | 768 12 12 64   | both ways
-            ModernBERT-base               |  1 | 768 12 12 64   | both ways, window 128
-            """)
+    @CsvFileSource(resources = "/configurations/attention.csv", delimiter = '|', numLinesToSkip = 1)
     void attendsAsPublishedModels(String model, int layer, String sizes, String others) throws Exception {
         MultiHeadAttentionBlock block = read(model).attention(layer).build();
         Map<String, Object> arguments = block.getArguments();
