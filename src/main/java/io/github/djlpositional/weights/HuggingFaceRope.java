@@ -43,14 +43,14 @@ import java.util.stream.IntStream;
  * section is read as Hugging Face's {@code modeling_rope_utils.py} (transformers 4 and 5) reads it. In particular,
  * LongRoPE and dynamic NTK depend on the length of the sequence.
  *
- * <p>A configuration of a model of text and images is that of its {@code text_config}.
+ * <p>For a model of text and images, {@code text_config} is read.
  *
  * <p>Immutable and thread-safe. Every method throws {@link IllegalArgumentException} for a key that is missing, of
  * another type, or outside its range.
  */
 public final class HuggingFaceRope {
 
-    /** Published files have a few kilobytes; those that list quantized layers have some hundred. */
+    /** Published files have a few kilobytes, or some hundred if they list quantized layers. */
     private static final int MOST_BYTES = 4 << 20;
 
     /** The first length of a rotary table, which grows as far as the model allows. */
@@ -425,7 +425,7 @@ public final class HuggingFaceRope {
         return get(key, Integer.class);
     }
 
-    /** Returns a size or a count, which must be given and positive. */
+    /** Returns a size or a count, which must be present and positive. */
     private int required(String key) {
         String name = type.keyOf(key);
         int value = Check.given(name, whole(key));
@@ -446,7 +446,7 @@ public final class HuggingFaceRope {
         return isTrue(value(key));
     }
 
-    /** Checks that keys that are given have the values of a column. */
+    /** Checks that the keys of a column are missing or have its values. */
     private void require(String column) {
         type.column(column)
                 .forEach((key, value) -> Check.that(

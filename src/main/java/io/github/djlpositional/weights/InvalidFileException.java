@@ -43,8 +43,8 @@ final class InvalidFileException extends IOException {
 
     private final String remedy;
 
-    private InvalidFileException(String given, String remedy, Exception cause) {
-        super(given, cause);
+    private InvalidFileException(String problem, String remedy, Exception cause) {
+        super(problem, cause);
         this.remedy = remedy;
     }
 
@@ -54,13 +54,8 @@ final class InvalidFileException extends IOException {
 
     /** A file that is not the expected JSON. The first line of the parser's message says why, the second has a link. */
     static InvalidFileException notJson(String what, Exception cause) {
-        return damaged(
-                what + " ("
-                        + visible(String.valueOf(cause.getMessage())
-                                .lines()
-                                .findFirst()
-                                .orElse("")) + ")",
-                cause);
+        String reason = String.valueOf(cause.getMessage()).lines().findFirst().orElse("");
+        return damaged(what + " (" + visible(reason) + ")", cause);
     }
 
     /**

@@ -25,7 +25,7 @@ record ModelType(ModelType like, Map<?, ?> line) {
     static final String SLIDING = "sliding_attention";
     static final String CHUNKED = "chunked_attention";
 
-    /** Model types of text and images, whose configuration has that of the text as {@code text_config}. */
+    /** Types of models of text and images, whose {@code text_config} is the configuration of the text. */
     static final List<?> WITH_TEXT_CONFIG;
 
     private static final String FILE = "model-types.jsonc";

@@ -101,7 +101,7 @@ final class NpzFile {
 
     private Map<String, StoredTensor> read() throws IOException {
         Map<String, StoredTensor> tensors = new LinkedHashMap<>();
-        long count = checkDirectory(file);
+        long count = checkDirectory();
         try (ZipFile zip = new ZipFile(file.toFile())) {
             check(zip.size() == count, "its zip directory has %s entries where it claims %s", zip.size(), count);
             boolean isPickle = false;
@@ -133,10 +133,9 @@ final class NpzFile {
      *
      * @return the number of entries
      */
-    private static long checkDirectory(Path file) throws IOException {
-        long fileSize = Files.size(file);
+    private long checkDirectory() throws IOException {
         int length = (int) Math.min(fileSize, END_64_LOCATOR_BYTES + END_BYTES + LONGEST_COMMENT);
-        ByteBuffer tail = read(file, fileSize - length, length);
+        ByteBuffer tail = read(fileSize - length, length);
         int end = length - END_BYTES;
         while (end >= 0 && tail.getInt(end) != END) {
             end--;
@@ -147,7 +146,7 @@ final class NpzFile {
         long size = Integer.toUnsignedLong(tail.getInt(end + 12));
         int locator = end - END_64_LOCATOR_BYTES;
         if (locator >= 0 && tail.getInt(locator) == END_64_LOCATOR) {
-            ByteBuffer end64 = read(file, tail.getLong(locator + 8), END_64_BYTES);
+            ByteBuffer end64 = read(tail.getLong(locator + 8), END_64_BYTES);
             count = count == 0xffff ? end64.getLong(32) : count;
             size = size == 0xffff_ffffL ? end64.getLong(40) : size;
         }
@@ -157,8 +156,8 @@ final class NpzFile {
         return count;
     }
 
-    private static ByteBuffer read(Path file, long at, int length) throws IOException {
-        check(at >= 0 && at <= Files.size(file) - length, "it has no %s bytes at %s", length, at);
+    private ByteBuffer read(long at, int length) throws IOException {
+        check(at >= 0 && at <= fileSize - length, "it has no %s bytes at %s", length, at);
         byte[] bytes = WeightFile.read(file, at, length);
         check(bytes.length == length, "it has no %s bytes at %s", length, at);
         return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
@@ -233,14 +232,14 @@ final class NpzFile {
 
     /** Reads the numbers of an array, and compares the checksum at their end. */
     private void read(ZipEntry entry, long headerLength, StoredTensor.Reader reader) throws IOException {
-        checkDirectory(file);
+        checkDirectory();
         try (ZipFile zip = new ZipFile(file.toFile())) {
             check(zip.getEntry(entry.getName()) != null, "its array %s is missing", entry.getName());
             CheckedInputStream in = new CheckedInputStream(zip.getInputStream(entry), new CRC32());
             in.skipNBytes(headerLength);
             reader.read(in);
             if (in.read() >= 0 || in.getChecksum().getValue() != entry.getCrc()) {
-                throw new ZipException("its size or checksum is not that of the zip directory");
+                throw new ZipException("its size or checksum is not the one in the zip directory");
             }
         }
     }

@@ -12,8 +12,8 @@ import java.util.TreeSet;
 
 /**
  * The rope section of a configuration, {@code rope_scaling} or {@code rope_parameters}, or its part for one type of
- * layers. The meaning of the keys is that of {@code modeling_rope_utils.py} in Hugging Face's transformers. A key with
- * the value null is one that is not given.
+ * layers. Keys mean what they mean in {@code modeling_rope_utils.py} of Hugging Face's transformers. A key with the
+ * value null counts as missing.
  */
 final class RopeSection {
 
@@ -91,12 +91,12 @@ final class RopeSection {
         return known;
     }
 
-    /** Whether frequencies are those of the whole head, of which only the first turn. */
+    /** Whether the frequencies span the whole head, and only the first of them rotate. */
     boolean isProportional() {
         return type.equals("proportional");
     }
 
-    /** Returns a value, or null if it is not given. */
+    /** Returns a value, or null if the key is missing. */
     <T> T value(String key, Class<T> wanted) {
         return Records.value(HuggingFaceRope.class, values, key, wanted);
     }
@@ -109,7 +109,7 @@ final class RopeSection {
         return Objects.requireNonNullElse(value(key, Double.class), defaultValue);
     }
 
-    /** Returns a list, which must be given. */
+    /** Returns a list, which must be present. */
     <T> List<T> list(String key, Class<T> wanted) {
         List<?> elements = Check.given(key, value(key, List.class));
         return elements.stream()
@@ -126,7 +126,7 @@ final class RopeSection {
         };
     }
 
-    /** Returns how the frequencies are scaled; those of a proportional type are not computed by a scaling. */
+    /** Returns how the frequencies are scaled. The proportional type is no scaling: it has its own frequencies. */
     RotaryScaling scaling() {
         return switch (type) {
             case "linear" -> RotaryScaling.linear(number("factor"));

@@ -56,7 +56,7 @@ import java.util.function.UnaryOperator;
  */
 public final class WeightLoader {
 
-    /** The names in an {@code nn.MultiheadAttention}: weights, biases, and those of forms that are not loaded. */
+    /** The names in an {@code nn.MultiheadAttention}: weights, biases, and parameters of forms that are not loaded. */
     private static final List<String> ATTENTION_NAMES = List.of(("in_proj_weight out_proj.weight in_proj_bias"
                     + " out_proj.bias q_proj_weight k_proj_weight v_proj_weight bias_k bias_v")
             .split(" "));
@@ -132,18 +132,18 @@ public final class WeightLoader {
      * layout gives the same scores. Usually the rotary encoding is built with the layout of the file instead, and
      * nothing is permuted. Values and results are never permuted.
      *
-     * <p>The rows are those of N heads, and the first r rows of each head change places. To the concatenated layout,
-     * this is {@code permute} in Hugging Face's {@code convert_llama_weights_to_hf.py}; to the interleaved layout it is
-     * the inverse.
+     * <p>The tensor has the rows of N heads, and the first r rows of each head change places. To the concatenated
+     * layout, this is {@code permute} in Hugging Face's {@code convert_llama_weights_to_hf.py}; to the interleaved
+     * layout it is the inverse.
      *
      * @param name the tensor's name in the file
-     * @param headCount N, the number of heads that the tensor has: that of the key heads for keys; a divisor of its
-     *     number of rows
+     * @param headCount N, the number of heads of the tensor, which is the number of key heads for keys; a divisor of
+     *     its number of rows
      * @param rotarySize r, the number of dimensions of a head that are rotated, from the first; even, from 2 to H
      * @param layout the layout of the rows in the parameter; the file has the other one
      * @param parameter the parameter to write to, (N · H, D) or (N · H), of the tensor's shape; owned by the caller
      * @return this loader
-     * @throws IllegalArgumentException if the file has no such tensor, its rows are not those of such heads, or the
+     * @throws IllegalArgumentException if the file has no such tensor, it does not have the rows of such heads, or the
      *     tensor or the parameter was added before
      */
     public WeightLoader permutedHeads(
@@ -226,7 +226,7 @@ public final class WeightLoader {
         part.requireExists();
         Check.that(
                 copies.stream().noneMatch(copy -> copy.parameter().getId().equals(parameter.getId())),
-                () -> "parameter " + InvalidFileException.quoted(parameter.getName()) + " was given before " + part
+                () -> "parameter " + InvalidFileException.quoted(parameter.getName()) + " was added before " + part
                         + ": expected one tensor for each parameter; add each parameter once");
         copies.add(new Copy(unused(part), parameter, order));
         return this;
@@ -235,7 +235,7 @@ public final class WeightLoader {
     private TensorPart unused(TensorPart part) {
         Check.that(
                 parts.add(part),
-                () -> part + " were given twice: expected one use of each tensor or of the same part; add each once");
+                () -> part + " were added twice: expected one use of each tensor or of the same part; add each once");
         return part;
     }
 
@@ -401,8 +401,8 @@ public final class WeightLoader {
          * <ul>
          *   <li>θ = exp(k · c), as in PyTorch's tutorial and tensor2tensor: c and k · c are rounded, so θ has a
          *       relative error of |ln θ| · 2⁻²³; exp itself adds up to one ulp, 2⁻²³. θ = 1 / base^(2k/d) has a smaller
-         *       error. If frequencies are multiplied by a factor, as in diffusion models, the exponent is that of θ /
-         *       θ₀, where θ₀ is the first frequency: the greater of the two counts.
+         *       error. If frequencies are multiplied by a factor, as in diffusion models, the exponent is of θ / θ₀,
+         *       where θ₀ is the first frequency: the greater of the two counts.
          *   <li>p · θ is rounded, 2⁻²⁴ more. So the error of the angle is up to p·θ · (|ln θ| · 2⁻²³ + 2⁻²²), and so is
          *       the error of the sine, whose slope is 1 at most.
          *   <li>The sine itself adds up to one ulp, 2⁻²⁴ below 1; storing it adds half an ulp of the stored type.
