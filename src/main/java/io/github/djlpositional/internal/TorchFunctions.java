@@ -38,7 +38,8 @@ public final class TorchFunctions {
      * array of all scores. A mask whose last axis is not contiguous would leave the fast kernel. The mask of
      * {@code distances} is a view in which row i begins at column i of a line of numbers by distance, for the queries
      * in reverse order: it takes no memory for each query and key. {@code toKeys} and {@code toPositions} are views of
-     * that kind too; their gradients are written once, where those of slices fill a whole array each.
+     * that kind too; their gradients are written once, where those of slices fill a whole array each. {@code rotate}
+     * takes its whole numbers from the shape of an array without numbers.
      *
      * <p>The types of {@code toHalf}, {@code toFloat} and {@code toDouble} are PyTorch's numbers of them.
      * {@code lookUp} compares and replaces on the device, where nothing waits.
@@ -80,6 +81,30 @@ public final class TorchFunctions {
                 h = (t + 1) * w
                 padded = torch.constant_pad_nd(x, [t - 1, 0, 0, 1])
                 return torch.as_strided(padded, [torch.size(x, 0), n, t, w], [n * h, h, w + 1, 1], 0)
+              def rotate(self: __torch__.M, x: Tensor, rows: Tensor, sizes: Tensor) -> Tensor:
+                start = torch.size(sizes, 0)
+                other = torch.size(sizes, 1)
+                step = torch.size(sizes, 2)
+                r = torch.floordiv(torch.size(rows, -1), 2)
+                end = start + r
+                axis = -2
+                if torch.ne(torch.size(rows, -2), torch.size(x, -2)):
+                  axis = -3
+                t = torch.size(x, axis)
+                n = torch.floordiv(torch.size(sizes, 3) * t, torch.numel(x)) + 1
+                y = torch.empty_like(x)
+                for i in range(torch.floordiv(t - 1, n) + 1):
+                  x0 = torch.slice(x, axis, i * n, (i + 1) * n)
+                  y0 = torch.copy_(torch.slice(y, axis, i * n, (i + 1) * n), x0)
+                  rows0 = torch.slice(rows, axis, i * n, (i + 1) * n)
+                  _0 = torch.mul_(torch.slice(y0, -1, start, end), torch.slice(rows0, -1, 0, r))
+                  second = torch.slice(x0, -1, start + other, end, step)
+                  first = torch.slice(x0, -1, start, end - other, step)
+                  sines1 = torch.slice(rows0, -1, r, r + r - other, step)
+                  sines2 = torch.slice(rows0, -1, r + other, r + r, step)
+                  _1 = torch.add_(torch.slice(y0, -1, start, end - other, step), second * sines1)
+                  _2 = torch.add_(torch.slice(y0, -1, start + other, end, step), first * sines2)
+                return y
               def toHalf(self: __torch__.M, x: Tensor) -> Tensor:
                 return torch.to(x, 5)
               def toFloat(self: __torch__.M, x: Tensor) -> Tensor:
@@ -92,8 +117,17 @@ public final class TorchFunctions {
                 return torch.masked_fill(rows, torch.logical_not(torch.unsqueeze(inside, -1)), float("nan"))
             """;
 
+    /**
+     * A large array is rotated in parts of about so many numbers, which stay in the caches of the processor together
+     * with the intermediate results. In one piece, each of the passes over it would wait for the memory.
+     */
+    private static final int ROTATED_PART = 1 << 19;
+
     /** A pickled object of the class M whose attribute {@code training} is false, in protocol 2. */
     private static final String OBJECT = "\u0080\u0002c__torch__\nM\n)\u0081}X\b\0\0\0training\u0089sb.";
+
+    /** The name of an array by which DJL calls a method of the archive begins so. */
+    private static final String METHOD = "module_method:";
 
     private static final String EMPTY_TUPLE = "\u0080\u0002).";
 
@@ -109,6 +143,7 @@ public final class TorchFunctions {
     private final NDArray limited;
     private final NDArray toKeys;
     private final NDArray toPositions;
+    private final NDArray rotate;
     private final NDArray lookUp;
 
     /** The conversions, by the data type of their results. */
@@ -124,6 +159,7 @@ public final class TorchFunctions {
         limited = method("limited");
         toKeys = method("toKeys");
         toPositions = method("toPositions");
+        rotate = method("rotate");
         lookUp = method("lookUp");
         conversions = Map.of(
                 DataType.FLOAT16,
@@ -138,7 +174,7 @@ public final class TorchFunctions {
     private NDArray method(String name) {
         NDArray array = model.getNDManager().zeros(new Shape(1));
         NDScope.unregister(array);
-        array.setName("module_method:" + name);
+        array.setName(METHOD + name);
         return array;
     }
 
@@ -235,6 +271,22 @@ public final class TorchFunctions {
         return run(new NDList(byKey, toPositions));
     }
 
+    /**
+     * Rotates pairs of the last axis of an array: x · C + x' · S, where x' has the two numbers of each pair exchanged.
+     * The other numbers are copied.
+     *
+     * @param rows [C | S], which broadcasts over the array but for its last axis
+     * @param start the first number that is rotated
+     * @param other the distance of the two numbers of a pair
+     * @param step the distance of two pairs
+     */
+    public NDArray rotate(NDArray array, NDArray rows, int start, int other, int step) {
+        int part = HostData.isHost(array.getDevice()) ? ROTATED_PART : Integer.MAX_VALUE;
+        try (NDArray sizes = array.getManager().create(new Shape(start, other, step, part, 0))) {
+            return run(new NDList(array, rows, sizes, rotate));
+        }
+    }
+
     /** Converts to FLOAT16, FLOAT32 or FLOAT64: a new array, through which gradients pass. */
     NDArray toType(NDArray array, DataType type) {
         return run(new NDList(array, conversions.get(type)));
@@ -248,8 +300,18 @@ public final class TorchFunctions {
         return run(new NDList(table, indices, lookUp));
     }
 
+    /** Runs a method, or the archive's {@code forward} where no array of a method is last. */
     private NDArray run(NDList inputs) {
-        // not in training, DJL would run it in inference mode, in which no gradient is recorded
-        return model.getBlock().forward(none, inputs, true).singletonOrThrow();
+        try (Temporaries temporaries = new Temporaries()) {
+            for (int i = 0; i < inputs.size(); i++) {
+                NDArray input = inputs.get(i);
+                if (input.getName() != null && !input.getName().startsWith(METHOD)) {
+                    // DJL would group arrays whose names have dots or brackets
+                    inputs.set(i, temporaries.add(input.reshape(input.getShape())));
+                }
+            }
+            // not in training, DJL would run it in inference mode, in which no gradient is recorded
+            return model.getBlock().forward(none, inputs, true).singletonOrThrow();
+        }
     }
 }
