@@ -6,40 +6,29 @@ import io.github.djlpositional.internal.Positions;
 import java.util.List;
 
 /**
- * The context of one attention call, for a {@link RelativeEncoding}.
- *
- * <p>Of queries and keys, {@code first()} is the index of the first token, from 0, and {@code length()} the number of
- * tokens, n. {@code positions()} are the positions that the forward was given: (1 or B, n), or (axes, 1 or B, n), INT32
- * or FLOAT64, on the device of the tokens, the attention's to close; null if each token's position is its index.
- * {@code end()} is one more than the greatest position, or a greater number.
- *
- * @param parameterStore gives the values of the encoding's parameters
- * @param training whether the attention is trained
- * @param queries the T queries, at least one
- * @param keys the F keys, at least one, those of a cache included
- * @param sequenceLengths the length of each sequence of the batch, without padding, for an encoding whose
- *     {@linkplain RelativeEncoding#keysDependOnLength keys depend on it}; with a cache and positions, one more than the
- *     greatest position so far, a single one if it is the same for all; null if all have the same, or if the positions
- *     of queries and keys tell it
- * @param causal whether keys after a query are hidden by the attention: what is given for them does not matter, as long
- *     as it is finite
- * @param scale what the products of queries and keys are multiplied by, usually 1 / √H
- * @param shared what {@link RelativeEncoding#sharedTerm} gave, where the forward is done in several parts; null where
- *     it is done in one, where sharedTerm gave nothing, or outside an attention; the attention's to close
- * @param sharedKeys the keys that sharedTerm was given; null where shared is null
+ * The context of one attention call, for a {@link RelativeEncoding}: T queries and F keys, at least one of each, those
+ * of a cache included. A forward that is processed in parts has a call for each part.
  */
-public record AttentionCall(
-        ParameterStore parameterStore,
-        boolean training,
-        Positions queries,
-        Positions keys,
-        List<Integer> sequenceLengths,
-        boolean causal,
-        double scale,
-        NDArray shared,
-        Positions sharedKeys) {
+public final class AttentionCall {
 
-    /** A call that is done in one part. */
+    private final ParameterStore parameterStore;
+    private final boolean training;
+    private final Positions queries;
+    private final Positions keys;
+    private final List<Integer> sequenceLengths;
+    private final boolean causal;
+    private final double scale;
+    private final NDArray shared;
+    private final Positions sharedKeys;
+
+    /**
+     * A call that is processed in one part.
+     *
+     * @param sequenceLengths the length of each sequence of the batch, without padding, for an encoding whose
+     *     {@linkplain RelativeEncoding#keysDependOnLength keys depend on it}; with a cache and positions, one more than
+     *     the greatest position so far, a single one if it is the same for all; null if all have the same, or if the
+     *     positions of queries and keys tell it
+     */
     AttentionCall(
             ParameterStore parameterStore,
             boolean training,
@@ -51,15 +40,117 @@ public record AttentionCall(
         this(parameterStore, training, queries, keys, sequenceLengths, causal, scale, null, null);
     }
 
+    private AttentionCall(
+            ParameterStore parameterStore,
+            boolean training,
+            Positions queries,
+            Positions keys,
+            List<Integer> sequenceLengths,
+            boolean causal,
+            double scale,
+            NDArray shared,
+            Positions sharedKeys) {
+        this.parameterStore = parameterStore;
+        this.training = training;
+        this.queries = queries;
+        this.keys = keys;
+        this.sequenceLengths = sequenceLengths;
+        this.causal = causal;
+        this.scale = scale;
+        this.shared = shared;
+        this.sharedKeys = sharedKeys;
+    }
+
     /** The same call with what its parts share. */
     AttentionCall with(NDArray term) {
         return new AttentionCall(parameterStore, training, queries, keys, sequenceLengths, causal, scale, term, keys);
     }
 
-    /** The same call for some of its queries and keys only. */
-    AttentionCall of(Positions someQueries, Positions someKeys) {
+    /** The part of this call with some of its queries and keys. */
+    AttentionCall part(Positions partOfQueries, Positions partOfKeys) {
         return new AttentionCall(
-                parameterStore, training, someQueries, someKeys, sequenceLengths, causal, scale, shared, sharedKeys);
+                parameterStore,
+                training,
+                partOfQueries,
+                partOfKeys,
+                sequenceLengths,
+                causal,
+                scale,
+                shared,
+                sharedKeys);
+    }
+
+    /** {@return the store that gives the values of the encoding's parameters} */
+    public ParameterStore parameterStore() {
+        return parameterStore;
+    }
+
+    /** {@return whether the attention is trained} */
+    public boolean training() {
+        return training;
+    }
+
+    /** {@return the index of the first query in its sequence, from 0} */
+    public int firstQuery() {
+        return queries.first();
+    }
+
+    /** {@return the index of the first key in its sequence, from 0} */
+    public int firstKey() {
+        return keys.first();
+    }
+
+    /**
+     * {@return the positions that the forward was given for the queries: (1 or B, T), or (axes, 1 or B, T), INT32 or
+     * FLOAT64, on the device of the queries, the attention's to close; null if each query's position is its index}
+     */
+    public NDArray queryPositions() {
+        return queries.positions();
+    }
+
+    /** {@return the positions of the keys, like {@link #queryPositions}, (1 or B, F) or (axes, 1 or B, F)} */
+    public NDArray keyPositions() {
+        return keys.positions();
+    }
+
+    /**
+     * {@return whether the attention hides keys after a query: the terms of such keys do not matter, as long as they
+     * are finite}
+     */
+    public boolean causal() {
+        return causal;
+    }
+
+    /** {@return the factor of the products of queries and keys, usually 1 / √H} */
+    public double scale() {
+        return scale;
+    }
+
+    /**
+     * {@return the result of {@link RelativeEncoding#sharedTerm}, the attention's to close; null if the forward is
+     * processed in one part, if sharedTerm returned null, and outside an attention}
+     */
+    public NDArray shared() {
+        return shared;
+    }
+
+    /** The queries with their positions. */
+    Positions queries() {
+        return queries;
+    }
+
+    /** The keys with their positions. */
+    Positions keys() {
+        return keys;
+    }
+
+    List<Integer> sequenceLengths() {
+        return sequenceLengths;
+    }
+
+    /** All keys of the forward; null if {@link #shared} is. */
+    Positions sharedKeys() {
+        return sharedKeys;
     }
 
     /** Whether positions were given, so that they are not the indices of queries and keys. */

@@ -22,7 +22,7 @@ final class AttentionForward implements AutoCloseable {
 
     private final MultiHeadAttentionBlock attention;
     private final MultiHeadAttentionBlock.Settings settings;
-    private final AttentionInputs given;
+    private final AttentionInputs inputs;
     private final ParameterStore parameterStore;
     private final boolean training;
     private final Temporaries temporaries = new Temporaries();
@@ -34,10 +34,13 @@ final class AttentionForward implements AutoCloseable {
     private Runnable store = () -> {};
 
     AttentionForward(
-            MultiHeadAttentionBlock attention, AttentionInputs given, ParameterStore parameterStore, boolean training) {
+            MultiHeadAttentionBlock attention,
+            AttentionInputs inputs,
+            ParameterStore parameterStore,
+            boolean training) {
         this.attention = attention;
         settings = attention.settings();
-        this.given = given;
+        this.inputs = inputs;
         this.parameterStore = parameterStore;
         this.training = training;
         relative = attention.getRelativeEncoding();
@@ -50,7 +53,7 @@ final class AttentionForward implements AutoCloseable {
 
     private NDArray computed(KeyValueCache cache, PairList<String, Object> params) {
         NDArray queries = queryHeads();
-        AttentionOperands operands = cache != null && given.isSelf()
+        AttentionMethod.Operands operands = cache != null && inputs.isSelf()
                 ? withPreviousSteps(queries, cache, params)
                 : withGivenKeys(queries, cache, params);
         AttentionMethod fused = FusedAttention.of(temporaries, operands);
@@ -60,7 +63,7 @@ final class AttentionForward implements AutoCloseable {
         // queries, keys and values of a long sequence are large
         temporaries.close();
         temporaries.add(results);
-        Shape shape = given.queries().getShape();
+        Shape shape = inputs.queries().getShape();
         // the heads of a single token follow each other already
         NDArray byToken = shape.get(1) == 1 ? results : temporaries.add(results.transpose(0, 2, 1, 3));
         return linear(
@@ -69,21 +72,22 @@ final class AttentionForward implements AutoCloseable {
 
     /** The probabilities, (B, N, T, F), of a forward without parameters: a new array. */
     NDArray probabilities() {
-        AttentionOperands operands = withGivenKeys(queryHeads(), null, null);
+        AttentionMethod.Operands operands = withGivenKeys(queryHeads(), null, null);
         return new PlainAttention(temporaries, operands).probabilities(temporaries);
     }
 
-    /** The given keys and values. A cache keeps them projected, for as long as it is given the same arrays. */
-    private AttentionOperands withGivenKeys(NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
-        Shape keyShape = given.keys().getShape();
+    /** Keys and values that are projected here. A cache keeps them for as long as it is given the same arrays. */
+    private AttentionMethod.Operands withGivenKeys(
+            NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
+        Shape keyShape = inputs.keys().getShape();
         Check.that(
                 keyShape.get(1) > 0,
                 () -> "keys of shape " + keyShape
                         + " are empty: expected a length of 1 or more; skip the call if there is nothing to attend to");
-        int firstQuery = given.isSelf() ? 0 : Positions.start(params, Positions.UNLIMITED);
+        int firstQuery = inputs.isSelf() ? 0 : Positions.start(params, Positions.UNLIMITED);
         Positions tokens = tokens(queries, params, firstQuery);
-        AttentionCall call = call(tokens, given.isSelf() ? tokens : Positions.of(0, Math.toIntExact(keyShape.get(1))));
-        KeyValueCache.Source kept = cache == null ? null : cache.sourceOf(attention, given.keys(), given.values());
+        AttentionCall call = call(tokens, inputs.isSelf() ? tokens : Positions.of(0, Math.toIntExact(keyShape.get(1))));
+        KeyValueCache.Source kept = cache == null ? null : cache.sourceOf(attention, inputs.keys(), inputs.values());
         NDArray keys = kept != null ? kept.keys() : keyHeads();
         NDArray values = kept != null ? kept.values() : valueHeads();
         boolean keepsPlainKeys = relative != null && relative.keysDependOnLength();
@@ -91,7 +95,7 @@ final class AttentionForward implements AutoCloseable {
         if (cache != null) {
             store = () -> {
                 if (kept == null) {
-                    cache.keep(attention, given.keys(), given.values(), keepsPlainKeys ? keys : encoded, values);
+                    cache.keep(attention, inputs.keys(), inputs.values(), keepsPlainKeys ? keys : encoded, values);
                 }
                 cache.done(attention, firstQuery + tokens.length());
             };
@@ -99,19 +103,20 @@ final class AttentionForward implements AutoCloseable {
         return operands(call, queries, encoded, values, null);
     }
 
-    /** The given keys and values behind those of a cache. */
-    private AttentionOperands withPreviousSteps(NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
-        KeyValueCache.Steps steps = cache.stepsOf(attention, params, attention.visibility());
+    /** The keys and values of the previous steps, and then those of this one. */
+    private AttentionMethod.Operands withPreviousSteps(
+            NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
+        KeyValueCache.Steps steps = cache.stepsOf(attention, params);
         Positions tokens = tokens(queries, params, steps.length());
         NDArray newKeys = keyHeads();
         boolean keepsPlainKeys = relative != null && relative.keysDependOnLength();
-        List<Integer> lengths = keepsPlainKeys && tokens.positions() != null ? steps.lengths(tokens) : null;
         NDArray kept = keepsPlainKeys ? newKeys : encoded(call(tokens, tokens), newKeys);
         Positions held = steps.write(kept, valueHeads(), tokens);
+        List<Integer> lengths = keepsPlainKeys && tokens.positions() != null ? steps.lengths() : null;
         AttentionCall call = call(tokens, held, lengths);
         NDManager manager = queries.getManager();
-        NDArray keys = temporaries.add(steps.keys(manager, held.length()));
-        NDArray values = temporaries.add(steps.values(manager, held.length()));
+        NDArray keys = temporaries.add(steps.keys(manager));
+        NDArray values = temporaries.add(steps.values(manager));
         store = () -> cache.done(attention, held.first() + held.length());
         return operands(
                 call,
@@ -161,10 +166,10 @@ final class AttentionForward implements AutoCloseable {
                 || keys.positions() != null) {
             return null;
         }
-        NDArray mask = given.mask();
+        NDArray mask = inputs.mask();
         if (mask == null
                 || mask.getShape().dimension() != 2
-                || mask.getShape().get(0) != given.queries().getShape().get(0)) {
+                || mask.getShape().get(0) != inputs.queries().getShape().get(0)) {
             return null;
         }
         int[] counts = new int[Math.toIntExact(mask.getShape().get(0))];
@@ -172,7 +177,7 @@ final class AttentionForward implements AutoCloseable {
         for (int i = 0; i < tokens.length; i++) {
             counts[i / (tokens.length / counts.length)] += tokens[i] == 0 ? 0 : 1;
         }
-        int least = given.isSelf() ? 0 : queries.end();
+        int least = inputs.isSelf() ? 0 : queries.end();
         return Arrays.stream(counts).mapToObj(count -> Math.max(count, least)).toList();
     }
 
@@ -185,15 +190,15 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray queryHeads() {
-        return heads(attention.getQueryProjection(), given.queries(), settings.headCount(), attention.getQueryNorm());
+        return heads(attention.getQueryProjection(), inputs.queries(), settings.headCount(), attention.getQueryNorm());
     }
 
     private NDArray keyHeads() {
-        return heads(attention.getKeyProjection(), given.keys(), settings.keyValueHeadCount(), attention.getKeyNorm());
+        return heads(attention.getKeyProjection(), inputs.keys(), settings.keyValueHeadCount(), attention.getKeyNorm());
     }
 
     private NDArray valueHeads() {
-        return heads(attention.getValueProjection(), given.values(), settings.keyValueHeadCount(), null);
+        return heads(attention.getValueProjection(), inputs.values(), settings.keyValueHeadCount(), null);
     }
 
     /** A projection split into heads, from (B, T, D) to (B, N, T, H), and normalized unless the norm is null. */
@@ -221,13 +226,13 @@ final class AttentionForward implements AutoCloseable {
         return relative == null ? keys : temporaries.addUnless(keys, relative.encodeKeys(call, keys));
     }
 
-    private AttentionOperands operands(
+    private AttentionMethod.Operands operands(
             AttentionCall call, NDArray queries, NDArray keys, NDArray values, NDArray distanceBiases) {
         NDArray encoded =
                 relative == null ? queries : temporaries.addUnless(queries, relative.encodeQueries(call, queries));
         AttentionMask mask =
-                AttentionMask.of(temporaries, given.mask(), call, queries, attention.visibility(), given.isSelf());
-        return new AttentionOperands(
+                AttentionMask.of(temporaries, inputs.mask(), call, queries, attention.visibility(), inputs.isSelf());
+        return new AttentionMethod.Operands(
                 attention, call, queries, withFactors(call, encoded), keys, values, mask, distanceBiases);
     }
 

@@ -24,9 +24,31 @@ abstract class AttentionMethod {
 
     private static final long PART_ON_GPU = 1 << 26;
 
-    private static final int FEWEST_ROWS = 16;
+    private static final int FEWEST = 16;
 
-    final AttentionOperands operands;
+    /**
+     * What an attention is computed from, all of it the forward's to close.
+     *
+     * @param attention the block
+     * @param call the queries and keys
+     * @param queries before the relative encoding, (B, N, T, H)
+     * @param encoded encoded queries times their factors by position, (B, N, T, H)
+     * @param keys encoded keys, (B, K, F, H), where K is the number of key heads
+     * @param values (B, K, F, H)
+     * @param mask what hides keys from queries, in the data type of the scores
+     * @param distanceBiases the biases that a cache keeps for this step of one token; null for none
+     */
+    record Operands(
+            MultiHeadAttentionBlock attention,
+            AttentionCall call,
+            NDArray queries,
+            NDArray encoded,
+            NDArray keys,
+            NDArray values,
+            AttentionMask mask,
+            NDArray distanceBiases) {}
+
+    final Operands operands;
     final MultiHeadAttentionBlock.Settings settings;
     final Visibility visibility;
 
@@ -35,7 +57,7 @@ abstract class AttentionMethod {
 
     final Set<Term> terms;
 
-    AttentionMethod(AttentionOperands operands) {
+    AttentionMethod(Operands operands) {
         this.operands = operands;
         settings = operands.attention().settings();
         visibility = operands.attention().visibility();
@@ -73,8 +95,8 @@ abstract class AttentionMethod {
     final NDArray attend(Temporaries temporaries) {
         AttentionCall call = operands.call();
         int length = call.queries().length();
-        int rows = rowsAtATime();
-        if (rows >= length) {
+        int most = queriesAtATime();
+        if (most >= length) {
             return attend(call, 0, length);
         }
         NDArray queries = toType(temporaries, operands.queries(), PlainAttention.scoreType(operands.queries()));
@@ -82,8 +104,8 @@ abstract class AttentionMethod {
         AttentionCall whole = shared == null ? call : call.with(temporaries.addUnless(queries, shared));
         NDList parts = new NDList();
         NDArray together = null;
-        for (int from = 0; from < length; from += rows) {
-            int count = Math.min(rows, length - from);
+        for (int from = 0; from < length; from += most) {
+            int count = Math.min(most, length - from);
             NDArray part = temporaries.add(attend(whole, from, count));
             if (whole.training() || !Arithmetic.isInPlaceSafe(part)) {
                 parts.add(part);
@@ -101,25 +123,27 @@ abstract class AttentionMethod {
     }
 
     /** As many queries as have numbers for the caches; with a window, as many as it has keys. */
-    private int rowsAtATime() {
+    private int queriesAtATime() {
         int keys = operands.call().keys().length();
-        int rows = operands.call().queries().length();
-        Integer reach = visibility.reach();
-        if (reach != null && keys > 2L * Math.max(reach, FEWEST_ROWS)) {
-            rows = Math.min(rows, Math.max(reach, FEWEST_ROWS));
-            keys = 2 * Math.max(reach, FEWEST_ROWS);
+        int queries = operands.call().queries().length();
+        if (visibility.reach() != null) {
+            int reach = Math.max(visibility.reach(), FEWEST);
+            if (keys > 2L * reach) {
+                queries = Math.min(queries, reach);
+                keys = 2 * reach;
+            }
         }
         long numbers = HostData.isHost(operands.queries().getDevice()) ? PART_ON_CPU : PART_ON_GPU;
         long ofTerm = relative == null ? 0 : relative.sizePerQueryAndKey(operands.call());
-        long ofQuery = Math.max(sizePerQueryAndKey(), ofTerm) * keys;
-        return ofQuery == 0 ? rows : (int) Math.max(FEWEST_ROWS, Math.min(rows, numbers / ofQuery));
+        long perQuery = Math.max(sizePerQueryAndKey(), ofTerm) * keys;
+        return perQuery == 0 ? queries : (int) Math.max(FEWEST, Math.min(queries, numbers / perQuery));
     }
 
     private NDArray attend(AttentionCall whole, int from, int count) {
         try (Temporaries own = new Temporaries()) {
             int[] range = visibility.range(whole, from, count);
             Positions keys = whole.keys().part(own, range[0] - whole.keys().first(), range[1] - range[0]);
-            AttentionCall call = whole.of(whole.queries().part(own, from, count), keys);
+            AttentionCall call = whole.part(whole.queries().part(own, from, count), keys);
             return own.keep(attend(own, call, from));
         }
     }

@@ -25,7 +25,7 @@ final class FusedAttention extends AttentionMethod {
     /** Whether query i sees the keys 0 … i, and nothing is added to the scores. */
     private final boolean isOnlyCausal;
 
-    private FusedAttention(Temporaries temporaries, AttentionOperands operands, TorchFunctions functions) {
+    private FusedAttention(Temporaries temporaries, Operands operands, TorchFunctions functions) {
         super(operands);
         this.functions = functions;
         AttentionCall call = operands.call();
@@ -43,7 +43,7 @@ final class FusedAttention extends AttentionMethod {
     }
 
     /** Returns the method for operands, or null where the engine has no kernel or the kernel does not serve them. */
-    static FusedAttention of(Temporaries temporaries, AttentionOperands operands) {
+    static FusedAttention of(Temporaries temporaries, Operands operands) {
         MultiHeadAttentionBlock.Settings settings = operands.attention().settings();
         RelativeEncoding relative = operands.attention().getRelativeEncoding();
         boolean isGrouped = settings.headCount() != settings.keyValueHeadCount();
@@ -62,7 +62,7 @@ final class FusedAttention extends AttentionMethod {
     }
 
     /** The kernel adds no gradient to its mask, and adds it in the data type of the queries. */
-    private static boolean isServed(Set<Term> terms, AttentionOperands operands) {
+    private static boolean isServed(Set<Term> terms, Operands operands) {
         return !terms.contains(Term.VALUE)
                 && operands.queries().getDataType() != DataType.FLOAT16
                 && isConstant(operands.attention().getRelativeEncoding().getParameters(), operands.call());
@@ -94,32 +94,34 @@ final class FusedAttention extends AttentionMethod {
 
     @Override
     NDArray attend(Temporaries own, AttentionCall call, int from) {
-        NDArray some = ofQueries(own, queries, call, from);
+        NDArray partOfQueries = ofQueries(own, queries, call, from);
         NDArray keys = ofKeys(own, operands.keys(), 2, call);
         NDArray values = ofKeys(own, operands.values(), 2, call);
         if (hasLines) {
-            NDArray lines = own.add(DistanceBias.line(relative, call, some));
-            if (isLimited(call, some)) {
-                lines = own.add(functions.limited(some, keys, values, lines));
+            NDArray lines = own.add(DistanceBias.line(relative, call, partOfQueries));
+            if (isLimited(call, partOfQueries)) {
+                lines = own.add(functions.limited(partOfQueries, keys, values, lines));
             }
-            NDArray hidden = operands.mask().ofDistances(own, call, some);
-            return functions.attendByDistance(some, keys, values, hidden == null ? lines : own.add(lines.add(hidden)));
+            NDArray hidden = operands.mask().ofDistances(own, call, partOfQueries);
+            return functions.attendByDistance(
+                    partOfQueries, keys, values, hidden == null ? lines : own.add(lines.add(hidden)));
         }
         if (isOnlyCausal) {
-            return byHead(own, functions.attendCausally(byGroup(own, some), shared(own, keys), shared(own, values)));
+            return byHead(
+                    own, functions.attendCausally(byGroup(own, partOfQueries), shared(own, keys), shared(own, values)));
         }
         NDArray term = terms.isEmpty() ? null : term(own, call, ofQueries(own, operands.queries(), call, from), keys);
         NDArray hidden = hiddenByTerm(own, call, term);
-        AttentionMask.Part mask = operands.mask().part(own, call, from, some, hidden);
+        AttentionMask.Part mask = operands.mask().part(own, call, from, partOfQueries, hidden);
         NDArray bias = mask.bias();
         if (term != null) {
             NDArray finite = withoutHidden(own, term, hidden);
             bias = bias == null ? finite : own.add(bias.add(finite));
         }
         if (bias != null) {
-            bias = byGroupOfKeys(own, toType(own, bias, some.getDataType()));
+            bias = byGroupOfKeys(own, toType(own, bias, partOfQueries.getDataType()));
         }
-        NDArray result = functions.attend(byGroup(own, some), shared(own, keys), shared(own, values), bias);
+        NDArray result = functions.attend(byGroup(own, partOfQueries), shared(own, keys), shared(own, values), bias);
         return mask.maskQueriesWithoutKeys(own, byHead(own, result));
     }
 

@@ -16,6 +16,7 @@ import io.github.djlpositional.internal.Temporaries;
 import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
@@ -138,7 +139,7 @@ public final class KeyValueCache implements AutoCloseable {
 
     /**
      * Begins the next step. Call it once for each forward of the whole model. Positions that only some of the
-     * attentions have processed are dropped, and so are those that are before an attention's window.
+     * attentions have processed are dropped.
      *
      * @return new forward parameters: this cache, and the position that the step begins at; others may be added
      * @throws IllegalStateException if the previous step did not reach an attention: the forward parameters were not
@@ -154,7 +155,6 @@ public final class KeyValueCache implements AutoCloseable {
                             + ") if the forward failed");
         }
         rewind(length);
-        steps.values().forEach(entry -> entry.trim(length));
         isPending = true;
         PairList<String, Object> parameters = new PairList<>();
         parameters.add(KEY, this);
@@ -173,11 +173,10 @@ public final class KeyValueCache implements AutoCloseable {
     public void rewind(int length) {
         exclusively(() -> {
             Check.between("length", length, 0, getLength());
-            steps.forEach((attention, entry) -> entry.requireHeld(attention, length));
+            steps.values().forEach(entry -> entry.requireHeld(length));
             if (length == 0) {
                 // what follows may have another batch size
-                steps.values().forEach(Steps::close);
-                steps.clear();
+                closeAll(steps);
             }
             steps.values().forEach(entry -> entry.rewind(length));
             lengths.replaceAll((attention, longer) -> length);
@@ -204,8 +203,7 @@ public final class KeyValueCache implements AutoCloseable {
             steps.values().removeIf(entry -> entry.keys == null);
             steps.values().forEach(entry -> entry.requireRows(rows));
             steps.values().forEach(entry -> entry.select(rows));
-            sources.values().forEach(Source::close);
-            sources.clear();
+            closeAll(sources);
             return null;
         });
     }
@@ -230,12 +228,15 @@ public final class KeyValueCache implements AutoCloseable {
         exclusively(() -> {
             lengths.clear();
             isPending = false;
-            steps.values().forEach(Steps::close);
-            steps.clear();
-            sources.values().forEach(Source::close);
-            sources.clear();
+            closeAll(steps);
+            closeAll(sources);
             return null;
         });
+    }
+
+    private static void closeAll(Map<Block, ? extends Entry> entries) {
+        entries.values().forEach(Entry::close);
+        entries.clear();
     }
 
     /** Frees everything; the cache cannot be used again. */
@@ -281,12 +282,8 @@ public final class KeyValueCache implements AutoCloseable {
         return cache;
     }
 
-    /**
-     * The positions of a self-attention.
-     *
-     * @param visibility what a query sees
-     */
-    Steps stepsOf(Block attention, PairList<String, Object> params, Visibility visibility) {
+    /** The positions of a self-attention. */
+    Steps stepsOf(MultiHeadAttentionBlock attention, PairList<String, Object> params) {
         int length = lengths.getOrDefault(attention, 0);
         int start = Positions.start(params, Positions.UNLIMITED);
         Check.that(
@@ -295,7 +292,7 @@ public final class KeyValueCache implements AutoCloseable {
                         + attention
                         + ": expected the same; pass nextStep() of the cache once for the whole model, or start again"
                         + " with clear()");
-        Steps entry = steps.computeIfAbsent(attention, key -> new Steps(manager, capacity, visibility));
+        Steps entry = steps.computeIfAbsent(attention, key -> new Steps(manager, capacity, attention));
         entry.rewind(length);
         return entry;
     }
@@ -331,8 +328,13 @@ public final class KeyValueCache implements AutoCloseable {
         return created;
     }
 
+    /** What the cache keeps for an attention. */
+    private interface Entry {
+        void close();
+    }
+
     /** Projected keys and values, (B, N, F, H), and what they were projected from. */
-    record Source(NDArray givenKeys, NDArray givenValues, NDArray keys, NDArray values) implements AutoCloseable {
+    record Source(NDArray givenKeys, NDArray givenValues, NDArray keys, NDArray values) implements Entry {
         @Override
         public void close() {
             keys.close();
@@ -341,11 +343,10 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /** The keys and values of one attention's positions. */
-    static final class Steps implements AutoCloseable {
+    static final class Steps implements Entry {
         private final NDManager manager;
         private final int capacity;
-
-        private final Visibility visibility;
+        private final MultiHeadAttentionBlock attention;
 
         /** (B, N, room, H). */
         private NDArray keys;
@@ -355,7 +356,7 @@ public final class KeyValueCache implements AutoCloseable {
         /** The biases of distances, (1 or N, n), the nearest last; null for none. */
         private NDArray biases;
 
-        /** The index of the first token in the arrays. */
+        /** The index of the first token in the arrays, of which the first ones may have been dropped. */
         private int origin;
 
         /**
@@ -364,19 +365,19 @@ public final class KeyValueCache implements AutoCloseable {
          */
         private Positions tokens = Positions.of(0, 0);
 
-        /** The index of the first token that may still be seen. The next write drops those before it. */
-        private int first;
-
         /** The index of the first token whose position was given. */
         private int givenFrom;
 
-        /** The length of each sequence, or of all, by the positions of the tokens that were dropped. */
+        /**
+         * The length of each sequence, or of all, by the positions of the tokens that were dropped, if the encoding
+         * depends on it.
+         */
         private long[] dropped = {0};
 
-        private Steps(NDManager manager, int capacity, Visibility visibility) {
+        private Steps(NDManager manager, int capacity, MultiHeadAttentionBlock attention) {
             this.manager = manager;
             this.capacity = capacity;
-            this.visibility = visibility;
+            this.attention = attention;
         }
 
         /**
@@ -385,6 +386,7 @@ public final class KeyValueCache implements AutoCloseable {
          */
         private Integer reach(int next) {
             boolean isGiven = tokens.positions() != null && next > givenFrom;
+            Visibility visibility = attention.visibility();
             return isGiven && visibility.chunkSize() != null ? null : visibility.reach();
         }
 
@@ -409,36 +411,23 @@ public final class KeyValueCache implements AutoCloseable {
         }
 
         /**
-         * The length of each sequence with further tokens that have positions and are not written yet, (1 or B): one
-         * more than the greatest position so far, of dropped tokens too. The positions are read.
+         * The length of each sequence, (1 or B): one more than the greatest position so far, of dropped tokens too. The
+         * positions are read.
          */
-        List<Integer> lengths(Positions added) {
-            if (first > tokens.first()) {
-                try (Temporaries own = new Temporaries()) {
-                    Positions hidden = tokens.part(own, 0, first - tokens.first());
-                    dropped = Positions.longer(dropped, hidden.lengths());
-                }
-            }
-            long[] before = Positions.longer(dropped, tokens.lengths());
-            return Arrays.stream(Positions.longer(before, added.lengths()))
+        List<Integer> lengths() {
+            return Arrays.stream(Positions.longer(dropped, tokens.lengths()))
                     .mapToObj(Math::toIntExact)
                     .toList();
         }
 
-        /** Drops the tokens that no query from an index on can see; one more is kept to rewind by one step. */
-        void trim(int next) {
-            if (reach(next) != null) {
-                first = Math.max(first, next - reach(next));
-            }
-        }
-
-        void requireHeld(Block attention, int next) {
+        void requireHeld(int next) {
             int before = reach(next) == null ? 0 : reach(next) - 1;
             Check.that(
-                    first <= Math.max(0, next - before),
-                    () -> "length " + next + ": expected at least " + (first + before) + ", since the window of "
-                            + attention + " would reach back to positions that are no longer held; call clear() and"
-                            + " process the sequence again");
+                    tokens.first() <= Math.max(0, next - before),
+                    () -> "length " + next + ": expected at least " + (tokens.first() + before)
+                            + ", since the window of " + attention
+                            + " would reach back to positions that are no longer held; call clear() and process the"
+                            + " sequence again");
         }
 
         void requireRows(NDArray rows) {
@@ -447,8 +436,9 @@ public final class KeyValueCache implements AutoCloseable {
         }
 
         /**
-         * Writes the keys and values of further tokens, (B, N, T, H). They count once {@link #done(Block, int)} is
-         * called. Returns the tokens that are held; their positions belong to this object.
+         * Writes the keys and values of further tokens, (B, N, T, H), and drops those that no query from there on can
+         * see, but for one more to rewind by one step. The written ones count once {@link #done(Block, int)} is called.
+         * Returns the tokens that are held; their positions belong to this object.
          */
         Positions write(NDArray newKeys, NDArray newValues, Positions added) {
             if (keys != null) {
@@ -461,20 +451,27 @@ public final class KeyValueCache implements AutoCloseable {
                             + " follows steps with positions: expected positions for every step; add them to the forward"
                             + " parameters");
             int length = length();
+            int first = reach(length) == null ? tokens.first() : Math.max(tokens.first(), length - reach(length));
             int needed = length + added.length() - first;
             boolean isFull = keys == null || length + added.length() - origin > room();
             try (Temporaries own = new Temporaries()) {
-                Positions held = tokens.part(own, first - tokens.first(), length - first);
+                int least = first - tokens.first();
+                Positions held = tokens.part(own, least, length - first);
                 Positions together = held.followedBy(own, added);
                 NDArray[] written = {keys, values};
                 if (isFull) {
                     long room = Math.max(needed, keys == null ? firstRoom() : Math.min(2L * room(), 2L * needed));
-                    written[0] = own.add(moved(keys, newKeys, room));
-                    written[1] = own.add(moved(values, newValues, room));
+                    written[0] = own.add(moved(keys, first, newKeys, room));
+                    written[1] = own.add(moved(values, first, newValues, room));
                 }
                 int at = length - (isFull ? first : origin);
                 put(written[0], newKeys, at);
                 put(written[1], newValues, at);
+                RelativeEncoding relative = attention.getRelativeEncoding();
+                if (relative != null && relative.keysDependOnLength() && added.positions() != null) {
+                    dropped =
+                            Positions.longer(dropped, tokens.part(own, 0, least).lengths());
+                }
                 closeAll(tokens.positions(), isFull ? keys : null, isFull ? values : null);
                 keys = own.keep(written[0]);
                 values = own.keep(written[1]);
@@ -521,12 +518,12 @@ public final class KeyValueCache implements AutoCloseable {
         private void requireFollowing(NDArray newValues) {
             int length = length();
             if (length < 2
-                    || first > 0
+                    || tokens.first() > 0
                     || newValues.getShape().get(2) <= length
                     || !HostData.isHost(newValues.getDevice())) {
                 return;
             }
-            try (NDArray held = values(values.getManager(), length);
+            try (NDArray held = values(values.getManager());
                     NDArray repeated = newValues.get(NDIndex.sliceAxis(2, 0, length));
                     NDArray difference = held.sub(repeated)) {
                 Check.that(
@@ -544,13 +541,13 @@ public final class KeyValueCache implements AutoCloseable {
         }
 
         /** A larger array with the keys or values that are held. */
-        private NDArray moved(NDArray held, NDArray added, long room) {
+        private NDArray moved(NDArray held, int first, NDArray added, long room) {
             Shape shape = Shape.update(added.getShape(), 2, room);
             try (Temporaries own = new Temporaries()) {
                 NDArray larger = own.add(manager.create(shape, added.getDataType(), added.getDevice()));
                 NDScope.unregister(larger);
                 if (length() > first) {
-                    put(larger, own.add(part(held, manager, length() - first)), 0);
+                    put(larger, own.add(from(first, held, manager)), 0);
                 }
                 return own.keep(larger);
             }
@@ -580,18 +577,18 @@ public final class KeyValueCache implements AutoCloseable {
             return biases;
         }
 
-        /** The keys of the first {@code count} tokens that are held, (B, N, count, H): a new array. */
-        NDArray keys(NDManager receiver, int count) {
-            return part(keys, receiver, count);
+        /** The keys of the tokens that are held, (B, N, n, H): a new array. */
+        NDArray keys(NDManager receiver) {
+            return from(tokens.first(), keys, receiver);
         }
 
-        /** Their values, (B, N, count, H): a new array. */
-        NDArray values(NDManager receiver, int count) {
-            return part(values, receiver, count);
+        /** Their values, (B, N, n, H): a new array. */
+        NDArray values(NDManager receiver) {
+            return from(tokens.first(), values, receiver);
         }
 
-        private NDArray part(NDArray held, NDManager receiver, int count) {
-            return held.get(receiver, NDIndex.sliceAxis(2, first - origin, first - origin + count));
+        private NDArray from(int first, NDArray held, NDManager receiver) {
+            return held.get(receiver, NDIndex.sliceAxis(2, first - origin, length() - origin));
         }
 
         void select(NDArray rows) {
@@ -628,13 +625,12 @@ public final class KeyValueCache implements AutoCloseable {
 
         /** The same steps with arrays of their own. */
         Steps copy(NDManager receiver) {
-            Steps copy = new Steps(receiver, capacity, visibility);
+            Steps copy = new Steps(receiver, capacity, attention);
             copy.keys = copied(keys, receiver);
             copy.values = copied(values, receiver);
             copy.tokens =
                     new Positions(tokens.first(), tokens.length(), copied(tokens.positions(), receiver), tokens.end());
             copy.origin = origin;
-            copy.first = first;
             copy.givenFrom = givenFrom;
             copy.dropped = dropped;
             return copy;

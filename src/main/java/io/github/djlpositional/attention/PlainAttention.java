@@ -25,7 +25,7 @@ final class PlainAttention extends AttentionMethod {
     /** In the data type of the scores, (B, K, H, F). */
     private final NDArray keys;
 
-    PlainAttention(Temporaries temporaries, AttentionOperands operands) {
+    PlainAttention(Temporaries temporaries, Operands operands) {
         super(operands);
         DataType type = scoreType(operands.queries());
         queries = toType(temporaries, operands.queries(), type);
@@ -86,8 +86,8 @@ final class PlainAttention extends AttentionMethod {
     private record Weights(NDArray probabilities, AttentionMask.Part mask) {}
 
     private Weights weights(Temporaries own, AttentionCall call, int from) {
-        NDArray some = ofQueries(own, scaled, call, from);
-        NDArray scores = byHead(own, own.add(byGroup(own, some).matMul(ofKeys(own, keys, 3, call))));
+        NDArray factors = byGroup(own, ofQueries(own, scaled, call, from));
+        NDArray scores = byHead(own, own.add(factors.matMul(ofKeys(own, keys, 3, call))));
         NDArray unscaled = ofQueries(own, queries, call, from);
         NDArray term = term(own, call, unscaled, ofKeys(own, operands.keys(), 2, call));
         NDArray hidden = null;

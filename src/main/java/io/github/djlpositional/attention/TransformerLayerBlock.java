@@ -281,46 +281,39 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
             return new NDList(x.duplicate());
         }
         try (Temporaries own = new Temporaries()) {
-            Forward forward = new Forward(parameterStore, training, params, own);
+            Forward forward = new Forward(this, parameterStore, training, params, own);
             boolean isDecoder = crossAttention != null;
             x = forward.residual(
-                    x, attentionNorm, given -> forward.attend(attention, inputs, isDecoder ? 3 : 1, given));
+                    x, attentionNorm, normed -> forward.attend(attention, inputs, isDecoder ? 3 : 1, normed));
             if (isDecoder) {
                 NDArray memory = inputs.get(1);
                 x = forward.residual(
                         x,
                         crossAttentionNorm,
-                        given -> forward.attend(crossAttention, inputs, 2, memory, given, memory));
+                        normed -> forward.attend(crossAttention, inputs, 2, memory, normed, memory));
             }
             return new NDList(own.keep(forward.residual(x, feedForwardNorm, forward::feed)));
         }
     }
 
     /** What the parts of a forward share. */
-    private final class Forward {
-
-        private final ParameterStore store;
-        private final boolean training;
-        private final PairList<String, Object> params;
-        private final Temporaries own;
-
-        Forward(ParameterStore store, boolean training, PairList<String, Object> params, Temporaries own) {
-            this.store = store;
-            this.training = training;
-            this.params = params;
-            this.own = own;
-        }
+    private record Forward(
+            TransformerLayerBlock layer,
+            ParameterStore store,
+            boolean training,
+            PairList<String, Object> params,
+            Temporaries own) {
 
         /** x plus a part of the layer, normalized before or after. */
         NDArray residual(NDArray x, Block norm, UnaryOperator<NDArray> part) {
-            NDArray given = settings.preNorm ? apply(norm, x) : x;
-            NDArray sum = own.add(x.add(dropOut(part.apply(given))));
-            return settings.preNorm ? sum : apply(norm, sum);
+            NDArray input = layer.settings.preNorm ? apply(norm, x) : x;
+            NDArray sum = own.add(x.add(dropOut(part.apply(input))));
+            return layer.settings.preNorm ? sum : apply(norm, sum);
         }
 
         /** An attention over some arrays, with the mask among the layer's inputs if there is one. */
-        NDArray attend(MultiHeadAttentionBlock block, NDList inputs, int maskIndex, NDArray... given) {
-            NDList all = new NDList(given);
+        NDArray attend(MultiHeadAttentionBlock block, NDList inputs, int maskIndex, NDArray... arrays) {
+            NDList all = new NDList(arrays);
             if (inputs.size() > maskIndex) {
                 all.add(inputs.get(maskIndex));
             }
@@ -328,17 +321,17 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
         }
 
         NDArray feed(NDArray x) {
-            NDArray hidden = apply(hiddenProjection, x);
-            NDArray activated = switch (settings.nonlinearity) {
+            NDArray hidden = apply(layer.hiddenProjection, x);
+            NDArray activated = switch (layer.settings.nonlinearity) {
                 case RELU -> own.add(Activation.relu(hidden));
                 case GELU -> gelu(hidden);
                 case SWIGLU -> {
-                    NDArray gate = apply(gateProjection, x);
+                    NDArray gate = apply(layer.gateProjection, x);
                     NDArray swish = own.add(gate.mul(own.add(Activation.sigmoid(gate))));
                     yield own.add(swish.mul(hidden));
                 }
             };
-            return apply(outputProjection, dropOut(activated));
+            return apply(layer.outputProjection, dropOut(activated));
         }
 
         private NDArray gelu(NDArray x) {
@@ -357,8 +350,9 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
         }
 
         private NDArray dropOut(NDArray x) {
-            return training && settings.dropoutRate > 0
-                    ? own.add(Dropout.dropout(x, settings.dropoutRate, true).singletonOrThrow())
+            return training && layer.settings.dropoutRate > 0
+                    ? own.add(
+                            Dropout.dropout(x, layer.settings.dropoutRate, true).singletonOrThrow())
                     : x;
         }
     }

@@ -27,37 +27,35 @@ record Visibility(boolean isCausal, Integer window, Integer chunkSize) {
 
     /** The keys that any of some queries may see: their indices, from the first to one more than the last. */
     int[] range(AttentionCall call, int from, int count) {
+        int[] range = seen(call, from, count);
+        int least = call.keys().first();
+        // a query that sees nothing still needs a key
+        return range[0] < range[1] ? range : new int[] {least, least + 1};
+    }
+
+    private int[] seen(AttentionCall call, int from, int count) {
         int first = call.queries().first() + from;
         int last = first + count - 1;
         int least = call.keys().first();
         int end = least + call.keys().length();
         if (chunkSize != null && !call.hasPositions()) {
             least = Math.max(least, first / chunkSize * chunkSize);
+            end = (int) Math.min(end, (last / chunkSize + 1L) * chunkSize);
         } else if (window != null) {
             least = Math.max(least, first - reach() + 1);
+            end = isCausal ? end : Math.min(end, last + window / 2 + 1);
         }
-        if (isCausal) {
-            end = Math.min(end, last + 1);
-        } else if (window != null) {
-            end = Math.min(end, last + window / 2 + 1);
-        }
-        // a query that sees nothing still needs a key
-        return least < end
-                ? new int[] {least, end}
-                : new int[] {call.keys().first(), call.keys().first() + 1};
+        return new int[] {least, isCausal ? Math.min(end, last + 1) : end};
     }
 
-    /** Whether every query of a self-attention is known to see all keys of a call. */
+    /** Whether every query is known to see all keys of a call. */
     private boolean seesAll(AttentionCall call) {
-        int first = call.queries().first();
-        int last = first + call.queries().length() - 1;
+        int[] first = seen(call, 0, 1);
+        int[] last = seen(call, call.queries().length() - 1, 1);
         int least = call.keys().first();
         int end = least + call.keys().length();
-        boolean seesLater = isCausal ? first >= end - 1 : window == null || first + window / 2 >= end - 1;
-        boolean seesEarlier = window == null || last - reach() < least;
-        boolean seesChunk =
-                chunkSize == null || (!call.hasPositions() && least / chunkSize == Math.max(last, end - 1) / chunkSize);
-        return seesLater && seesEarlier && seesChunk;
+        boolean isChunkOfIndices = chunkSize == null || !call.hasPositions();
+        return isChunkOfIndices && Math.max(first[0], last[0]) == least && Math.min(first[1], last[1]) == end;
     }
 
     /**

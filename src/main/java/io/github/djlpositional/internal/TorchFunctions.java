@@ -16,9 +16,11 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 
@@ -49,7 +51,7 @@ public final class TorchFunctions {
               __parameters__ = []
               __buffers__ = []
               training : bool
-              def forward(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+              def unmasked(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
                 return torch.scaled_dot_product_attention(q, k, v, None, 0., False)
               def masked(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
                 return torch.scaled_dot_product_attention(q, k, v, torch.contiguous(mask), 0., False)
@@ -137,45 +139,20 @@ public final class TorchFunctions {
     private final Model model;
 
     private final ParameterStore none;
-    private final NDArray masked;
-    private final NDArray causal;
-    private final NDArray distances;
-    private final NDArray limited;
-    private final NDArray toKeys;
-    private final NDArray toPositions;
-    private final NDArray rotate;
-    private final NDArray lookUp;
 
-    /** The conversions, by the data type of their results. */
-    private final Map<DataType, NDArray> conversions;
+    /** The methods of the archive by name: an array by whose name DJL calls another method than {@code forward}. */
+    private final Map<String, NDArray> methods = new HashMap<>();
 
     private TorchFunctions(Model model) {
         this.model = model;
         // without a manager, it would start DJL's default engine
         none = new ParameterStore(model.getNDManager(), false);
-        masked = method("masked");
-        causal = method("causal");
-        distances = method("distances");
-        limited = method("limited");
-        toKeys = method("toKeys");
-        toPositions = method("toPositions");
-        rotate = method("rotate");
-        lookUp = method("lookUp");
-        conversions = Map.of(
-                DataType.FLOAT16,
-                method("toHalf"),
-                DataType.FLOAT32,
-                method("toFloat"),
-                DataType.FLOAT64,
-                method("toDouble"));
-    }
-
-    /** An array by whose name DJL calls a method of the archive other than {@code forward}. */
-    private NDArray method(String name) {
-        NDArray array = model.getNDManager().zeros(new Shape(1));
-        NDScope.unregister(array);
-        array.setName(METHOD + name);
-        return array;
+        Pattern.compile("def (\\w+)\\(").matcher(CODE).results().forEach(found -> {
+            NDArray array = model.getNDManager().zeros(new Shape(1));
+            NDScope.unregister(array);
+            array.setName(METHOD + found.group(1));
+            methods.put(found.group(1), array);
+        });
     }
 
     /** Returns the functions of an array's engine, or null if it has none. */
@@ -231,12 +208,12 @@ public final class TorchFunctions {
      * scores, (B or 1, N or 1, T or 1, F), or null: a new array.
      */
     public NDArray attend(NDArray queries, NDArray keys, NDArray values, NDArray mask) {
-        return run(mask == null ? new NDList(queries, keys, values) : new NDList(queries, keys, values, mask, masked));
+        return mask == null ? run("unmasked", queries, keys, values) : run("masked", queries, keys, values, mask);
     }
 
     /** Returns the results where query i sees the keys 0 … i. */
     public NDArray attendCausally(NDArray queries, NDArray keys, NDArray values) {
-        return run(new NDList(queries, keys, values, causal));
+        return run("causal", queries, keys, values);
     }
 
     /**
@@ -245,7 +222,7 @@ public final class TorchFunctions {
      * @param lines what is added, (N or 1, T + F - 1): column j - i + T - 1 for query i and key j
      */
     public NDArray attendByDistance(NDArray queries, NDArray keys, NDArray values, NDArray lines) {
-        return run(new NDList(queries, keys, values, lines, distances));
+        return run("distances", queries, keys, values, lines);
     }
 
     /**
@@ -256,19 +233,19 @@ public final class TorchFunctions {
      * weight is at most exp(L - s + c - b). This is less than exp(-40) at and below the limit.
      */
     public NDArray limited(NDArray queries, NDArray keys, NDArray values, NDArray lines) {
-        return run(new NDList(queries, keys, values, lines, limited));
+        return run("limited", queries, keys, values, lines);
     }
 
     /** Does what the relative shift does: (B, N, T, W) to (B, N, T, F). */
     public NDArray toKeys(NDArray byPosition, int keyLength) {
         try (NDArray keys = byPosition.getManager().create(new Shape(keyLength))) {
-            return run(new NDList(byPosition, keys, toKeys));
+            return run("toKeys", byPosition, keys);
         }
     }
 
     /** Does what the reverse of the relative shift does: (B, N, T, F) to (B, N, T, F + T - 1). */
     public NDArray toPositions(NDArray byKey) {
-        return run(new NDList(byKey, toPositions));
+        return run("toPositions", byKey);
     }
 
     /**
@@ -283,13 +260,19 @@ public final class TorchFunctions {
     public NDArray rotate(NDArray array, NDArray rows, int start, int other, int step) {
         int part = HostData.isHost(array.getDevice()) ? ROTATED_PART : Integer.MAX_VALUE;
         try (NDArray sizes = array.getManager().create(new Shape(start, other, step, part, 0))) {
-            return run(new NDList(array, rows, sizes, rotate));
+            return run("rotate", array, rows, sizes);
         }
     }
 
     /** Converts to FLOAT16, FLOAT32 or FLOAT64: a new array, through which gradients pass. */
     NDArray toType(NDArray array, DataType type) {
-        return run(new NDList(array, conversions.get(type)));
+        return run(
+                switch (type) {
+                    case FLOAT16 -> "toHalf";
+                    case FLOAT32 -> "toFloat";
+                    default -> "toDouble";
+                },
+                array);
     }
 
     /**
@@ -297,19 +280,19 @@ public final class TorchFunctions {
      * range. The result has the shape of the indices + (D).
      */
     NDArray lookUp(NDArray table, NDArray indices) {
-        return run(new NDList(table, indices, lookUp));
+        return run("lookUp", table, indices);
     }
 
-    /** Runs a method, or the archive's {@code forward} where no array of a method is last. */
-    private NDArray run(NDList inputs) {
+    private NDArray run(String method, NDArray... arrays) {
+        NDList inputs = new NDList(arrays);
         try (Temporaries temporaries = new Temporaries()) {
-            for (int i = 0; i < inputs.size(); i++) {
-                NDArray input = inputs.get(i);
-                if (input.getName() != null && !input.getName().startsWith(METHOD)) {
+            for (int i = 0; i < arrays.length; i++) {
+                if (arrays[i].getName() != null) {
                     // DJL would group arrays whose names have dots or brackets
-                    inputs.set(i, temporaries.add(input.reshape(input.getShape())));
+                    inputs.set(i, temporaries.add(arrays[i].reshape(arrays[i].getShape())));
                 }
             }
+            inputs.add(methods.get(method));
             // not in training, DJL would run it in inference mode, in which no gradient is recorded
             return model.getBlock().forward(none, inputs, true).singletonOrThrow();
         }
