@@ -78,21 +78,6 @@ class KeyValueCacheTest {
         }
     }
 
-    @EngineTest
-    void countsThePositionsOfAnAttentionOverAnEncoder(NDManager manager) {
-        MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT64);
-        NDArray encoded = numbers(manager, 1, DataType.FLOAT64, 1, 9, SIZE);
-        NDArray x = numbers(manager, 2, DataType.FLOAT64, 1, 5, SIZE);
-        NDArray whole = infer(manager, block, encoded, x, encoded);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            infer(manager, block, cache.nextStep(), encoded, x.get(":, :3"), encoded);
-            assertThat(cache.getLength()).isEqualTo(3);
-            infer(manager, block, cache.nextStep(), encoded, x.get(":, 3:4"), encoded);
-            NDArray last = infer(manager, block, cache.nextStep(), encoded, x.get(":, 4:"), encoded);
-            requireClose(last, doubles(whole.get(":, 4:")), 1e-12);
-        }
-    }
-
     @EngineTest(onCpu = true)
     void refusesAStepThatRepeatsTheTokensOfTheCache(NDManager manager) {
         MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT32);
@@ -238,35 +223,26 @@ class KeyValueCacheTest {
     }
 
     @EngineTest
-    void afterAFailedFirstStepAnotherCanBeginWithoutPositions(NDManager manager) {
-        MultiHeadAttentionBlock block = filled(manager, alibi().build(), DataType.FLOAT64);
-        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 3, SIZE);
-        NDArray wrongMask = manager.ones(new Shape(2, 1));
-        NDArray positions = manager.create(new int[] {0, 5, 9});
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            refused(() -> infer(manager, block, with(cache.nextStep(), positions), x, wrongMask), "mask");
-            cache.rewind(0);
-            requireNext(manager, block, cache, x, null, 0, 3);
-        }
-    }
-
-    @EngineTest
     void positionsOfEveryShapeFollowEachOther(NDManager manager) {
         MultiHeadAttentionBlock block = filled(manager, alibi().build(), DataType.FLOAT64);
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 5, SIZE);
         NDArray positions = manager.create(new int[][] {{0, 1, 4, 5, 9}, {0, 1, 4, 5, 7}});
         NDArray whole = infer(manager, block, with(positions), x);
+        NDArray[] shapes = {
+            null, // which is 0 and 1
+            positions.get("0, 2:3"),
+            positions.get("1:, 3:4"),
+            positions.get(":, 4:").toType(DataType.INT64, false)
+        };
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            // none, which is 0 and 1; (T); (1, T); (B, T)
-            NDArray y = infer(manager, block, cache.nextStep(), x.get(":, :2"));
-            requireClose(y, doubles(whole.get(":, :2")), 1e-12);
-            y = infer(manager, block, with(cache.nextStep(), positions.get("0, 2:3")), x.get(":, 2:3"));
-            requireClose(y, doubles(whole.get(":, 2:3")), 1e-12);
-            y = infer(manager, block, with(cache.nextStep(), positions.get("1:, 3:4")), x.get(":, 3:4"));
-            requireClose(y, doubles(whole.get(":, 3:4")), 1e-12);
-            NDArray last = positions.get(":, 4:").toType(DataType.INT64, false);
-            y = infer(manager, block, with(cache.nextStep(), last), x.get(":, 4:"));
-            requireClose(y, doubles(whole.get(":, 4:")), 1e-12);
+            for (NDArray shape : shapes) {
+                int from = cache.getLength();
+                int to = shape == null ? 2 : from + 1;
+                PairList<String, Object> params = cache.nextStep();
+                NDArray y = infer(
+                        manager, block, shape == null ? params : with(params, shape), x.get(":, {}:{}", from, to));
+                requireClose(y, doubles(whole.get(":, {}:{}", from, to)), 1e-12);
+            }
         }
     }
 
@@ -291,35 +267,24 @@ class KeyValueCacheTest {
     }
 
     @EngineTest
-    void selectsSequencesWithTheirPositions(NDManager manager) {
+    void selectsSequencesWithTheirPositions(NDManager manager, boolean given) {
         NDArray x = numbers(manager, 1, DataType.FLOAT64, 3, 9, SIZE);
         NDArray positions = manager.create(new int[][] {
             {0, 1, 2, 3, 4, 5, 6, 7, 8}, {0, 2, 4, 6, 8, 10, 12, 14, 16}, {5, 6, 7, 8, 9, 10, 11, 12, 13}
         });
         // reordered, repeated, dropped, and both
         int[][] choices = {{2, 0, 1}, {1, 1, 0, 2}, {2}, {0, 2, 2}};
-        for (Integer window : new Integer[] {null, 3}) {
-            MultiHeadAttentionBlock block =
-                    filled(manager, (window == null ? alibi() : alibi().optWindow(window)).build(), DataType.FLOAT64);
+        for (MultiHeadAttentionBlock.Builder builder : List.of(alibi(), alibi().optWindow(3))) {
+            MultiHeadAttentionBlock block = filled(manager, builder.build(), DataType.FLOAT64);
             for (int[] choice : choices) {
-                for (boolean given : new boolean[] {true, false}) {
-                    NDArray rows = manager.create(choice);
-                    NDArray chosen = chosen(x, choice);
-                    NDArray places = given ? chosen(positions, choice) : null;
-                    NDArray whole = infer(manager, block, given ? with(places) : null, chosen);
-                    try (KeyValueCache cache = new KeyValueCache(manager)) {
-                        for (int at = 0; at < 6; at += 3) {
-                            PairList<String, Object> params = cache.nextStep();
-                            params = given ? with(params, positions.get(":, {}:{}", at, at + 3)) : params;
-                            infer(manager, block, params, x.get(":, {}:{}", at, at + 3));
-                        }
-                        cache.select(rows);
-                        for (int at = 6; at < 9; at++) {
-                            PairList<String, Object> params = cache.nextStep();
-                            params = given ? with(params, places.get(":, {}:{}", at, at + 1)) : params;
-                            NDArray y = infer(manager, block, params, chosen.get(":, {}:{}", at, at + 1));
-                            requireClose(y, doubles(whole.get(":, {}:{}", at, at + 1)), 1e-12);
-                        }
+                NDArray chosen = chosen(x, choice);
+                NDArray places = given ? chosen(positions, choice) : null;
+                try (KeyValueCache cache = new KeyValueCache(manager)) {
+                    requireNext(manager, block, cache, x, given ? positions : null, 0, 3);
+                    requireNext(manager, block, cache, x, given ? positions : null, 3, 6);
+                    cache.select(manager.create(choice));
+                    for (int at = 6; at < 9; at++) {
+                        requireNext(manager, block, cache, chosen, places, at, at + 1);
                     }
                 }
             }
@@ -614,21 +579,21 @@ class KeyValueCacheTest {
     }
 
     @EngineTest
-    void afterAFailedFirstStepAnotherCanHaveAnotherBatchSize(NDManager manager) {
-        MultiHeadAttentionBlock first = attention(manager, DataType.FLOAT32);
-        MultiHeadAttentionBlock second = attention(manager, DataType.FLOAT32);
+    void afterAFailedFirstStepAnotherCanHaveAnotherBatchSizeAndNoPositions(NDManager manager) {
+        MultiHeadAttentionBlock first = attention(manager, DataType.FLOAT64);
+        MultiHeadAttentionBlock second = filled(manager, alibi().build(), DataType.FLOAT64);
+        NDArray failed = numbers(manager, 1, DataType.FLOAT64, 2, 3, SIZE);
         NDArray wrongMask = manager.ones(new Shape(2, 1));
-        NDArray failed = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
-        NDArray x = numbers(manager, 2, DataType.FLOAT32, 3, 3, SIZE);
-        double[] expected = doubles(infer(manager, first, x));
+        NDArray x = numbers(manager, 2, DataType.FLOAT64, 3, 3, SIZE);
         try (KeyValueCache cache = new KeyValueCache(manager)) {
-            PairList<String, Object> params = cache.nextStep();
+            PairList<String, Object> params = with(cache.nextStep(), manager.create(new int[] {0, 5, 9}));
             infer(manager, first, params, failed);
             refused(() -> infer(manager, second, params, failed, wrongMask), "mask");
             cache.rewind(0);
             PairList<String, Object> again = cache.nextStep();
-            requireClose(infer(manager, first, again, x), expected, 1e-6);
-            requireClose(infer(manager, second, again, x), expected, 1e-6);
+            for (Block block : List.of(first, second)) {
+                requireClose(infer(manager, block, again, x), doubles(infer(manager, block, x)), 1e-12);
+            }
         }
     }
 
@@ -643,6 +608,7 @@ class KeyValueCacheTest {
         try (KeyValueCache cache = new KeyValueCache(manager)) {
             NDArray memory = first.duplicate();
             requireClose(attended(manager, block, cache, memory, x), ofFirst, 1e-6);
+            assertThat(cache.getLength()).isEqualTo(3);
             other.copyTo(memory);
             requireClose(attended(manager, block, cache, memory, x), ofFirst, 1e-6);
             cache.clear();
@@ -700,26 +666,19 @@ class KeyValueCacheTest {
                     .hasMessageContaining("another thread"));
             requireClose(infer(manager, block, params, next), doubles(whole.get(":, 2:")), 1e-6);
             assertThat(cache.getLength()).isEqualTo(4);
-            // each may use it after the other
+            // each may use it after the other, also after a forward that failed
             assertThat(inAnotherThread(() -> cache.rewind(3))).isNull();
             assertThat(cache.getLength()).isEqualTo(3);
+            refused(
+                    () -> infer(manager, block, cache.nextStep(), next.get(":, 1:"), manager.ones(new Shape(2, 1))),
+                    "mask");
+            assertThat(inAnotherThread(cache::clear)).isNull();
         }
     }
 
     /** What a call in another thread throws; null for nothing. */
     private static Throwable inAnotherThread(ThrowingCallable call) {
         return CompletableFuture.supplyAsync(() -> catchThrowable(call)).join();
-    }
-
-    @EngineTest
-    void canBeUsedAfterAForwardThatFailed(NDManager manager) {
-        NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 3, SIZE);
-        MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT32);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            NDArray wrongMask = manager.ones(new Shape(1, 1));
-            refused(() -> infer(manager, block, cache.nextStep(), x, wrongMask), "mask");
-            assertThat(inAnotherThread(cache::clear)).isNull();
-        }
     }
 
     @EngineTest

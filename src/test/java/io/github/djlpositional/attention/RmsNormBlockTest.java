@@ -66,16 +66,6 @@ class RmsNormBlockTest {
     }
 
     @EngineTest
-    void leavesNoArrayOpenButItsResult(NDManager manager) {
-        RmsNormBlock block = block(manager, DataType.FLOAT32);
-        try (NDManager own = manager.newSubManager()) {
-            NDArray x = own.ones(new Shape(2, 8));
-            assertThat(Forward.infer(own, block, x).getManager()).isSameAs(own);
-            assertThat(own.getManagedArrays()).hasSize(2);
-        }
-    }
-
-    @EngineTest
     void refusesSettingsAndInputsThatDoNotFit(NDManager manager) {
         refused(() -> RmsNormBlock.builder().build(), "embeddingSize");
         refused(() -> RmsNormBlock.builder().setEmbeddingSize(0).build(), "embeddingSize 0");

@@ -1,6 +1,5 @@
 package io.github.djlpositional.attention;
 
-import static io.github.djlpositional.attention.TestNumbers.refused;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -10,7 +9,6 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
-import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import java.io.IOException;
@@ -109,24 +107,5 @@ class RotaryPresetsTest {
             requireSame(Forward.infer(manager, block, x, same), expected);
             requireSame(Forward.infer(manager, block, x, same.repeat(1, batch)), expected);
         }
-    }
-
-    @EngineTest
-    void argumentsCreateTheSameBlock(NDManager manager, Preset preset) {
-        RotaryEmbeddingBlock block = preset.builder.get().build();
-        RotaryEmbeddingBlock again = RotaryEmbeddingBlock.fromArguments(block.getArguments());
-        assertThat(again.getArguments()).isEqualTo(block.getArguments());
-    }
-
-    @EngineTest
-    void anotherNumberOfCoordinatesIsRefused(NDManager manager, Preset preset) {
-        RotaryEmbeddingBlock block = preset.builder.get().build();
-        NDArray x = preset.stored(manager, "input");
-        long length = x.getShape().get(2);
-        NDArray four = manager.zeros(new Shape(4, 1, length), DataType.INT32);
-        refused(
-                () -> Forward.infer(manager, block, x, four),
-                "(4, 1, " + length + ")",
-                block.getAxes().axisCount() + " coordinates");
     }
 }

@@ -64,6 +64,15 @@ class TransformerLayerBlockTest {
         return layer(name, true).optCrossAttention(attention(false, true));
     }
 
+    private static TransformerLayerBlock causal(String name) {
+        return (name.startsWith("decoder") ? decoder(name) : layer(name, true)).build();
+    }
+
+    private static NDArray[] inputs(StoredLayer stored, String name, DataType type) {
+        NDArray x = stored.get("input", type);
+        return name.startsWith("decoder") ? new NDArray[] {x, stored.get("memory", type)} : new NDArray[] {x};
+    }
+
     @EngineTest
     void equalsTorchsEncoderLayer(NDManager manager) throws Exception {
         for (String name : new String[] {"encoder_post_norm", "encoder_pre_norm"}) {
@@ -115,14 +124,9 @@ class TransformerLayerBlockTest {
     @EngineTest
     void gradientsAreThoseOfTorch(Engine engine, NDManager manager) throws Exception {
         for (String name : new String[] {"decoder_post_norm", "decoder_pre_norm", "llama"}) {
-            boolean isDecoder = !name.equals("llama");
             StoredLayer stored = new StoredLayer(manager, name);
-            TransformerLayerBlock block =
-                    stored.load(manager, (isDecoder ? decoder(name) : layer(name, true)).build(), DataType.FLOAT64);
-            NDList inputs = new NDList(stored.get("input"));
-            if (isDecoder) {
-                inputs.add(stored.get("memory"));
-            }
+            TransformerLayerBlock block = stored.load(manager, causal(name), DataType.FLOAT64);
+            NDList inputs = new NDList(inputs(stored, name, DataType.FLOAT64));
             inputs.forEach(input -> input.setRequiresGradient(true));
             try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
                 NDArray y = block.forward(new ParameterStore(manager, false), inputs, true)
@@ -168,8 +172,7 @@ class TransformerLayerBlockTest {
     void float16RoundsFloat64OrIsRefused(Engine engine, NDManager manager) throws Exception {
         for (String name : new String[] {"decoder_post_norm", "decoder_pre_norm", "llama"}) {
             StoredLayer stored = new StoredLayer(manager, name);
-            boolean isDecoder = !name.equals("llama");
-            TransformerLayerBlock block = (isDecoder ? decoder(name) : layer(name, true)).build();
+            TransformerLayerBlock block = causal(name);
             if (engine.getEngineName().equals("MXNet")) {
                 assertThatExceptionOfType(UnsupportedOperationException.class)
                         .isThrownBy(() -> stored.load(manager, block, DataType.FLOAT16))
@@ -178,10 +181,7 @@ class TransformerLayerBlockTest {
                 continue;
             }
             stored.load(manager, block, DataType.FLOAT16);
-            NDArray x = stored.get("input", DataType.FLOAT16);
-            NDArray y = isDecoder
-                    ? Forward.infer(manager, block, x, stored.get("memory", DataType.FLOAT16))
-                    : Forward.infer(manager, block, x);
+            NDArray y = Forward.infer(manager, block, inputs(stored, name, DataType.FLOAT16));
             assertThat(y.getDataType()).isEqualTo(DataType.FLOAT16);
             // values of up to about 16 with 11 bits, rounded several times
             requireClose(y, stored.get("output").toDoubleArray(), 0.06);
@@ -229,8 +229,10 @@ class TransformerLayerBlockTest {
                 stored.load(manager, decoder("decoder_pre_norm").build(), DataType.FLOAT64);
         byte[] file = BlockBytes.saved(block);
         TransformerLayerBlock loaded = TransformerLayerBlock.fromArguments(block.getArguments());
+        assertThat(loaded.getArguments()).isEqualTo(block.getArguments());
+        assertThat(loaded).hasToString(block.toString());
         BlockBytes.load(manager, loaded, file);
-        NDArray[] inputs = {stored.get("input"), stored.get("memory")};
+        NDArray[] inputs = inputs(stored, "decoder_pre_norm", DataType.FLOAT64);
         requireSame(Forward.infer(manager, loaded, inputs), Forward.infer(manager, block, inputs));
         assertThat(BlockBytes.saved(loaded)).isEqualTo(file);
         String name = "decoder_pre_norm";
@@ -250,33 +252,19 @@ class TransformerLayerBlockTest {
         });
     }
 
-    @Test
-    void decoderIsCreatedAgainFromItsArguments() {
-        TransformerLayerBlock block = decoder("decoder_pre_norm").build();
-        TransformerLayerBlock again = TransformerLayerBlock.fromArguments(block.getArguments());
-        assertThat(again.getArguments()).isEqualTo(block.getArguments());
-        assertThat(again).hasToString(block.toString());
-    }
-
     @EngineTest
     void leavesNoArrayOpenButItsResult(NDManager manager) throws Exception {
         for (String name : new String[] {"decoder_post_norm", "llama"}) {
             StoredLayer stored = new StoredLayer(manager, name);
-            boolean isDecoder = !name.equals("llama");
-            Block block =
-                    stored.load(manager, (isDecoder ? decoder(name) : layer(name, true)).build(), DataType.FLOAT64);
+            Block block = stored.load(manager, causal(name), DataType.FLOAT64);
             try (NDManager own = manager.newSubManager();
                     KeyValueCache cache = new KeyValueCache(manager)) {
-                NDList inputs = new NDList(stored.get("input"));
-                if (isDecoder) {
-                    inputs.add(stored.get("memory"));
-                }
-                inputs.attach(own);
-                NDArray[] given = inputs.toArray(NDArray[]::new);
+                NDArray[] inputs = inputs(stored, name, DataType.FLOAT64);
+                new NDList(inputs).attach(own);
                 int before = own.getManagedArrays().size();
-                assertThat(Forward.infer(own, block, given).getManager()).isSameAs(own);
+                assertThat(Forward.infer(own, block, inputs).getManager()).isSameAs(own);
                 assertThat(own.getManagedArrays()).hasSize(before + 1);
-                Forward.infer(own, block, cache.nextStep(), given);
+                Forward.infer(own, block, cache.nextStep(), inputs);
                 assertThat(own.getManagedArrays()).hasSize(before + 2);
             }
         }
