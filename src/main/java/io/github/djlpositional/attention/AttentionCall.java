@@ -11,24 +11,36 @@ import java.util.List;
  */
 public final class AttentionCall {
 
-    private final ParameterStore parameterStore;
-    private final boolean training;
-    private final Positions queries;
-    private final Positions keys;
-    private final List<Integer> sequenceLengths;
-    private final boolean causal;
-    private final double scale;
-    private final NDArray shared;
-    private final Positions sharedKeys;
-
     /**
-     * A call that is processed in one part.
+     * What all parts of a forward share.
      *
      * @param sequenceLengths the length of each sequence of the batch, without padding, for an encoding whose
      *     {@linkplain RelativeEncoding#keysDependOnLength keys depend on it}; with a cache and positions, one more than
      *     the greatest position so far, a single one if it is the same for all; null if all have the same, or if the
      *     positions of queries and keys tell it
+     * @param term the shared term; null for none
+     * @param keys all keys of the forward, if there is a shared term
      */
+    private record Shared(
+            ParameterStore parameterStore,
+            boolean training,
+            List<Integer> sequenceLengths,
+            boolean causal,
+            double scale,
+            NDArray term,
+            Positions keys) {}
+
+    private final Shared all;
+    private final Positions queries;
+    private final Positions keys;
+
+    private AttentionCall(Shared all, Positions queries, Positions keys) {
+        this.all = all;
+        this.queries = queries;
+        this.keys = keys;
+    }
+
+    /** A call that is processed in one part. */
     AttentionCall(
             ParameterStore parameterStore,
             boolean training,
@@ -37,57 +49,29 @@ public final class AttentionCall {
             List<Integer> sequenceLengths,
             boolean causal,
             double scale) {
-        this(parameterStore, training, queries, keys, sequenceLengths, causal, scale, null, null);
+        this(new Shared(parameterStore, training, sequenceLengths, causal, scale, null, null), queries, keys);
     }
 
-    private AttentionCall(
-            ParameterStore parameterStore,
-            boolean training,
-            Positions queries,
-            Positions keys,
-            List<Integer> sequenceLengths,
-            boolean causal,
-            double scale,
-            NDArray shared,
-            Positions sharedKeys) {
-        this.parameterStore = parameterStore;
-        this.training = training;
-        this.queries = queries;
-        this.keys = keys;
-        this.sequenceLengths = sequenceLengths;
-        this.causal = causal;
-        this.scale = scale;
-        this.shared = shared;
-        this.sharedKeys = sharedKeys;
-    }
-
-    /** The same call with what its parts share. */
+    /** The same call with the term that its parts share. */
     AttentionCall with(NDArray term) {
-        return new AttentionCall(parameterStore, training, queries, keys, sequenceLengths, causal, scale, term, keys);
+        Shared shared =
+                new Shared(all.parameterStore, all.training, all.sequenceLengths, all.causal, all.scale, term, keys);
+        return new AttentionCall(shared, queries, keys);
     }
 
     /** The part of this call with some of its queries and keys. */
     AttentionCall part(Positions partOfQueries, Positions partOfKeys) {
-        return new AttentionCall(
-                parameterStore,
-                training,
-                partOfQueries,
-                partOfKeys,
-                sequenceLengths,
-                causal,
-                scale,
-                shared,
-                sharedKeys);
+        return new AttentionCall(all, partOfQueries, partOfKeys);
     }
 
     /** {@return the store that gives the values of the encoding's parameters} */
     public ParameterStore parameterStore() {
-        return parameterStore;
+        return all.parameterStore;
     }
 
     /** {@return whether the attention is trained} */
     public boolean training() {
-        return training;
+        return all.training;
     }
 
     /** {@return the index of the first query in its sequence, from 0} */
@@ -118,12 +102,12 @@ public final class AttentionCall {
      * are finite}
      */
     public boolean causal() {
-        return causal;
+        return all.causal;
     }
 
     /** {@return the factor of the products of queries and keys, usually 1 / √H} */
     public double scale() {
-        return scale;
+        return all.scale;
     }
 
     /**
@@ -131,7 +115,7 @@ public final class AttentionCall {
      * processed in one part, if sharedTerm returned null, and outside an attention}
      */
     public NDArray shared() {
-        return shared;
+        return all.term;
     }
 
     /** The queries with their positions. */
@@ -145,12 +129,12 @@ public final class AttentionCall {
     }
 
     List<Integer> sequenceLengths() {
-        return sequenceLengths;
+        return all.sequenceLengths;
     }
 
     /** All keys of the forward; null if {@link #shared} is. */
     Positions sharedKeys() {
-        return sharedKeys;
+        return all.keys;
     }
 
     /** Whether positions were given, so that they are not the indices of queries and keys. */

@@ -107,8 +107,7 @@ final class FusedAttention extends AttentionMethod {
                     partOfQueries, keys, values, hidden == null ? lines : own.add(lines.add(hidden)));
         }
         if (isOnlyCausal) {
-            return byHead(
-                    own, functions.attendCausally(byGroup(own, partOfQueries), shared(own, keys), shared(own, values)));
+            return functions.attendCausally(partOfQueries, keys, values);
         }
         NDArray term = terms.isEmpty() ? null : term(own, call, ofQueries(own, operands.queries(), call, from), keys);
         NDArray hidden = hiddenByTerm(own, call, term);
@@ -119,10 +118,9 @@ final class FusedAttention extends AttentionMethod {
             bias = bias == null ? finite : own.add(bias.add(finite));
         }
         if (bias != null) {
-            bias = byGroupOfKeys(own, toType(own, bias, partOfQueries.getDataType()));
+            bias = toType(own, bias, partOfQueries.getDataType());
         }
-        NDArray result = functions.attend(byGroup(own, partOfQueries), shared(own, keys), shared(own, values), bias);
-        return mask.maskQueriesWithoutKeys(own, byHead(own, result));
+        return mask.maskQueriesWithoutKeys(own, own.add(functions.attend(partOfQueries, keys, values, bias)));
     }
 
     /** Whether denormal numbers would make training slow: those of FLOAT32 on a CPU. */
@@ -136,49 +134,5 @@ final class FusedAttention extends AttentionMethod {
     private static boolean isOfSameTokens(AttentionCall call) {
         return call.queries().first() == call.keys().first()
                 && call.queries().length() == call.keys().length();
-    }
-
-    private boolean isGrouped() {
-        return settings.keyValueHeadCount() != settings.headCount();
-    }
-
-    /** Queries in groups that share a key head: (B, N, T, H) to (B · K, N / K, T, H). */
-    private NDArray byGroup(Temporaries own, NDArray array) {
-        if (!isGrouped()) {
-            return array;
-        }
-        Shape shape = array.getShape();
-        int heads = settings.keyValueHeadCount();
-        return own.add(array.reshape(shape.get(0) * heads, -1, shape.get(2), shape.get(3)));
-    }
-
-    /** Keys or values as groups of queries share them: a view that repeats each for several queries takes no memory. */
-    private NDArray shared(Temporaries own, NDArray array) {
-        if (!isGrouped()) {
-            return array;
-        }
-        Shape shape = array.getShape();
-        long group = settings.headCount() / settings.keyValueHeadCount();
-        NDArray each = own.add(array.reshape(shape.get(0) * shape.get(1), 1, shape.get(2), shape.get(3)));
-        return own.add(each.broadcast(Shape.update(each.getShape(), 1, group)));
-    }
-
-    /** A mask for the groups of queries. */
-    private NDArray byGroupOfKeys(Temporaries own, NDArray mask) {
-        Shape shape = mask.getShape();
-        if (!isGrouped() || shape.get(0) == 1) {
-            return mask;
-        }
-        int heads = settings.keyValueHeadCount();
-        NDArray all = own.add(mask.broadcast(Shape.update(shape, 1, heads)));
-        return own.add(all.reshape(shape.get(0) * heads, 1, shape.get(2), shape.get(3)));
-    }
-
-    /** The results of all heads, (B, N, T, H). */
-    private NDArray byHead(Temporaries own, NDArray result) {
-        Shape shape = operands.queries().getShape();
-        return isGrouped()
-                ? own.add(own.add(result).reshape(shape.get(0), settings.headCount(), -1, shape.get(3)))
-                : own.add(result);
     }
 }

@@ -500,7 +500,6 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @param norm a block from (B, T, N, H) to the same, such as an {@link RmsNormBlock} of H, which becomes a
          *     child of this block
          * @return this builder
-         * @throws NullPointerException if it is null
          */
         public Builder optQueryNorm(Block norm) {
             return set("queryNorm", norm);
@@ -511,7 +510,6 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          *
          * @param norm a block from (B, F, K, H) to the same, which becomes a child of this block
          * @return this builder
-         * @throws NullPointerException if it is null
          */
         public Builder optKeyNorm(Block norm) {
             return set("keyNorm", norm);
@@ -523,7 +521,6 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          *
          * @param encoding an encoding for the same heads, which becomes a child of this block
          * @return this builder
-         * @throws NullPointerException if it is null
          */
         public Builder optRelativeEncoding(RelativeEncoding encoding) {
             return set("relativeEncoding", encoding);
@@ -568,7 +565,6 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          *
          * @param queryScale the factor
          * @return this builder
-         * @throws NullPointerException if it is null
          */
         public Builder optQueryScale(QueryScale queryScale) {
             return set("queryScale", queryScale);

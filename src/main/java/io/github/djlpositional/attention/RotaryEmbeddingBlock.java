@@ -478,7 +478,6 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          *
          * @param frequencies r / 2 frequencies
          * @return this builder
-         * @throws NullPointerException if they are null
          */
         public Builder optFrequencies(Frequencies frequencies) {
             return set("frequencies", frequencies);
@@ -491,7 +490,6 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          *
          * @param layout the layout
          * @return this builder
-         * @throws NullPointerException if it is null
          */
         public Builder optLayout(PairLayout layout) {
             return set("layout", layout);
@@ -504,7 +502,6 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          *
          * @param scaling the scaling
          * @return this builder
-         * @throws NullPointerException if it is null
          */
         public Builder optScaling(RotaryScaling scaling) {
             return set("scaling", scaling);
@@ -516,7 +513,6 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          *
          * @param axes the axes of r / 2 pairs
          * @return this builder
-         * @throws NullPointerException if they are null
          */
         public Builder optAxes(RotaryAxes axes) {
             return set("axes", axes);

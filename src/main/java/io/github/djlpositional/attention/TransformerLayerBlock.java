@@ -410,7 +410,6 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
          *
          * @param block the attention, which becomes a child of this block
          * @return this builder
-         * @throws NullPointerException if it is null
          */
         public Builder setAttention(MultiHeadAttentionBlock block) {
             return set("attention", block);
@@ -421,7 +420,6 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
          *
          * @param block an attention of the same embedding size, which becomes a child of this block
          * @return this builder
-         * @throws NullPointerException if it is null
          */
         public Builder optCrossAttention(MultiHeadAttentionBlock block) {
             return set("crossAttention", block);
@@ -442,7 +440,6 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
          *
          * @param nonlinearity the function
          * @return this builder
-         * @throws NullPointerException if it is null
          */
         public Builder optNonlinearity(Nonlinearity nonlinearity) {
             return set("nonlinearity", nonlinearity);
@@ -453,7 +450,6 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
          *
          * @param norm the normalization
          * @return this builder
-         * @throws NullPointerException if it is null
          */
         public Builder optNorm(Norm norm) {
             return set("norm", norm);

@@ -37,7 +37,8 @@ public final class TorchFunctions {
 
     /**
      * The fused attention is after Dao et al., <em>FlashAttention</em> (2022): softmax(q kᵀ / √H + mask) v without an
-     * array of all scores. A mask whose last axis is not contiguous would leave the fast kernel. The mask of
+     * array of all scores. Query heads that share a key head are a group: a view that repeats the key head for them
+     * takes no memory. A mask whose last axis is not contiguous would leave the fast kernel. The mask of
      * {@code distances} is a view in which row i begins at column i of a line of numbers by distance, for the queries
      * in reverse order: it takes no memory for each query and key. {@code toKeys} and {@code toPositions} are views of
      * that kind too; their gradients are written once, where those of slices fill a whole array each. {@code rotate}
@@ -52,11 +53,26 @@ public final class TorchFunctions {
               __buffers__ = []
               training : bool
               def unmasked(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-                return torch.scaled_dot_product_attention(q, k, v, None, 0., False)
-              def masked(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
-                return torch.scaled_dot_product_attention(q, k, v, torch.contiguous(mask), 0., False)
+                return (self).grouped(q, k, v, None, False)
               def causal(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-                return torch.scaled_dot_product_attention(q, k, v, None, 0., True)
+                return (self).grouped(q, k, v, None, True)
+              def masked(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+                mask0 = torch.contiguous(mask)
+                if torch.ne(torch.size(q, 1), torch.size(k, 1)):
+                  if torch.ne(torch.size(mask, 0), 1):
+                    mask0 = torch.repeat_interleave(mask0, torch.size(k, 1), 0)
+                return (self).grouped(q, k, v, mask0, False)
+              def grouped(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor], causal: bool) -> Tensor:
+                if torch.eq(torch.size(q, 1), torch.size(k, 1)):
+                  y = torch.scaled_dot_product_attention(q, k, v, mask, 0., causal)
+                else:
+                  n = torch.floordiv(torch.size(q, 1), torch.size(k, 1))
+                  size = [torch.size(k, 0) * torch.size(k, 1), 1, torch.size(k, 2), torch.size(k, 3)]
+                  q0 = torch.reshape(q, [size[0], n, torch.size(q, 2), torch.size(q, 3)])
+                  k0 = torch.expand(torch.reshape(k, size), [-1, n, -1, -1])
+                  v0 = torch.expand(torch.reshape(v, size), [-1, n, -1, -1])
+                  y = torch.reshape(torch.scaled_dot_product_attention(q0, k0, v0, mask, 0., causal), torch.size(q))
+                return y
               def distances(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, lines: Tensor) -> Tensor:
                 size = [1, torch.size(lines, 0), torch.size(q, 2), torch.size(k, 2)]
                 mask = torch.as_strided(torch.contiguous(lines), size, [0, torch.size(lines, 1), 1, 1])
@@ -204,8 +220,8 @@ public final class TorchFunctions {
     }
 
     /**
-     * Returns the results for queries (B, N, T, H), keys and values (B, N, F, H), and a mask that is added to the
-     * scores, (B or 1, N or 1, T or 1, F), or null: a new array.
+     * Returns the results for queries (B, N, T, H), keys and values (B, K, F, H), where K divides N, and a mask that is
+     * added to the scores, or null: a new array. The mask is (B or 1, N or 1, T or 1, F), of one head if K is not N.
      */
     public NDArray attend(NDArray queries, NDArray keys, NDArray values, NDArray mask) {
         return mask == null ? run("unmasked", queries, keys, values) : run("masked", queries, keys, values, mask);
