@@ -90,7 +90,7 @@ final class AttentionForward implements AutoCloseable {
         KeyValueCache.Source kept = cache == null ? null : cache.sourceOf(attention, inputs.keys(), inputs.values());
         NDArray keys = kept != null ? kept.keys() : keyHeads();
         NDArray values = kept != null ? kept.values() : valueHeads();
-        boolean keepsPlainKeys = relative != null && relative.keysDependOnLength();
+        boolean keepsPlainKeys = attention.encodesKeysAgain();
         NDArray encoded = kept != null && !keepsPlainKeys ? keys : encoded(call, keys);
         if (cache != null) {
             store = () -> {
@@ -109,7 +109,7 @@ final class AttentionForward implements AutoCloseable {
         KeyValueCache.Steps steps = cache.stepsOf(attention, params);
         Positions tokens = tokens(queries, params, steps.length());
         NDArray newKeys = keyHeads();
-        boolean keepsPlainKeys = relative != null && relative.keysDependOnLength();
+        boolean keepsPlainKeys = attention.encodesKeysAgain();
         NDArray kept = keepsPlainKeys ? newKeys : encoded(call(tokens, tokens), newKeys);
         Positions held = steps.write(kept, valueHeads(), tokens);
         List<Integer> lengths = keepsPlainKeys && tokens.positions() != null ? steps.lengths() : null;
@@ -128,8 +128,9 @@ final class AttentionForward implements AutoCloseable {
 
     /** The biases of distances that a cache keeps for steps of one token. */
     private NDArray distanceBiases(KeyValueCache.Steps steps, AttentionCall call, NDArray queries) {
-        boolean hasBiases = relative != null && relative.terms().contains(RelativeEncoding.Term.DISTANCE_BIAS);
-        if (!hasBiases || call.queries().length() > 1 || call.hasPositions()) {
+        if (!attention.terms().contains(RelativeEncoding.Term.DISTANCE_BIAS)
+                || call.queries().length() > 1
+                || call.hasPositions()) {
             return null;
         }
         NDArray typed = AttentionMethod.toType(temporaries, queries, PlainAttention.scoreType(queries));
@@ -139,7 +140,7 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private Positions tokens(NDArray queries, PairList<String, Object> params, int first) {
-        boolean isRead = (relative != null && !relative.terms().isEmpty()) || attention.queryFactors() != null;
+        boolean isRead = !attention.terms().isEmpty() || attention.queryFactors() != null;
         return Positions.ofTokens(temporaries, queries, 2, Positions.given(null, params), first, isRead);
     }
 
@@ -160,10 +161,7 @@ final class AttentionForward implements AutoCloseable {
 
     /** The length of each sequence by its mask; null if it does not matter, is the same, or positions tell it. */
     private List<Integer> sequenceLengths(Positions queries, Positions keys) {
-        if (relative == null
-                || !relative.keysDependOnLength()
-                || queries.positions() != null
-                || keys.positions() != null) {
+        if (!attention.encodesKeysAgain() || queries.positions() != null || keys.positions() != null) {
             return null;
         }
         NDArray mask = inputs.mask();

@@ -62,11 +62,7 @@ abstract class AttentionMethod {
         settings = operands.attention().settings();
         visibility = operands.attention().visibility();
         relative = operands.attention().getRelativeEncoding();
-        terms = termsOf(relative);
-    }
-
-    static Set<Term> termsOf(RelativeEncoding relative) {
-        return relative == null ? Set.of() : relative.terms();
+        terms = operands.attention().terms();
     }
 
     /**

@@ -45,9 +45,8 @@ final class FusedAttention extends AttentionMethod {
     /** Returns the method for operands, or null where the engine has no kernel or the kernel does not serve them. */
     static FusedAttention of(Temporaries temporaries, Operands operands) {
         MultiHeadAttentionBlock.Settings settings = operands.attention().settings();
-        RelativeEncoding relative = operands.attention().getRelativeEncoding();
         boolean isGrouped = settings.headCount() != settings.keyValueHeadCount();
-        Set<Term> terms = termsOf(relative);
+        Set<Term> terms = operands.attention().terms();
         boolean isGroupedTerm = isGrouped && (operands.mask().isByHead() || !terms.isEmpty());
         // for one query, the products of the plain way take no longer
         boolean isServed = settings.fusedKernel()

@@ -467,8 +467,7 @@ public final class KeyValueCache implements AutoCloseable {
                 int at = length - (isFull ? first : origin);
                 put(written[0], newKeys, at);
                 put(written[1], newValues, at);
-                RelativeEncoding relative = attention.getRelativeEncoding();
-                if (relative != null && relative.keysDependOnLength() && added.positions() != null) {
+                if (attention.encodesKeysAgain() && added.positions() != null) {
                     dropped =
                             Positions.longer(dropped, tokens.part(own, 0, least).lengths());
                 }

@@ -16,6 +16,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.arguments.internal.OptionsBuilder;
 import io.github.djlpositional.arguments.internal.Records;
+import io.github.djlpositional.attention.RelativeEncoding.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
@@ -27,6 +28,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Function;
 
 /**
@@ -201,14 +203,10 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         visibility = new Visibility(isCausal, settings.window, settings.chunkSize);
         if (relative != null) {
             relative.requireFits(settings.headCount, settings.headSize);
-            addConfiguredChild("relativeEncoding", relative);
         }
-        if (queryNorm != null) {
-            addConfiguredChild("queryNorm", queryNorm);
-        }
-        if (keyNorm != null) {
-            addConfiguredChild("keyNorm", keyNorm);
-        }
+        addUnlessNull("relativeEncoding", relative);
+        addUnlessNull("queryNorm", queryNorm);
+        addUnlessNull("keyNorm", keyNorm);
         int ofKeys = settings.keyValueHeadCount * settings.headSize;
         int ofQueries = settings.headCount * settings.headSize;
         keyProjection = addProjection("keyProjection", settings.embeddingSize, ofKeys, settings.bias);
@@ -223,6 +221,12 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
                         Positions.UNLIMITED,
                         settings.queryScale::write,
                         new Positions.Computed(settings.queryScale::write, 1)));
+    }
+
+    private void addUnlessNull(String name, Block child) {
+        if (child != null) {
+            addConfiguredChild(name, child);
+        }
     }
 
     /** {@return a new builder} */
@@ -272,6 +276,16 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     /** What a query sees by its index. */
     Visibility visibility() {
         return visibility;
+    }
+
+    /** What the relative encoding adds to the attention. */
+    Set<Term> terms() {
+        return relative == null ? Set.of() : relative.terms();
+    }
+
+    /** Whether the keys are encoded again at every step, since the encoding depends on the length. */
+    boolean encodesKeysAgain() {
+        return relative != null && relative.keysDependOnLength();
     }
 
     /** The factors of the queries by position, rows of one number; null for none. */
@@ -418,29 +432,24 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
 
     @Override
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-        Shape queries = AttentionInputs.requireShapes(inputShapes, settings.embeddingSize);
-        if (relative != null) {
-            relative.initialize(
-                    manager,
-                    dataType,
-                    new Shape(queries.get(0), settings.headCount, queries.get(1), settings.headSize));
-        }
-        if (queryNorm != null) {
-            queryNorm.initialize(
-                    manager,
-                    dataType,
-                    new Shape(queries.get(0), queries.get(1), settings.headCount, settings.headSize));
-        }
-        if (keyNorm != null) {
-            keyNorm.initialize(
-                    manager,
-                    dataType,
-                    new Shape(queries.get(0), inputShapes[0].get(1), settings.keyValueHeadCount, settings.headSize));
-        }
+        Shape output = getOutputShapes(inputShapes)[0];
+        long batch = output.get(0);
+        long queries = output.get(1);
+        long keys = inputShapes[0].get(1);
+        long size = settings.headSize;
+        initialize(relative, manager, dataType, new Shape(batch, settings.headCount, queries, size));
+        initialize(queryNorm, manager, dataType, new Shape(batch, queries, settings.headCount, size));
+        initialize(keyNorm, manager, dataType, new Shape(batch, keys, settings.keyValueHeadCount, size));
         for (Linear projection : List.of(keyProjection, queryProjection, valueProjection)) {
             projection.initialize(manager, dataType, new Shape(-1, settings.embeddingSize));
         }
         resultProjection.initialize(manager, dataType, new Shape(-1, (long) settings.headCount * settings.headSize));
+    }
+
+    private static void initialize(Block block, NDManager manager, DataType dataType, Shape shape) {
+        if (block != null) {
+            block.initialize(manager, dataType, shape);
+        }
     }
 
     /** Builds a {@link MultiHeadAttentionBlock}. */

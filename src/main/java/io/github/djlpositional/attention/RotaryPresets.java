@@ -12,7 +12,8 @@ import java.util.stream.IntStream;
  * <p>Each preset returns a builder of a {@link RotaryEmbeddingBlock}, whose other options are still free. Positions are
  * (axes, B, T), or (axes, 1, T) for all sequences; {@code manager.create(positions).expandDims(1)} gives them from an
  * array of this class, of which each row is an axis. All presets of images have the axes row, column, in this order. A
- * token with the coordinates 0 is not rotated.
+ * token with the coordinates 0 is not rotated. All methods throw {@link IllegalArgumentException} for sizes that are
+ * not positive or not as documented.
  *
  * <pre>{@code
  * RotaryEmbeddingBlock rotary = RotaryPresets.dinov3(64).build();
@@ -28,13 +29,12 @@ public final class RotaryPresets {
     private RotaryPresets() {}
 
     /**
-     * Returns the M-RoPE of Qwen2-VL: Wang et al., <em>Qwen2-VL</em> (2024), section 2.1, and the layout of Hugging
-     * Face's weights. The axes are time, row and column; text has the same position on all three.
+     * {@return the M-RoPE of Qwen2-VL: Wang et al., <em>Qwen2-VL</em> (2024), section 2.1, and the layout of Hugging
+     * Face's weights} The axes are time, row and column; text has the same position on all three.
      *
      * @param headSize H, 128 in Qwen2-VL
      * @param base 1,000,000 in Qwen2-VL
      * @param sections the pairs of each axis; 16, 24, 24 in Qwen2-VL
-     * @return a builder
      * @throws IllegalArgumentException if a section is empty
      */
     public static RotaryEmbeddingBlock.Builder qwen2Vl(int headSize, double base, int... sections) {
@@ -42,14 +42,13 @@ public final class RotaryPresets {
     }
 
     /**
-     * Returns the interleaved M-RoPE of Qwen3-VL (Alibaba, 2025; {@code apply_interleaved_mrope} of the published
-     * code), and the layout of Hugging Face's weights. The axes are time, row and column; text has the same position on
+     * {@return the interleaved M-RoPE of Qwen3-VL (Alibaba, 2025; {@code apply_interleaved_mrope} of the published
+     * code), and the layout of Hugging Face's weights} The axes are time, row and column; text has the same position on
      * all three.
      *
      * @param headSize H, 128 in Qwen3-VL
      * @param base 5,000,000 in Qwen3-VL
      * @param sections the pairs of each axis; 24, 20, 20 in Qwen3-VL
-     * @return a builder
      * @throws IllegalArgumentException if the sections are not those of H / 2 pairs
      */
     public static RotaryEmbeddingBlock.Builder qwen3Vl(int headSize, double base, int... sections) {
@@ -57,26 +56,22 @@ public final class RotaryPresets {
     }
 
     /**
-     * Returns the rotary embedding of FLUX.1 (Black Forest Labs, 2024; {@code EmbedND} of the published code): heads of
-     * 128 with 16 dimensions for the first axis and 56 each for rows and columns, every axis with its own
-     * 10,000<sup>-2i/size</sup>. Text has the position 0 on all axes, an image 0 on the first: {@link #positions}(1,
+     * {@return the rotary embedding of FLUX.1 (Black Forest Labs, 2024; {@code EmbedND} of the published code): heads
+     * of 128 with 16 dimensions for the first axis and 56 each for rows and columns, every axis with its own
+     * 10,000<sup>-2i/size</sup>} Text has the position 0 on all axes, an image 0 on the first: {@link #positions}(1,
      * rows, columns).
-     *
-     * @return a builder
      */
     public static RotaryEmbeddingBlock.Builder flux() {
         return sideBySide(16, 56, 56);
     }
 
     /**
-     * Returns the rotary embedding of CogVideoX: Yang et al., <em>CogVideoX</em> (2024), section 2.2, and
-     * {@code get_3d_rotary_pos_embed} of Hugging Face diffusers. A quarter of the dimensions is for time, and three
+     * {@return the rotary embedding of CogVideoX: Yang et al., <em>CogVideoX</em> (2024), section 2.2, and
+     * {@code get_3d_rotary_pos_embed} of Hugging Face diffusers} A quarter of the dimensions is for time, and three
      * eighths each for rows and columns, every axis with its own 10,000<sup>-2i/size</sup>. Only the tokens of the
      * video are rotated: their coordinates are {@link #positions}(frames, rows, columns), and those of text are 0.
      *
      * @param headSize H, a multiple of 16; 64 in CogVideoX
-     * @return a builder
-     * @throws IllegalArgumentException if the head size is not a positive multiple of 16
      */
     public static RotaryEmbeddingBlock.Builder cogVideoX(int headSize) {
         requireMultiple(headSize, 16);
@@ -84,14 +79,12 @@ public final class RotaryPresets {
     }
 
     /**
-     * Returns the rotary embedding of Pixtral's vision tower: Agrawal et al., <em>Pixtral 12B</em> (2024), section 2.2,
-     * and {@code PixtralRotaryEmbedding} of Hugging Face transformers. Of the frequencies 10,000<sup>-2i/H</sup>, those
-     * of even i are for rows and the others for columns; all pairs of rows come first. The coordinates are
+     * {@return the rotary embedding of Pixtral's vision tower: Agrawal et al., <em>Pixtral 12B</em> (2024), section
+     * 2.2, and {@code PixtralRotaryEmbedding} of Hugging Face transformers} Of the frequencies 10,000<sup>-2i/H</sup>,
+     * those of even i are for rows and the others for columns; all pairs of rows come first. The coordinates are
      * {@link #positions}(rows, columns). Mistral's own weights have {@link PairLayout#INTERLEAVED}.
      *
      * @param headSize H, a multiple of 4; 64 in Pixtral
-     * @return a builder
-     * @throws IllegalArgumentException if the head size is not a positive multiple of 4
      */
     public static RotaryEmbeddingBlock.Builder pixtral(int headSize) {
         Frequencies even = quarter(headSize, 10_000);
@@ -100,14 +93,12 @@ public final class RotaryPresets {
     }
 
     /**
-     * Returns the rotary embedding of the vision towers of Qwen2-VL and Qwen2.5-VL
+     * {@return the rotary embedding of the vision towers of Qwen2-VL and Qwen2.5-VL
      * ({@code Qwen2_5_VisionRotaryEmbedding} of Hugging Face transformers): half of the pairs for rows, then half for
-     * columns, each with 10,000<sup>-2i/(H/2)</sup>. The coordinates are those of {@link #positions}(rows, columns), in
+     * columns, each with 10,000<sup>-2i/(H/2)</sup>} The coordinates are those of {@link #positions}(rows, columns), in
      * the order of the model's patches, which are grouped by the cells that are merged later.
      *
      * @param headSize H, a multiple of 4; 80 in Qwen2-VL
-     * @return a builder
-     * @throws IllegalArgumentException if the head size is not a positive multiple of 4
      */
     public static RotaryEmbeddingBlock.Builder qwenVision(int headSize) {
         Frequencies frequencies = quarter(headSize, 10_000);
@@ -115,14 +106,12 @@ public final class RotaryPresets {
     }
 
     /**
-     * Returns the rotary embedding of EVA-02: Fang et al., <em>EVA-02</em> (2023), and
+     * {@return the rotary embedding of EVA-02: Fang et al., <em>EVA-02</em> (2023), and
      * {@code VisionRotaryEmbeddingFast} of the published code: half of the pairs for rows, then half for columns, each
-     * with 10,000<sup>-2i/(H/2)</sup>. The coordinates are scaled to the grid of the pretraining:
+     * with 10,000<sup>-2i/(H/2)</sup>} The coordinates are scaled to the grid of the pretraining:
      * {@link #evaPositions}.
      *
      * @param headSize H, a multiple of 4; 64 in EVA-02
-     * @return a builder
-     * @throws IllegalArgumentException if the head size is not a positive multiple of 4
      */
     public static RotaryEmbeddingBlock.Builder eva(int headSize) {
         Frequencies frequencies = quarter(headSize, 10_000);
@@ -130,14 +119,12 @@ public final class RotaryPresets {
     }
 
     /**
-     * Returns the rotary embedding of DINOv3: Siméoni et al., <em>DINOv3</em> (2025), section 3.2, and
+     * {@return the rotary embedding of DINOv3: Siméoni et al., <em>DINOv3</em> (2025), section 3.2, and
      * {@code RopePositionEmbedding} of the published code: half of the pairs for rows, then half for columns, each with
-     * 2π · 100<sup>-2i/(H/2)</sup>. The coordinates are those of the centres of the patches, from -1 to 1:
+     * 2π · 100<sup>-2i/(H/2)</sup>} The coordinates are those of the centres of the patches, from -1 to 1:
      * {@link #dinov3Positions}.
      *
      * @param headSize H, a multiple of 4; 64 in DINOv3
-     * @return a builder
-     * @throws IllegalArgumentException if the head size is not a positive multiple of 4
      */
     public static RotaryEmbeddingBlock.Builder dinov3(int headSize) {
         Frequencies frequencies = quarter(headSize, 100).scaledBy(2 * Math.PI);
@@ -145,14 +132,12 @@ public final class RotaryPresets {
     }
 
     /**
-     * Returns the rotary embedding of Llama 4's vision tower (Meta, 2025; {@code Llama4VisionRotaryEmbedding} of
+     * {@return the rotary embedding of Llama 4's vision tower (Meta, 2025; {@code Llama4VisionRotaryEmbedding} of
      * Hugging Face transformers): half of the pairs for columns, then half for rows, each with
-     * 10,000<sup>-2i/(H/2)</sup>. The coordinates are counted from 1, and the class token comes last:
+     * 10,000<sup>-2i/(H/2)</sup>} The coordinates are counted from 1, and the class token comes last:
      * {@link #llama4VisionPositions}.
      *
      * @param headSize H, a multiple of 4; 88 in Llama 4
-     * @return a builder
-     * @throws IllegalArgumentException if the head size is not a positive multiple of 4
      */
     public static RotaryEmbeddingBlock.Builder llama4Vision(int headSize) {
         Frequencies frequencies = quarter(headSize, 10_000);
@@ -179,7 +164,6 @@ public final class RotaryPresets {
      * @param pretrained the number of rows and columns of the pretraining; 16 in EVA-02
      * @param rows the number of rows of patches
      * @param columns the number of columns of patches
-     * @throws IllegalArgumentException if the number of leading tokens is negative, or another number is not positive
      */
     public static double[][] evaPositions(int leading, int pretrained, int rows, int columns) {
         Check.positive("pretrained", pretrained);
@@ -192,7 +176,6 @@ public final class RotaryPresets {
      * @param leading the number of tokens before the patches, which are not rotated: 5, the class token and 4 registers
      * @param rows the number of rows of patches
      * @param columns the number of columns of patches
-     * @throws IllegalArgumentException if the number of leading tokens is negative, or another number is not positive
      */
     public static double[][] dinov3Positions(int leading, int rows, int columns) {
         return positions(leading, 0, (size, index) -> 2 * (index + 0.5) / size - 1, rows, columns);
@@ -204,7 +187,6 @@ public final class RotaryPresets {
      *
      * @param rows the number of rows of patches
      * @param columns the number of columns of patches
-     * @throws IllegalArgumentException if a number is not positive
      */
     public static double[][] llama4VisionPositions(int rows, int columns) {
         return positions(0, 1, (size, index) -> index + 1, rows, columns);
