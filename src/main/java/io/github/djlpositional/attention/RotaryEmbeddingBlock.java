@@ -3,6 +3,7 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
@@ -15,6 +16,7 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
@@ -166,7 +168,6 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     }
 
     private final Settings settings;
-    private final Rotation rotation;
 
     /** The rows of queries up to the length beyond which they depend on the length: (positions, 2r). */
     private final ConstantTable queryTable;
@@ -180,7 +181,6 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     private RotaryEmbeddingBlock(Settings settings) {
         super(settings);
         this.settings = settings;
-        rotation = new Rotation(settings.headSize, settings.rotaryStart, settings.rotarySize, settings.layout);
         queryTable = addTable(false);
         keyTable = settings.xpos == null ? queryTable : addTable(true);
         RotaryAxes axes = settings.axes;
@@ -277,7 +277,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                     rows = rows == null || settings.xpos != null
                             ? rows(temporaries, array, axis, positions, lengths, !results.isEmpty())
                             : rows;
-                    results.add(rotation.apply(array, rows, training));
+                    results.add(rotated(array, rows, training));
                 }
             }
         }
@@ -332,6 +332,56 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             return computed(settings.rows(length, areKeys));
         }
         return areKeys ? keyTable : queryTable;
+    }
+
+    /**
+     * Rotates an array: x · C + x' · S on the rotated dimensions, where x' has the two of each pair exchanged.
+     *
+     * @param x (B, N, T, H), or (B, T, N, H)
+     * @param rows [C | S] of each position, which broadcasts over x but for its last axis, 2r
+     * @return a new array like x, on its manager
+     */
+    private NDArray rotated(NDArray x, NDArray rows, boolean training) {
+        int start = settings.rotaryStart;
+        int end = start + settings.rotarySize;
+        // recording operations in place for their gradients would cost more than they save
+        TorchFunctions functions = training ? null : TorchFunctions.of(x);
+        if (functions != null) {
+            boolean isHalves = settings.layout == PairLayout.CONCATENATED;
+            return functions.rotate(x, rows, start, isHalves ? settings.rotarySize / 2 : 1, isHalves ? 1 : 2);
+        }
+        return Temporaries.result(() -> {
+            int last = rows.getShape().dimension() - 1;
+            NDArray cosines = rows.get(NDIndex.sliceAxis(last, 0, settings.rotarySize));
+            NDArray sines = rows.get(NDIndex.sliceAxis(last, settings.rotarySize, 2L * settings.rotarySize));
+            boolean isWhole = settings.rotarySize == settings.headSize;
+            NDArray part = isWhole ? x : x.get(NDIndex.sliceAxis(3, start, end));
+            NDArray rotated = part.mul(cosines).add(exchanged(part).mul(sines));
+            if (isWhole) {
+                return rotated;
+            }
+            NDList parts = new NDList(rotated);
+            if (start > 0) {
+                parts.add(0, x.get(NDIndex.sliceAxis(3, 0, start)));
+            }
+            if (end < settings.headSize) {
+                parts.add(x.get(NDIndex.sliceAxis(3, end, settings.headSize)));
+            }
+            return NDArrays.concat(parts, 3);
+        });
+    }
+
+    /** x' with the two dimensions of each pair exchanged, of the shape of x. */
+    private NDArray exchanged(NDArray x) {
+        if (settings.layout == PairLayout.CONCATENATED) {
+            // a split has one array of gradients, where slices would have one each
+            NDList halves = x.split(2, 3);
+            return NDArrays.concat(new NDList(halves.get(1), halves.get(0)), 3);
+        }
+        Shape shape = x.getShape();
+        return x.reshape(shape.get(0), shape.get(1), shape.get(2), -1, 2)
+                .flip(4)
+                .reshape(shape);
     }
 
     private static boolean isEmpty(NDArray array) {
@@ -389,7 +439,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         Positions positions = tokens.below(settings.limit(), readsPositions());
         try (Temporaries temporaries = new Temporaries()) {
             long[] lengths = keysDependOnLength() ? lengths(call) : new long[] {positions.end()};
-            return rotation.apply(x, rows(temporaries, x, 2, positions, lengths, areKeys), call.training());
+            return rotated(x, rows(temporaries, x, 2, positions, lengths, areKeys), call.training());
         }
     }
 

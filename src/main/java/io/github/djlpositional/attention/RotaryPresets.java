@@ -101,8 +101,7 @@ public final class RotaryPresets {
      * @param headSize H, a multiple of 4; 80 in Qwen2-VL
      */
     public static RotaryEmbeddingBlock.Builder qwenVision(int headSize) {
-        Frequencies frequencies = quarter(headSize, 10_000);
-        return rowsThenColumns(headSize, frequencies, frequencies).optLayout(PairLayout.CONCATENATED);
+        return eva(headSize).optLayout(PairLayout.CONCATENATED);
     }
 
     /**
@@ -140,8 +139,7 @@ public final class RotaryPresets {
      * @param headSize H, a multiple of 4; 88 in Llama 4
      */
     public static RotaryEmbeddingBlock.Builder llama4Vision(int headSize) {
-        Frequencies frequencies = quarter(headSize, 10_000);
-        return rowsThenColumns(headSize, frequencies, frequencies)
+        return eva(headSize)
                 .optAxes(RotaryAxes.of(IntStream.range(0, headSize / 2)
                         .map(pair -> pair < headSize / 4 ? 1 : 0)
                         .toArray()));
