@@ -92,7 +92,7 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
         return one == other || one == -1 || other == -1;
     }
 
-    /** Whether the keys are the queries, so that a cache adds them to those of the previous steps. */
+    /** Whether the keys are the queries, so that a cache appends them to the previous ones. */
     boolean isSelf() {
         return keys == queries;
     }

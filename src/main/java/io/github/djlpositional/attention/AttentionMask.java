@@ -82,14 +82,14 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
                         + queries.getDataType()
                         + ", the data type of the queries, for numbers that are added to the scores,"
                         + " or boolean, true for visible keys; convert it with toType");
-        NDArray here = temporaries.addUnless(mask, mask.toDevice(queries.getDevice(), false));
-        if (HostData.isHost(here.getDevice()) && length > 1) {
-            requirePlausible(here, isOffset);
+        NDArray moved = temporaries.addUnless(mask, mask.toDevice(queries.getDevice(), false));
+        if (HostData.isHost(moved.getDevice()) && length > 1) {
+            requirePlausible(moved, isOffset);
         }
         if (isOffset) {
-            return new AttentionMask(null, withInfinity(temporaries, here), visibility, isSelf);
+            return new AttentionMask(null, withInfinity(temporaries, moved), visibility, isSelf);
         }
-        NDArray hidden = temporaries.add(here.logicalNot());
+        NDArray hidden = temporaries.add(moved.logicalNot());
         NDArray ofAllHeads = isOfScores ? hidden : hidden.reshape(batch, 1, shape.dimension() == 2 ? 1 : length, keys);
         return new AttentionMask(temporaries.addUnless(hidden, ofAllHeads), null, visibility, isSelf);
     }
@@ -171,8 +171,8 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
         NDArray zero = number(temporaries, like, 0);
         NDArray least = number(temporaries, like, Double.NEGATIVE_INFINITY);
         if (offset != null) {
-            NDArray some = part(temporaries, offset, call, from);
-            NDArray bias = AttentionMethod.toType(temporaries, some, like.getDataType());
+            NDArray bias =
+                    AttentionMethod.toType(temporaries, part(temporaries, offset, call, from), like.getDataType());
             if (all != null) {
                 bias = temporaries.add(bias.add(where(temporaries, all.getShape(), all, least, zero)));
             }

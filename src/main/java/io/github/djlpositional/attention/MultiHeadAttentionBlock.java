@@ -66,8 +66,7 @@ import java.util.function.Function;
  *       query and on a GPU this is not checked; every number but 0 is a token.
  * </ul>
  *
- * A hidden key has weight 0 for any scores. The result for a query that sees no key is that of zeros: the bias of the
- * result's projection. No gradient flows through it. In FLOAT16, scores and their softmax are computed in FLOAT32.
+ * A hidden key has weight 0 for any scores. The result for a query that sees no key is the bias of the result's projection. No gradient flows through it. In FLOAT16, scores and their softmax are computed in FLOAT32.
  *
  * <p>Vectors of hidden keys must be finite, since 0 · NaN is NaN: if the input or its projection has NaN or infinite
  * numbers at a hidden key, all results of its sequence may be NaN. Replace such padding with zeros before the forward.
@@ -77,11 +76,11 @@ import java.util.function.Function;
  *
  * <p>Query i and key j have the positions i and j. With other arrays as keys and the forward parameter
  * {@code startPosition}, query i has the position startPosition + i. With a {@link KeyValueCache} among the forward
- * parameters, a self-attention adds its keys and values to those of the previous steps, and i continues from there; F,
+ * parameters, a self-attention appends its keys and values to the cached ones, and i continues from there; F,
  * and the mask's F, is then the length of both together.
  *
  * <p>The forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} gives the positions of the
- * queries, and in a self-attention those of the keys: (T) or (B, T), or (axes, B, T) for a rotary embedding on several
+ * queries, and, in a self-attention, of the keys: (T) or (B, T), or (axes, B, T) for a rotary embedding on several
  * axes. The relative encoding and the chunks use them; causality and windows go by the order of the tokens. Masks are
  * as without them. With a relative encoding other than rotary, and with {@link Builder#optQueryScale}, given positions
  * are read, which waits for a GPU.
@@ -185,7 +184,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     private final Linear valueProjection;
     private final Linear resultProjection;
 
-    /** Null for none, like that of the keys. */
+    /** Null for none, like the norm of the keys. */
     private final Block queryNorm;
 
     private final Block keyNorm;
@@ -207,12 +206,12 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         addUnlessNull("relativeEncoding", relative);
         addUnlessNull("queryNorm", queryNorm);
         addUnlessNull("keyNorm", keyNorm);
-        int ofKeys = settings.keyValueHeadCount * settings.headSize;
-        int ofQueries = settings.headCount * settings.headSize;
-        keyProjection = addProjection("keyProjection", settings.embeddingSize, ofKeys, settings.bias);
-        queryProjection = addProjection("queryProjection", settings.embeddingSize, ofQueries, settings.bias);
-        valueProjection = addProjection("valueProjection", settings.embeddingSize, ofKeys, settings.bias);
-        resultProjection = addProjection("resultProjection", ofQueries, settings.embeddingSize, settings.resultBias);
+        int keySize = settings.keyValueHeadCount * settings.headSize;
+        int querySize = settings.headCount * settings.headSize;
+        keyProjection = addProjection("keyProjection", settings.embeddingSize, keySize, settings.bias);
+        queryProjection = addProjection("queryProjection", settings.embeddingSize, querySize, settings.bias);
+        valueProjection = addProjection("valueProjection", settings.embeddingSize, keySize, settings.bias);
+        resultProjection = addProjection("resultProjection", querySize, settings.embeddingSize, settings.resultBias);
         sinks = settings.sinks ? addParameter("sinks", new Shape(settings.headCount), Initializer.ZEROS) : null;
         queryFactors = settings.queryScale == null
                 ? null
@@ -238,8 +237,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
      * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values; the value of
-     *     {@code relativeEncoding} is a map for {@link RelativeEncoding#fromArguments}, and those of {@code queryNorm}
-     *     and {@code keyNorm} are maps for {@link RmsNormBlock#fromArguments}; each may also be the block itself
+     *     {@code relativeEncoding} is a map for {@link RelativeEncoding#fromArguments}, and {@code queryNorm} and {@code keyNorm} are maps for {@link RmsNormBlock#fromArguments}; each may also be the block itself
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static MultiHeadAttentionBlock fromArguments(Map<?, ?> arguments) {
@@ -395,13 +393,13 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
      * @throws IllegalArgumentException for whatever a forward refuses, and for empty inputs
      */
     public NDArray probabilities(ParameterStore parameterStore, NDList inputs) {
-        AttentionInputs given = AttentionInputs.of(inputs, settings.embeddingSize);
+        AttentionInputs checked = AttentionInputs.of(inputs, settings.embeddingSize);
         Check.that(
-                given.queries().getShape().size() > 0,
-                () -> "queries of shape " + given.queries().getShape()
+                checked.queries().getShape().size() > 0,
+                () -> "queries of shape " + checked.queries().getShape()
                         + " are empty: expected a length of 1 or more; skip the call for an empty batch");
         return reading(() -> {
-            try (AttentionForward forward = new AttentionForward(this, given, parameterStore, false)) {
+            try (AttentionForward forward = new AttentionForward(this, checked, parameterStore, false)) {
                 return forward.probabilities();
             }
         });
@@ -410,12 +408,12 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     @Override
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        AttentionInputs given = AttentionInputs.of(inputs, settings.embeddingSize);
+        AttentionInputs checked = AttentionInputs.of(inputs, settings.embeddingSize);
         KeyValueCache cache = KeyValueCache.in(params, training);
-        if (given.queries().getShape().size() == 0) {
-            return new NDList(given.queries().duplicate());
+        if (checked.queries().getShape().size() == 0) {
+            return new NDList(checked.queries().duplicate());
         }
-        try (AttentionForward forward = new AttentionForward(this, given, parameterStore, training)) {
+        try (AttentionForward forward = new AttentionForward(this, checked, parameterStore, training)) {
             return new NDList(forward.result(cache, params));
         }
     }

@@ -63,13 +63,11 @@ import java.util.Set;
  * manager, and the caller's to close. The input is never written to.
  *
  * <p>Of the H dimensions, r consecutive ones are rotated and the others kept; by default all are rotated. Cosines and
- * sines are computed in double and rounded once to the data type. They are kept in a table like that of
+ * sines are computed in double and rounded once to the data type. They are kept in a table, as in
  * {@link io.github.djlpositional.PositionalEncodingBlock}: not a parameter, never saved, created once for each device
  * and data type, and freed with the block's manager or by {@link #clear}. With a scaling that depends on the length
  * (dynamic NTK, LongRoPE), sequences longer than the original length have no table: each forward computes their rows.
- * The length is one more than the greatest position, or than its whole part if it is real. Each sequence of a batch has
- * its own: with positions for each sequence that of its own, in an attention without them and with a mask (B, F) the
- * number of its tokens. Hugging Face's code uses the longest sequence of the batch for all.
+ * The length is one more than the greatest position, or than its whole part if it is real. Each sequence of a batch has its own length: from its positions, if each sequence has some, or in an attention without positions and with a mask (B, F), the number of its tokens. Hugging Face's code uses the longest sequence of the batch for all.
  *
  * <p>An explicit integer position out of range is an error on a CPU, and gives NaN on a GPU, where it is not read. Real
  * positions, and all explicit positions of a block that extends itself or whose scaling depends on the length, are
@@ -503,7 +501,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
 
         /**
          * Sets r, the number of a head's dimensions that are rotated, counted from {@link #optRotaryStart} (default: up
-         * to the last). The frequencies are those of r: GPT-J rotates 64 of 256, GPT-NeoX and Pythia a quarter.
+         * to the last). The frequencies depend on r: GPT-J rotates 64 of 256, GPT-NeoX and Pythia a quarter.
          *
          * @param rotarySize even, from 2 to the number of dimensions from the start
          * @return this builder

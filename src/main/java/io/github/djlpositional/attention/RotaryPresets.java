@@ -95,7 +95,7 @@ public final class RotaryPresets {
     /**
      * {@return the rotary embedding of the vision towers of Qwen2-VL and Qwen2.5-VL
      * ({@code Qwen2_5_VisionRotaryEmbedding} of Hugging Face transformers): half of the pairs for rows, then half for
-     * columns, each with 10,000<sup>-2i/(H/2)</sup>} The coordinates are those of {@link #positions}(rows, columns), in
+     * columns, each with 10,000<sup>-2i/(H/2)</sup>} The coordinates are {@link #positions}(rows, columns), in
      * the order of the model's patches, which are grouped by the cells that are merged later.
      *
      * @param headSize H, a multiple of 4; 80 in Qwen2-VL
@@ -120,7 +120,7 @@ public final class RotaryPresets {
     /**
      * {@return the rotary embedding of DINOv3: Siméoni et al., <em>DINOv3</em> (2025), section 3.2, and
      * {@code RopePositionEmbedding} of the published code: half of the pairs for rows, then half for columns, each with
-     * 2π · 100<sup>-2i/(H/2)</sup>} The coordinates are those of the centres of the patches, from -1 to 1:
+     * 2π · 100<sup>-2i/(H/2)</sup>} The coordinates are the centres of the patches, from -1 to 1:
      * {@link #dinov3Positions}.
      *
      * @param headSize H, a multiple of 4; 64 in DINOv3

@@ -29,7 +29,7 @@ import java.util.function.UnaryOperator;
 /**
  * A transformer layer: attention, attention over an encoder's output if there is any, and a feed-forward network, each
  * with a residual connection, dropout and a normalization. After Vaswani et al., <em>Attention Is All You Need</em>
- * (2017), section 3.1; with the same weights its output is that of PyTorch's {@code nn.TransformerEncoderLayer}, or of
+ * (2017), section 3.1; with the same weights it has the output of PyTorch's {@code nn.TransformerEncoderLayer}, or of
  * {@code nn.TransformerDecoderLayer} if it has a cross-attention.
  *
  * <pre>{@code
@@ -50,7 +50,7 @@ import java.util.function.UnaryOperator;
  * B batch, T sequence length, S length of the encoder's output, D embedding size.
  *
  * <ul>
- *   <li>{@code [x]} or {@code [x, mask]}: x is (B, T, D), of the data type of the weights, and the mask is that of a
+ *   <li>{@code [x]} or {@code [x, mask]}: x is (B, T, D), of the data type of the weights, and the mask is one for a
  *       {@link MultiHeadAttentionBlock}.
  *   <li>With a cross-attention, {@code [x, memory]}, {@code [x, memory, memoryMask]} or {@code [x, memory, memoryMask,
  *       mask]}: memory is (B, S, D), and memoryMask is (B, S) or any other mask for T queries and S keys.
