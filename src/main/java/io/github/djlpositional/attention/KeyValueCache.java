@@ -43,13 +43,13 @@ import java.util.function.Supplier;
  * over other arrays, such as an encoder's output, keeps its projected keys and values here as long as it is given the
  * same array objects, even after they were closed, and computes them again for others. It does not notice a change of
  * their content: after an operation in place, give a new array, or call {@link #clear} and start again. In a
- * self-attention that is not causal, the result differs from a forward over the whole sequence: an earlier
- * query does not see later keys.
+ * self-attention that is not causal, the result differs from a forward over the whole sequence: an earlier query does
+ * not see later keys.
  *
  * <p>The capacity doubles when needed, starting at 64 positions or the given number: (B, N, capacity, H) for keys and
  * for values in each attention, on the device and in the data type of the model, where N is the number of key heads. An
- * attention with a window or chunks of w positions keeps the last w and the latest step, in room for at most
- * twice as many. With given positions, chunks keep all, since a chunk may then have any number of tokens.
+ * attention with a window or chunks of w positions keeps the last w and the latest step, in room for at most twice as
+ * many. With given positions, chunks keep all, since a chunk may then have any number of tokens.
  *
  * <p>An attention whose encoding adds a bias for each distance, such as ALiBi's, T5's or a network's, keeps the biases
  * of up to twice as many distances as there are keys, (1, N, 2F), from its first step of one token on. Like the keys,
@@ -360,8 +360,8 @@ public final class KeyValueCache implements AutoCloseable {
         private int origin;
 
         /**
-         * The tokens that were written and are held, including a failed step until it is rewound. Their positions
-         * are (…, n), and belong to this object.
+         * The tokens that were written and are held, including a failed step until it is rewound. Their positions are
+         * (…, n), and belong to this object.
          */
         private Positions tokens = Positions.of(0, 0);
 
@@ -560,8 +560,8 @@ public final class KeyValueCache implements AutoCloseable {
         }
 
         /**
-         * The biases of at least so many distances: from an earlier step, or else computed for twice as many.
-         * They belong to this object. Null if the encoding has none.
+         * The biases of at least so many distances: from an earlier step, or else computed for twice as many. They
+         * belong to this object. Null if the encoding has none.
          */
         NDArray biases(int count, IntFunction<NDArray> computed) {
             if (biases == null || biases.getShape().get(1) < count) {

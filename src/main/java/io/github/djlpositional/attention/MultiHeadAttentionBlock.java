@@ -66,7 +66,8 @@ import java.util.function.Function;
  *       query and on a GPU this is not checked; every number but 0 is a token.
  * </ul>
  *
- * A hidden key has weight 0 for any scores. The result for a query that sees no key is the bias of the result's projection. No gradient flows through it. In FLOAT16, scores and their softmax are computed in FLOAT32.
+ * A hidden key has weight 0 for any scores. The result for a query that sees no key is the bias of the result's
+ * projection. No gradient flows through it. In FLOAT16, scores and their softmax are computed in FLOAT32.
  *
  * <p>Vectors of hidden keys must be finite, since 0 · NaN is NaN: if the input or its projection has NaN or infinite
  * numbers at a hidden key, all results of its sequence may be NaN. Replace such padding with zeros before the forward.
@@ -76,8 +77,8 @@ import java.util.function.Function;
  *
  * <p>Query i and key j have the positions i and j. With other arrays as keys and the forward parameter
  * {@code startPosition}, query i has the position startPosition + i. With a {@link KeyValueCache} among the forward
- * parameters, a self-attention appends its keys and values to the cached ones, and i continues from there; F,
- * and the mask's F, is then the length of both together.
+ * parameters, a self-attention appends its keys and values to the cached ones, and i continues from there; F, and the
+ * mask's F, is then the length of both together.
  *
  * <p>The forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} gives the positions of the
  * queries, and, in a self-attention, of the keys: (T) or (B, T), or (axes, B, T) for a rotary embedding on several
@@ -237,7 +238,8 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
      * {@return a block with the plain values that {@link #getArguments} returns}
      *
      * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values; the value of
-     *     {@code relativeEncoding} is a map for {@link RelativeEncoding#fromArguments}, and {@code queryNorm} and {@code keyNorm} are maps for {@link RmsNormBlock#fromArguments}; each may also be the block itself
+     *     {@code relativeEncoding} is a map for {@link RelativeEncoding#fromArguments}, and {@code queryNorm} and
+     *     {@code keyNorm} are maps for {@link RmsNormBlock#fromArguments}; each may also be the block itself
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static MultiHeadAttentionBlock fromArguments(Map<?, ?> arguments) {

@@ -95,8 +95,8 @@ public final class RotaryPresets {
     /**
      * {@return the rotary embedding of the vision towers of Qwen2-VL and Qwen2.5-VL
      * ({@code Qwen2_5_VisionRotaryEmbedding} of Hugging Face transformers): half of the pairs for rows, then half for
-     * columns, each with 10,000<sup>-2i/(H/2)</sup>} The coordinates are {@link #positions}(rows, columns), in
-     * the order of the model's patches, which are grouped by the cells that are merged later.
+     * columns, each with 10,000<sup>-2i/(H/2)</sup>} The coordinates are {@link #positions}(rows, columns), in the
+     * order of the model's patches, which are grouped by the cells that are merged later.
      *
      * @param headSize H, a multiple of 4; 80 in Qwen2-VL
      */

@@ -41,8 +41,8 @@ public final class TorchFunctions {
      * takes no memory. A mask whose last axis is not contiguous would leave the fast kernel. The mask of
      * {@code distances} is a view in which row i begins at column i of a line of numbers by distance, for the queries
      * in reverse order: it takes no memory for each query and key. {@code toKeys} and {@code toPositions} are views of
-     * that kind too; their gradients are written once, where the gradient of each slice would fill a whole array. {@code rotate}
-     * takes its whole numbers from the shape of an array without numbers.
+     * that kind too; their gradients are written once, where the gradient of each slice would fill a whole array.
+     * {@code rotate} takes its whole numbers from the shape of an array without numbers.
      *
      * <p>The types of {@code toHalf}, {@code toFloat} and {@code toDouble} are PyTorch's numbers of them.
      * {@code lookUp} compares and replaces on the device, where nothing waits.
