@@ -28,15 +28,20 @@ final class FiniteDifferences {
     private FiniteDifferences() {}
 
     /**
-     * Checks the gradients of a block of FLOAT64 by its first input and all of its parameters, each along one random
-     * direction.
+     * Checks the gradients of a block of FLOAT64 by its inputs of that type and all of its parameters, each along one
+     * random direction.
      *
      * @param params the parameters of the forward; null for none
      */
     static void requireGradients(NDManager manager, Block block, PairList<String, Object> params, NDArray... inputs) {
         NDArray x = inputs[0];
         NDArray weights = numbers(manager, 8, DataType.FLOAT64, x.getShape().getShape());
-        Map<String, NDArray> learned = new LinkedHashMap<>(Map.of("input", x));
+        Map<String, NDArray> learned = new LinkedHashMap<>();
+        for (int i = 0; i < inputs.length; i++) {
+            if (inputs[i].getDataType() == DataType.FLOAT64) {
+                learned.put("input " + i, inputs[i]);
+            }
+        }
         for (Pair<String, Parameter> entry : block.getParameters()) {
             learned.put(entry.getKey(), entry.getValue().getArray());
         }
