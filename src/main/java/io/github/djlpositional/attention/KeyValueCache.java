@@ -16,7 +16,6 @@ import io.github.djlpositional.internal.Temporaries;
 import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
@@ -176,7 +175,8 @@ public final class KeyValueCache implements AutoCloseable {
             steps.values().forEach(entry -> entry.requireHeld(length));
             if (length == 0) {
                 // what follows may have another batch size
-                closeAll(steps);
+                steps.values().forEach(Steps::close);
+                steps.clear();
             }
             steps.values().forEach(entry -> entry.rewind(length));
             lengths.replaceAll((attention, longer) -> length);
@@ -203,7 +203,8 @@ public final class KeyValueCache implements AutoCloseable {
             steps.values().removeIf(entry -> entry.keys == null);
             steps.values().forEach(entry -> entry.requireRows(rows));
             steps.values().forEach(entry -> entry.select(rows));
-            closeAll(sources);
+            sources.values().forEach(Source::close);
+            sources.clear();
             return null;
         });
     }
@@ -228,15 +229,12 @@ public final class KeyValueCache implements AutoCloseable {
         exclusively(() -> {
             lengths.clear();
             isPending = false;
-            closeAll(steps);
-            closeAll(sources);
+            steps.values().forEach(Steps::close);
+            steps.clear();
+            sources.values().forEach(Source::close);
+            sources.clear();
             return null;
         });
-    }
-
-    private static void closeAll(Map<Block, ? extends Entry> entries) {
-        entries.values().forEach(Entry::close);
-        entries.clear();
     }
 
     /** Frees everything; the cache cannot be used again. */
@@ -328,13 +326,8 @@ public final class KeyValueCache implements AutoCloseable {
         return created;
     }
 
-    /** What the cache keeps for an attention. */
-    private interface Entry {
-        void close();
-    }
-
     /** Projected keys and values, (B, N, F, H), and what they were projected from. */
-    record Source(NDArray givenKeys, NDArray givenValues, NDArray keys, NDArray values) implements Entry {
+    record Source(NDArray givenKeys, NDArray givenValues, NDArray keys, NDArray values) implements AutoCloseable {
         @Override
         public void close() {
             keys.close();
@@ -343,7 +336,7 @@ public final class KeyValueCache implements AutoCloseable {
     }
 
     /** The keys and values of one attention's positions. */
-    static final class Steps implements Entry {
+    static final class Steps implements AutoCloseable {
         private final NDManager manager;
         private final int capacity;
         private final MultiHeadAttentionBlock attention;
