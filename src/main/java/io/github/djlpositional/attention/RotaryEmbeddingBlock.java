@@ -3,7 +3,6 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
@@ -16,7 +15,6 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
-import io.github.djlpositional.internal.TorchFunctions;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
@@ -157,40 +155,37 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             for (int axis = 0; axis < count; axis++) {
                 for (int pair = 0; pair < pairs; pair++) {
                     int isOfAxis = axes.axis(pair) == first + axis ? 1 : 0;
-                    for (int half : new int[] {0, 2 * pairs}) {
-                        int row = 4 * pairs * axis + half;
-                        format.put(out, row + layout.firstIndex(pair, pairs), isOfAxis);
-                        format.put(out, row + layout.secondIndex(pair, pairs), isOfAxis);
-                    }
+                    int row = 2 * pairs * axis;
+                    format.put(out, row + layout.firstIndex(pair, pairs), isOfAxis);
+                    format.put(out, row + layout.secondIndex(pair, pairs), isOfAxis);
                 }
             }
         }
     }
 
     private final Settings settings;
+    private final Rotation rotation;
 
-    /** The rows of queries up to the length beyond which they depend on the length: (positions, 2r). */
+    /** The rows of queries up to the length beyond which they depend on the length: (positions, r). */
     private final ConstantTable queryTable;
 
     /** The rows of keys, which differ with XPos. */
     private final ConstantTable keyTable;
 
-    /** 1 in the columns of the pairs of each axis, 0 in the others, (axes, 2r); null for one axis. */
+    /** 1 in the columns of the pairs of each axis, 0 in the others, (axes, r); null for one axis. */
     private final ConstantTable columnsOfAxes;
 
     private RotaryEmbeddingBlock(Settings settings) {
         super(settings);
         this.settings = settings;
+        rotation = new Rotation(settings.headSize, settings.rotaryStart, settings.rotarySize, settings.layout);
         queryTable = addTable(false);
         keyTable = settings.xpos == null ? queryTable : addTable(true);
         RotaryAxes axes = settings.axes;
         columnsOfAxes = axes == null
                 ? null
                 : addTable(ConstantTable.ofPositions(
-                        new Shape(2L * settings.rotarySize),
-                        axes.axisCount(),
-                        axes.axisCount(),
-                        settings::writeColumns));
+                        new Shape(settings.rotarySize), axes.axisCount(), axes.axisCount(), settings::writeColumns));
     }
 
     private ConstantTable addTable(boolean areKeys) {
@@ -204,7 +199,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     }
 
     private Positions.Computed computed(RotaryTable rows) {
-        return new Positions.Computed(rows::write, 2 * settings.rotarySize);
+        return new Positions.Computed(rows::write, settings.rotarySize);
     }
 
     /** {@return a new builder} */
@@ -277,7 +272,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                     rows = rows == null || settings.xpos != null
                             ? rows(temporaries, array, axis, positions, lengths, !results.isEmpty())
                             : rows;
-                    results.add(rotated(array, rows, training));
+                    results.add(rotation.apply(array, rows));
                 }
             }
         }
@@ -302,7 +297,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     }
 
     /**
-     * Returns [C | S] of tokens of x, in a shape that broadcasts over it.
+     * Returns the cosines and sines of tokens of x, in a shape that broadcasts over it.
      *
      * @param axis the axis of the sequence, 1 or 2
      * @param lengths the length of each sequence, or of all together
@@ -319,7 +314,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         return Positions.broadcast(temporaries, rows, x, axis);
     }
 
-    /** The columns of each pair from the rows of its axis: from (axes, 1 or B, n, 2r) to (1 or B, n, 2r). */
+    /** The columns of each pair from the rows of its axis: from (axes, 1 or B, n, r) to (1 or B, n, r). */
     private NDArray joined(Temporaries temporaries, NDArray rows, NDArray x) {
         int axes = settings.axes.axisCount();
         NDArray columns =
@@ -332,56 +327,6 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             return computed(settings.rows(length, areKeys));
         }
         return areKeys ? keyTable : queryTable;
-    }
-
-    /**
-     * Rotates an array: x · C + x' · S on the rotated dimensions, where x' has the two of each pair exchanged.
-     *
-     * @param x (B, N, T, H), or (B, T, N, H)
-     * @param rows [C | S] of each position, which broadcasts over x but for its last axis, 2r
-     * @return a new array like x, on its manager
-     */
-    private NDArray rotated(NDArray x, NDArray rows, boolean training) {
-        int start = settings.rotaryStart;
-        int end = start + settings.rotarySize;
-        // recording operations in place for their gradients would cost more than they save
-        TorchFunctions functions = training ? null : TorchFunctions.of(x);
-        if (functions != null) {
-            boolean isHalves = settings.layout == PairLayout.CONCATENATED;
-            return functions.rotate(x, rows, start, isHalves ? settings.rotarySize / 2 : 1, isHalves ? 1 : 2);
-        }
-        return Temporaries.result(() -> {
-            int last = rows.getShape().dimension() - 1;
-            NDArray cosines = rows.get(NDIndex.sliceAxis(last, 0, settings.rotarySize));
-            NDArray sines = rows.get(NDIndex.sliceAxis(last, settings.rotarySize, 2L * settings.rotarySize));
-            boolean isWhole = settings.rotarySize == settings.headSize;
-            NDArray part = isWhole ? x : x.get(NDIndex.sliceAxis(3, start, end));
-            NDArray rotated = part.mul(cosines).add(exchanged(part).mul(sines));
-            if (isWhole) {
-                return rotated;
-            }
-            NDList parts = new NDList(rotated);
-            if (start > 0) {
-                parts.add(0, x.get(NDIndex.sliceAxis(3, 0, start)));
-            }
-            if (end < settings.headSize) {
-                parts.add(x.get(NDIndex.sliceAxis(3, end, settings.headSize)));
-            }
-            return NDArrays.concat(parts, 3);
-        });
-    }
-
-    /** x' with the two dimensions of each pair exchanged, of the shape of x. */
-    private NDArray exchanged(NDArray x) {
-        if (settings.layout == PairLayout.CONCATENATED) {
-            // a split has one array of gradients, where slices would have one each
-            NDList halves = x.split(2, 3);
-            return NDArrays.concat(new NDList(halves.get(1), halves.get(0)), 3);
-        }
-        Shape shape = x.getShape();
-        return x.reshape(shape.get(0), shape.get(1), shape.get(2), -1, 2)
-                .flip(4)
-                .reshape(shape);
     }
 
     private static boolean isEmpty(NDArray array) {
@@ -439,7 +384,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         Positions positions = tokens.below(settings.limit(), readsPositions());
         try (Temporaries temporaries = new Temporaries()) {
             long[] lengths = keysDependOnLength() ? lengths(call) : new long[] {positions.end()};
-            return rotated(x, rows(temporaries, x, 2, positions, lengths, areKeys), call.training());
+            return rotation.apply(x, rows(temporaries, x, 2, positions, lengths, areKeys));
         }
     }
 

@@ -11,6 +11,7 @@ import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
+import io.github.djlpositional.math.PairLayout;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -42,10 +43,14 @@ public final class TorchFunctions {
      * {@code distances} is a view in which row i begins at column i of a line of numbers by distance, for the queries
      * in reverse order: it takes no memory for each query and key. {@code toKeys} and {@code toPositions} are views of
      * that kind too; their gradients are written once, where the gradient of each slice would fill a whole array.
-     * {@code rotate} takes its whole numbers from the shape of an array without numbers.
      *
      * <p>The types of {@code toHalf}, {@code toFloat} and {@code toDouble} are PyTorch's numbers of them.
      * {@code lookUp} compares and replaces on the device, where nothing waits.
+     *
+     * <p>Neighbors are rotated as complex numbers, which need pairs at even addresses: others are copied. PyTorch's
+     * complex numbers of FLOAT16 are experimental, so they are rotated in FLOAT32 and rounded once. Halves are rotated
+     * in place where no gradient is recorded, on a CPU in parts of 2 MB that stay in its caches. Operations in place
+     * are not fused: fused ones would round otherwise than in the first calls.
      */
     private static final String CODE = """
             class M(Module):
@@ -99,30 +104,58 @@ public final class TorchFunctions {
                 h = (t + 1) * w
                 padded = torch.constant_pad_nd(x, [t - 1, 0, 0, 1])
                 return torch.as_strided(padded, [torch.size(x, 0), n, t, w], [n * h, h, w + 1, 1], 0)
-              def rotate(self: __torch__.M, x: Tensor, rows: Tensor, sizes: Tensor) -> Tensor:
-                start = torch.size(sizes, 0)
-                other = torch.size(sizes, 1)
-                step = torch.size(sizes, 2)
-                r = torch.floordiv(torch.size(rows, -1), 2)
-                end = start + r
-                axis = -2
-                if torch.ne(torch.size(rows, -2), torch.size(x, -2)):
-                  axis = -3
-                t = torch.size(x, axis)
-                n = torch.floordiv(torch.size(sizes, 3) * t, torch.numel(x)) + 1
-                y = torch.empty_like(x)
-                for i in range(torch.floordiv(t - 1, n) + 1):
-                  x0 = torch.slice(x, axis, i * n, (i + 1) * n)
-                  y0 = torch.copy_(torch.slice(y, axis, i * n, (i + 1) * n), x0)
-                  rows0 = torch.slice(rows, axis, i * n, (i + 1) * n)
-                  _0 = torch.mul_(torch.slice(y0, -1, start, end), torch.slice(rows0, -1, 0, r))
-                  second = torch.slice(x0, -1, start + other, end, step)
-                  first = torch.slice(x0, -1, start, end - other, step)
-                  sines1 = torch.slice(rows0, -1, r, r + r - other, step)
-                  sines2 = torch.slice(rows0, -1, r + other, r + r, step)
-                  _1 = torch.add_(torch.slice(y0, -1, start, end - other, step), second * sines1)
-                  _2 = torch.add_(torch.slice(y0, -1, start + other, end, step), first * sines2)
-                return y
+              def complex(self: __torch__.M, x: Tensor) -> Tensor:
+                pairs = torch.unflatten(x, -1, [-1, 2])
+                odd = torch.storage_offset(pairs) % 2 + torch.stride(pairs, -1) - 1
+                for axis in range(torch.dim(pairs) - 1):
+                  odd = odd + torch.stride(pairs, axis) % 2
+                if odd != 0:
+                  pairs = torch.clone(pairs, memory_format=0)
+                return torch.view_as_complex(pairs)
+              def rotateNeighbors(self: __torch__.M, x: Tensor, rows: Tensor) -> Tensor:
+                type = ops.prim.dtype(x)
+                wide = type
+                if type == 5:
+                  wide = 6
+                r = torch.size(rows, -1)
+                product = self.complex(torch.to(torch.slice(x, -1, 0, r), wide)) * self.complex(torch.to(rows, wide))
+                rotated = torch.to(torch.flatten(torch.view_as_real(product), -2), type)
+                if r < torch.size(x, -1):
+                  rotated = torch.cat([rotated, torch.slice(x, -1, r)], -1)
+                return rotated
+              def rotatePart(self: __torch__.M, x: Tensor, c: Tensor, sin: Tensor, out: Tensor) -> Tensor:
+                h = torch.size(sin, -1)
+                _0 = torch.mul(x, c, out=out)
+                _1 = torch.addcmul_(torch.slice(out, -1, 0, h), torch.slice(x, -1, h), sin, value=-1)
+                return torch.addcmul_(torch.slice(out, -1, h), torch.slice(x, -1, 0, h), sin)
+              def rotateHalves(self: __torch__.M, x: Tensor, rows: Tensor) -> Tensor:
+                r = torch.size(rows, -1)
+                h = torch.floordiv(r, 2)
+                cos = torch.slice(rows, -1, 0, h)
+                sin = torch.slice(rows, -1, h)
+                c = torch.cat([cos, cos], -1)
+                part = torch.slice(x, -1, 0, r)
+                if ops.prim.requires_grad(x):
+                  s = torch.cat([torch.neg(sin), sin], -1)
+                  rotated = torch.addcmul(part * c, torch.roll(part, [h], [-1]), s)
+                else:
+                  rotated = torch.empty_like(part)
+                  axis = -2
+                  if torch.size(rows, -2) != torch.size(x, -2):
+                    axis = -3
+                  length = torch.size(x, axis)
+                  count = 1
+                  if not ops.prim.is_cuda(x):
+                    count = ops.prim.min(torch.floordiv(torch.numel(x), 524288) + 1, length)
+                  step = torch.floordiv(length + count - 1, count)
+                  for i in range(count):
+                    a = i * step
+                    b = a + step
+                    out = torch.slice(rotated, axis, a, b)
+                    _0 = self.rotatePart(torch.slice(part, axis, a, b), torch.slice(c, axis, a, b), torch.slice(sin, axis, a, b), out)
+                if r < torch.size(x, -1):
+                  rotated = torch.cat([rotated, torch.slice(x, -1, r)], -1)
+                return rotated
               def toHalf(self: __torch__.M, x: Tensor) -> Tensor:
                 return torch.to(x, 5)
               def toFloat(self: __torch__.M, x: Tensor) -> Tensor:
@@ -134,12 +167,6 @@ public final class TorchFunctions {
                 rows = torch.embedding(table, torch.where(inside, indices, torch.zeros_like(indices)))
                 return torch.masked_fill(rows, torch.logical_not(torch.unsqueeze(inside, -1)), float("nan"))
             """;
-
-    /**
-     * A large array is rotated in parts of about so many numbers, which stay in the caches of the processor together
-     * with the intermediate results. In one piece, each of the passes over it would wait for the memory.
-     */
-    private static final int ROTATED_PART = 1 << 19;
 
     /** A pickled object of the class M whose attribute {@code training} is false, in protocol 2. */
     private static final String OBJECT = "\u0080\u0002c__torch__\nM\n)\u0081}X\b\0\0\0training\u0089sb.";
@@ -265,19 +292,14 @@ public final class TorchFunctions {
     }
 
     /**
-     * Rotates pairs of the last axis of an array: x · C + x' · S, where x' has the two numbers of each pair exchanged.
-     * The other numbers are copied.
+     * Rotates pairs of dimensions, the first r of the last axis, by given angles: a new array like x.
      *
-     * @param rows [C | S], which broadcasts over the array but for its last axis
-     * @param start the first number that is rotated
-     * @param other the distance of the two numbers of a pair
-     * @param step the distance of two pairs
+     * @param x (B, N, T, H) or (B, T, N, H)
+     * @param rows the cosine and the sine of each pair's angle in place of the pair, (…, r), which broadcast over x
+     * @param layout where the two halves of a pair are
      */
-    public NDArray rotate(NDArray array, NDArray rows, int start, int other, int step) {
-        int part = HostData.isHost(array.getDevice()) ? ROTATED_PART : Integer.MAX_VALUE;
-        try (NDArray sizes = array.getManager().create(new Shape(start, other, step, part, 0))) {
-            return run("rotate", array, rows, sizes);
-        }
+    public NDArray rotate(NDArray x, NDArray rows, PairLayout layout) {
+        return run(layout == PairLayout.INTERLEAVED ? "rotateNeighbors" : "rotateHalves", x, rows);
     }
 
     /** Converts to FLOAT16, FLOAT32 or FLOAT64: a new array, through which gradients pass. */

@@ -5,13 +5,12 @@ import java.nio.ByteBuffer;
 import java.util.stream.IntStream;
 
 /**
- * The table that rotary embeddings multiply with: for each position a row (2, r) of cosines C and signed sines S, where
- * r is the number of dimensions that are rotated, two for each frequency.
+ * The table that rotary embeddings rotate with: for each position a row (r) with the cosine and the sine of each pair's
+ * angle in place of the two halves of the pair, where r is the number of dimensions that are rotated.
  *
  * <p>Su et al., <em>RoFormer: Enhanced Transformer with Rotary Position Embedding</em> (2021), equation 34: with the
  * two halves (a, b) of a pair and the angle φ = position · frequency, the rotated pair is (a · cos φ - b · sin φ, b ·
- * cos φ + a · sin φ). Hence a row x becomes x · C + x' · S, where x' is x with the halves of each pair exchanged, C has
- * cos φ for both halves, and S has -sin φ for the first half and sin φ for the second.
+ * cos φ + a · sin φ): the product of the complex numbers a + bi and cos φ + i sin φ.
  */
 public final class RotaryTable extends PositionTable {
 
@@ -125,14 +124,10 @@ public final class RotaryTable extends PositionTable {
     }
 
     private static int[] columns(PairLayout layout, int pairs) {
-        int[] columns = new int[4 * pairs];
+        int[] columns = new int[2 * pairs];
         for (int pair = 0; pair < pairs; pair++) {
-            int first = layout.firstIndex(pair, pairs);
-            int second = layout.secondIndex(pair, pairs);
-            columns[first] = pairs + pair;
-            columns[second] = pairs + pair;
-            columns[2 * pairs + first] = 2 * pairs + 1 + pair;
-            columns[2 * pairs + second] = pair;
+            columns[layout.firstIndex(pair, pairs)] = pairs + pair;
+            columns[layout.secondIndex(pair, pairs)] = pair;
         }
         return columns;
     }

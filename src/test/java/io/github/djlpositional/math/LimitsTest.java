@@ -322,7 +322,7 @@ class LimitsTest {
     }
 
     private static RotaryTable table(double factor) {
-        return new RotaryTable(Frequencies.of(1, 0.5), PairLayout.INTERLEAVED, factor);
+        return new RotaryTable(Frequencies.of(1, 0.5, 0.25, 0.125), PairLayout.INTERLEAVED, factor);
     }
 
     private static Frequencies joined(int parts, int pairs) {
