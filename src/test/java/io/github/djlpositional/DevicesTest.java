@@ -65,8 +65,8 @@ public class DevicesTest {
     /** The shape of the table of absolute positions; no other array of the model has it. */
     private static final Shape TABLE = new Shape(37, 8);
 
-    /** The shape of the rotary table: cosines and sines of the four dimensions of a head. */
-    private static final Shape ROTARY_TABLE = new Shape(41, 8);
+    /** The shape of the rotary table: cosines and sines of the two pairs of a head. */
+    private static final Shape ROTARY_TABLE = new Shape(41, 4);
 
     /** For five steps of sums in another order, of numbers about 1: some 100 roundings of 2^-24. */
     private static final float TOLERANCE = 1e-5f;

@@ -14,6 +14,7 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.TorchFunctions;
 import java.util.Arrays;
 import java.util.List;
 
@@ -181,10 +182,16 @@ final class AttentionForward implements AutoCloseable {
 
     /** A projection, from (B, T, …) to (B, T, …): a new array. */
     private NDArray linear(Linear projection, NDArray input) {
-        Parameter parameter = projection.getParameters().valueAt(0);
-        NDArray weight = DataTypes.value(attention, parameter, parameterStore, input, training);
-        DataTypes.requireSame(input, weight, "projections");
+        value(projection, 0, input);
         return projection.forward(parameterStore, new NDList(input), training).singletonOrThrow();
+    }
+
+    /** The weight (0) or the bias (1) of a projection, on the device and of the data type of its input. */
+    private NDArray value(Linear projection, int index, NDArray input) {
+        Parameter parameter = projection.getParameters().valueAt(index);
+        NDArray value = DataTypes.value(attention, parameter, parameterStore, input, training);
+        DataTypes.requireSame(input, value, "projections");
+        return value;
     }
 
     private NDArray queryHeads() {
@@ -202,6 +209,12 @@ final class AttentionForward implements AutoCloseable {
     /** A projection split into heads, from (B, T, D) to (B, N, T, H), and normalized unless the norm is null. */
     private NDArray heads(Linear projection, NDArray input, int count, Block norm) {
         Shape shape = input.getShape();
+        TorchFunctions functions = training || norm != null ? null : TorchFunctions.of(input);
+        NDArray weight = value(projection, 0, input);
+        if (functions != null && !weight.hasGradient()) {
+            NDArray bias = projection.getParameters().size() > 1 ? value(projection, 1, input) : null;
+            return temporaries.add(functions.heads(input, weight, bias, count));
+        }
         NDArray flat = temporaries.add(linear(projection, input));
         if (shape.get(1) == 1 && norm == null) {
             return temporaries.add(flat.reshape(shape.get(0), count, 1, settings.headSize()));

@@ -13,6 +13,7 @@ import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.TorchFunctions;
 import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -458,8 +459,7 @@ public final class KeyValueCache implements AutoCloseable {
                     written[1] = own.add(moved(values, first, newValues, room));
                 }
                 int at = length - (isFull ? first : origin);
-                put(written[0], newKeys, at);
-                put(written[1], newValues, at);
+                put(written, newKeys, newValues, at);
                 if (attention.encodesKeysAgain() && added.positions() != null) {
                     dropped =
                             Positions.longer(dropped, tokens.part(own, 0, least).lengths());
@@ -542,6 +542,16 @@ public final class KeyValueCache implements AutoCloseable {
                     put(larger, own.add(from(first, held, manager)), 0);
                 }
                 return own.keep(larger);
+            }
+        }
+
+        private static void put(NDArray[] arrays, NDArray newKeys, NDArray newValues, int at) {
+            TorchFunctions functions = TorchFunctions.of(newKeys);
+            if (functions == null) {
+                put(arrays[0], newKeys, at);
+                put(arrays[1], newValues, at);
+            } else {
+                functions.store(arrays[0], arrays[1], newKeys, newValues, at);
             }
         }
 

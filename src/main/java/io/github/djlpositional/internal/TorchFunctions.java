@@ -59,6 +59,29 @@ public final class TorchFunctions {
               training : bool
               def unmasked(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
                 return (self).grouped(q, k, v, None, False)
+              def single(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:
+                type = ops.prim.dtype(q)
+                wide = type
+                if type == 5:
+                  wide = 6
+                scaled = torch.to(torch.reshape(q, [torch.size(q, 0), torch.size(k, 1), -1, torch.size(q, 3)]), wide)
+                scores = torch.matmul(scaled * float(torch.size(q, 3)) ** -0.5, torch.transpose(torch.to(k, wide), 2, 3))
+                if torch.numel(bias) != 0:
+                  byHead = torch.reshape(scores, [torch.size(q, 0), torch.size(q, 1), 1, -1]) + bias
+                  scores = torch.reshape(byHead, torch.size(scores))
+                result = torch.matmul(torch.to(torch.softmax(scores, -1), type), v)
+                return torch.reshape(result, torch.size(q))
+              def heads(self: __torch__.M, x: Tensor, weight: Tensor, bias: Tensor, count: Tensor) -> Tensor:
+                if torch.numel(bias) == 0:
+                  y = torch.linear(x, weight)
+                else:
+                  y = torch.linear(x, weight, bias)
+                return torch.transpose(torch.unflatten(y, -1, [torch.size(count, 0), -1]), 1, 2)
+              def store(self: __torch__.M, keys: Tensor, values: Tensor, k: Tensor, v: Tensor, at: Tensor) -> Tensor:
+                first = torch.size(at, 0)
+                end = first + torch.size(k, 2)
+                _0 = torch.copy_(torch.slice(values, 2, first, end), torch.detach(v))
+                return torch.copy_(torch.slice(keys, 2, first, end), torch.detach(k))
               def causal(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
                 return (self).grouped(q, k, v, None, True)
               def masked(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
@@ -174,6 +197,9 @@ public final class TorchFunctions {
     /** The name of an array by which DJL calls a method of the archive begins so. */
     private static final String METHOD = "module_method:";
 
+    /** Names of arrays that DJL would pass together, as a dictionary, a tuple or a list. */
+    private static final Pattern GROUPED = Pattern.compile("[.(\\[]");
+
     private static final String EMPTY_TUPLE = "\u0080\u0002).";
 
     private static final Map<Engine, Optional<TorchFunctions>> BY_ENGINE = new ConcurrentHashMap<>();
@@ -185,6 +211,9 @@ public final class TorchFunctions {
 
     /** The methods of the archive by name: an array by whose name DJL calls another method than {@code forward}. */
     private final Map<String, NDArray> methods = new HashMap<>();
+
+    /** Arrays without numbers, by the size of their first axis. */
+    private final Map<Integer, NDArray> sizes = new ConcurrentHashMap<>();
 
     private TorchFunctions(Model model) {
         this.model = model;
@@ -252,6 +281,47 @@ public final class TorchFunctions {
      */
     public NDArray attend(NDArray queries, NDArray keys, NDArray values, NDArray mask) {
         return mask == null ? run("unmasked", queries, keys, values) : run("masked", queries, keys, values, mask);
+    }
+
+    /**
+     * Returns the results for one query of each head, (B, N, 1, H), with keys and values (B, K, F, H), by products and
+     * softmax, which take less time than the fused kernel. Scores are FLOAT32 if the queries are FLOAT16.
+     *
+     * @param bias what is added to the scores, (B or 1, N or 1, 1, F), or null
+     */
+    public NDArray attendOnce(NDArray queries, NDArray keys, NDArray values, NDArray bias) {
+        return run("single", queries, keys, values, bias == null ? size(0) : bias);
+    }
+
+    /**
+     * Returns a projection split into heads, from (B, T, D) to (B, N, T, H).
+     *
+     * @param weight (N · H, D)
+     * @param bias (N · H), or null
+     * @param count N
+     */
+    public NDArray heads(NDArray x, NDArray weight, NDArray bias, int count) {
+        return run("heads", x, weight, bias == null ? size(0) : bias, size(count));
+    }
+
+    /**
+     * Writes keys and values of n tokens, (B, K, n, H), without their gradients, into arrays of more tokens.
+     *
+     * @param at the index of the first token in the arrays
+     */
+    public void store(NDArray keys, NDArray values, NDArray newKeys, NDArray newValues, int at) {
+        try (NDArray index = keys.getManager().create(new Shape(at, 0))) {
+            run("store", keys, values, newKeys, newValues, index).close();
+        }
+    }
+
+    /** An array without numbers whose first axis has a size: how a method gets a whole number. */
+    private NDArray size(int size) {
+        return sizes.computeIfAbsent(size, key -> {
+            NDArray array = model.getNDManager().create(new Shape(size, 0));
+            NDScope.unregister(array);
+            return array;
+        });
     }
 
     /** Returns the results where query i sees the keys 0 … i. */
@@ -325,8 +395,8 @@ public final class TorchFunctions {
         NDList inputs = new NDList(arrays);
         try (Temporaries temporaries = new Temporaries()) {
             for (int i = 0; i < arrays.length; i++) {
-                if (arrays[i].getName() != null) {
-                    // DJL would group arrays whose names have dots or brackets
+                String name = arrays[i].getName();
+                if (name != null && GROUPED.matcher(name).find()) {
                     inputs.set(i, temporaries.add(arrays[i].reshape(arrays[i].getShape())));
                 }
             }

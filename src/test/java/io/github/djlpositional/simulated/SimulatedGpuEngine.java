@@ -53,10 +53,16 @@ public final class SimulatedGpuEngine extends Engine {
     private final Map<String, NDArray> arrays = new ConcurrentHashMap<>();
     private final Map<NDManager, NDManager> managers = new ConcurrentHashMap<>();
     private final AtomicInteger waits = new AtomicInteger();
+    private final AtomicInteger calls = new AtomicInteger();
 
     /** Returns how often a GPU was waited for since the last call. */
     public int takeWaits() {
         return waits.getAndSet(0);
+    }
+
+    /** Returns how many operations created arrays since the last call, and methods of TorchScript. */
+    public int takeCalls() {
+        return calls.getAndSet(0);
     }
 
     /** Returns the open arrays of a shape on any device. */
@@ -179,6 +185,9 @@ public final class SimulatedGpuEngine extends Engine {
     private Object wrapped(Object result, Device device, Object proxy, Object itself) {
         if (result == itself) {
             return proxy;
+        }
+        if (result instanceof NDArray || result instanceof NDList) {
+            calls.incrementAndGet();
         }
         if (result instanceof NDArray array) {
             return simulated(array, device);
