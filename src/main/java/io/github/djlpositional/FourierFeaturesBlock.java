@@ -42,11 +42,10 @@ import java.util.Objects;
  */
 public final class FourierFeaturesBlock extends ConfiguredBlock {
 
-    record Settings(FourierFeatures features, Boolean learned, Boolean logarithm) {
+    record Settings(FourierFeatures features, Boolean learned) {
         Settings {
             Check.given("features", features);
             learned = Objects.requireNonNullElse(learned, false);
-            logarithm = Objects.requireNonNullElse(logarithm, false);
         }
     }
 
@@ -61,8 +60,8 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
     private FourierFeaturesBlock(Settings settings) {
         super(settings);
         this.settings = settings;
-        Shape shape = new Shape(settings.features.getCoordinates() + 1L, settings.features.getEmbeddingSize());
-        HostData.Rows rows = rows(settings.features);
+        Shape shape = new Shape(settings.features.coordinates() + 1L, settings.features.getEmbeddingSize());
+        HostData.Rows rows = HostData.Rows.of(settings.features.getEmbeddingSize(), settings.features::get);
         fixed = settings.learned ? null : addTable(table(settings.features));
         learned = settings.learned
                 ? addParameter(
@@ -72,19 +71,11 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
                 : null;
     }
 
-    private static HostData.Rows rows(FourierFeatures features) {
-        int width = features.getEmbeddingSize();
-        return (first, count, format, out) -> {
-            for (int i = 0; i < count * width; i++) {
-                format.put(out, i, features.get(first + i / width, i % width));
-            }
-        };
-    }
-
     /** The rows of A, and φ, (C + 1, D). */
     static ConstantTable table(FourierFeatures features) {
-        int rows = features.getCoordinates() + 1;
-        return ConstantTable.ofPositions(new Shape(features.getEmbeddingSize()), rows, rows, rows(features));
+        int width = features.getEmbeddingSize();
+        int height = features.coordinates() + 1;
+        return ConstantTable.ofPositions(new Shape(width), height, height, HostData.Rows.of(width, features::get));
     }
 
     /** {@return a new builder} */
@@ -120,27 +111,26 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
             return new NDList(x.getManager().create(shape, type, x.getDevice()));
         }
         return new NDList(Temporaries.result(() -> {
-            NDArray real = Arithmetic.toType(x, wide);
-            NDArray given = settings.logarithm ? real.log() : real;
+            NDArray wideX = Arithmetic.toType(x, wide);
+            NDArray wideRows = Arithmetic.toType(rows, wide);
             return Arithmetic.toType(
-                    features(settings.features, given, Arithmetic.toType(rows, wide))
-                            .reshape(shape),
-                    type);
+                    features(settings.features, wideX, wideRows).reshape(shape), type);
         }));
     }
 
     /**
      * sin(x · A + φ), (n, D), with the angles themselves in the first columns.
      *
-     * @param x any shape of n · C numbers
+     * @param inputs the coordinates, any shape of n · C numbers
      * @param rows the rows of A, and φ
      */
-    static NDArray features(FourierFeatures features, NDArray x, NDArray rows) {
-        int coordinates = features.getCoordinates();
+    static NDArray features(FourierFeatures features, NDArray inputs, NDArray rows) {
+        NDArray x = features.logarithm() ? inputs.log() : inputs;
+        int coordinates = features.coordinates();
         NDArray a = rows.get(x.getManager(), NDIndex.sliceAxis(0, 0, coordinates));
         NDArray phases = rows.get(x.getManager(), NDIndex.sliceAxis(0, coordinates, coordinates + 1L));
         NDArray angles = x.reshape(-1, coordinates).matMul(a).add(phases);
-        int linear = features.getLinearCount();
+        int linear = features.linearCount();
         if (linear == 0) {
             return angles.sin();
         }
@@ -164,7 +154,7 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
     protected void requireShapes(Shape... inputShapes) {
         requireInputCount(inputShapes.length, 1, "[x], the coordinates");
         Shape shape = inputShapes[0];
-        int coordinates = settings.features.getCoordinates();
+        int coordinates = settings.features.coordinates();
         long last = shape.dimension() == 0 ? 0 : shape.get(shape.dimension() - 1);
         Check.that(
                 last == -1 || last == coordinates,
@@ -199,17 +189,6 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
          */
         public Builder optLearned(boolean learned) {
             return set("learned", learned);
-        }
-
-        /**
-         * Sets whether the natural logarithm of the input is encoded, as diffusers' {@code GaussianFourierProjection}
-         * does with noise levels (default: false). Inputs must then be positive.
-         *
-         * @param logarithm true for the logarithm
-         * @return this builder
-         */
-        public Builder optLogarithm(boolean logarithm) {
-            return set("logarithm", logarithm);
         }
     }
 }

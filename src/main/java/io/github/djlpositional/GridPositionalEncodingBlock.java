@@ -18,15 +18,14 @@ import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridEncoding;
-import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 
 /**
- * Adds a fixed sinusoidal encoding of their place to the cells of a grid: images, feature maps, volumes. The convention
- * is a {@link GridEncoding}: tensor2tensor's, multidim-positional-encoding's, that of vision transformers, DETR's, or
+ * Adds a fixed sinusoidal encoding of their place to the cells of a grid: images, feature maps, volumes. The
+ * {@link GridEncoding} is the convention of tensor2tensor, multidim-positional-encoding, vision transformers, DETR, or
  * any other.
  *
  * <pre>{@code
@@ -89,25 +88,12 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
 
     private final Settings settings;
 
-    /** By the shape of the grid. */
+    /** By the sizes of the grid. */
     private final Map<Shape, ConstantTable> tables = new HashMap<>();
-
-    /** The zeros of tokens before the grid; null if there are none. */
-    private final ConstantTable prefix;
 
     private GridPositionalEncodingBlock(Settings settings) {
         super(settings);
         this.settings = settings;
-        int tokens = settings.grid == null ? 0 : settings.grid.prefixTokens();
-        int channels = settings.encoding.getEmbeddingSize();
-        prefix = tokens == 0
-                ? null
-                : addTable(ConstantTable.ofPositions(
-                        new Shape(channels), tokens, tokens, (first, count, format, out) -> {
-                            for (int i = 0; i < count * channels; i++) {
-                                format.put(out, i, 0);
-                            }
-                        }));
     }
 
     /** {@return a new builder} */
@@ -137,85 +123,91 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
         Shape grid = requireGrid(x.getShape(), params);
+        Shape output = settings.addToInput ? x.getShape() : returnedShape(grid, inputs.getShapes());
+        if (output.size() == 0) {
+            return new NDList(
+                    settings.addToInput
+                            ? x.duplicate()
+                            : x.getManager().create(output, x.getDataType(), x.getDevice()));
+        }
         try (Temporaries temporaries = new Temporaries()) {
-            Shape returned = returnedShape(grid, inputs.getShapes());
-            if ((settings.addToInput ? x.getShape() : returned).size() == 0) {
-                return new NDList(
-                        settings.addToInput
-                                ? x.duplicate()
-                                : x.getManager().create(returned, x.getDataType(), x.getDevice()));
-            }
-            NDArray cells = inputs.size() == 1
-                    ? cells(temporaries, x, grid)
-                    : cellsOf(temporaries, x, grid, HostData.doubles(inputs.get(1)));
+            NDArray encodings =
+                    inputs.size() == 1 ? encodings(temporaries, x, grid) : masked(temporaries, x, grid, inputs.get(1));
             if (settings.addToInput) {
-                return dropOut(x.add(cells), settings.dropoutRate, training);
+                return dropOut(x.add(encodings), settings.dropoutRate, training);
             }
-            NDArray copy = temporaries.add(cells.reshape(returned)).duplicate();
+            NDArray copy = temporaries.add(encodings.reshape(output)).duplicate();
             copy.attach(x.getManager());
             return dropOut(copy, settings.dropoutRate, training);
         }
     }
 
     /** The encodings of a grid, in a shape that broadcasts over the input. */
-    private NDArray cells(Temporaries temporaries, NDArray x, Shape grid) {
-        DataType type = x.getDataType();
-        ConstantTable table = table(grid, type, x.getDevice());
-        NDArray cells = table != null
-                ? table.table(0, x, type)
-                : temporaries.add(HostData.computed(x.getManager(), x.getDevice(), grid, type, rows(grid)));
-        if (settings.grid == null) {
-            return cells;
-        }
-        NDArray tokens = temporaries.add(cells.reshape(-1, settings.encoding.getEmbeddingSize()));
-        return prefix == null
-                ? tokens
-                : temporaries.add(prefix.table(0, x, type).concat(tokens));
+    private NDArray encodings(Temporaries temporaries, NDArray x, Shape grid) {
+        ConstantTable table = table(grid, x.getDataType(), x.getDevice());
+        return table != null
+                ? table.table(0, x, x.getDataType())
+                : temporaries.add(HostData.computed(
+                        x.getManager(), x.getDevice(), arrayShape(grid), x.getDataType(), rowsOfGrid(grid)));
     }
 
     /** The encodings of the visible cells of a batch, in the shape of the input. */
-    private NDArray cellsOf(Temporaries temporaries, NDArray x, Shape grid, double... mask) {
-        boolean[] isVisible = new boolean[mask.length];
-        for (int i = 0; i < mask.length; i++) {
-            isVisible[i] = mask[i] != 0;
+    private NDArray masked(Temporaries temporaries, NDArray x, Shape grid, NDArray mask) {
+        double[] numbers = HostData.doubles(mask);
+        boolean[] isVisible = new boolean[numbers.length];
+        for (int i = 0; i < numbers.length; i++) {
+            isVisible[i] = numbers[i] != 0;
         }
-        int[] sizes = sizes(grid);
-        Shape shape = maskShape(x.getShape().get(0), grid).add(settings.encoding.getEmbeddingSize());
-        ByteBuffer buffer = HostData.bufferFor(x.getManager(), shape, x.getDataType());
-        settings.encoding.write(sizes, isVisible, DataTypes.formatOf(x.getDataType()), buffer);
-        NDArray cells =
-                temporaries.add(HostData.toArray(x.getManager(), x.getDevice(), buffer, shape, x.getDataType()));
-        return settings.channelsFirst
-                ? temporaries.add(
-                        cells.transpose(sizes.length == 2 ? new int[] {0, 3, 1, 2} : new int[] {0, 4, 1, 2, 3}))
-                : cells;
+        HostData.Rows rows = rowsOfCells(x.getShape(), grid, settings.encoding.cells(ints(grid), isVisible));
+        return temporaries.add(HostData.computed(x.getManager(), x.getDevice(), x.getShape(), x.getDataType(), rows));
     }
 
     /** The table of a grid; null if enough other tables are kept. */
     private synchronized ConstantTable table(Shape grid, DataType type, Device device) {
         if (!tables.containsKey(grid) && tables.size() < TABLES) {
-            HostData.requireRoomFor(grid, type, device);
-            int height = Math.toIntExact(grid.get(0));
-            tables.put(grid, addTable(ConstantTable.ofPositions(grid.slice(1), height, height, rows(grid))));
+            Shape shape = arrayShape(grid);
+            HostData.requireRoomFor(shape, type, device);
+            int height = Math.toIntExact(shape.get(0));
+            tables.put(grid, addTable(ConstantTable.ofPositions(shape.slice(1), height, height, rowsOfGrid(grid))));
         }
         return tables.get(grid);
     }
 
-    private int[] sizes(Shape grid) {
-        return Arrays.stream(grid.getShape())
-                .skip(settings.channelsFirst ? 1 : 0)
-                .limit(settings.encoding.getAxes())
-                .mapToInt(Math::toIntExact)
-                .toArray();
+    /** The rows of a grid without padding, which are computed after the memory for them was checked. */
+    private HostData.Rows rowsOfGrid(Shape grid) {
+        return (first, count, format, out) -> rowsOfCells(arrayShape(grid), grid, settings.encoding.cells(ints(grid)))
+                .write(first, count, format, out);
     }
 
-    private HostData.Rows rows(Shape grid) {
-        int[] sizes = sizes(grid);
-        return (first, count, format, out) ->
-                settings.encoding.write(sizes, settings.channelsFirst, first, count, format, out);
+    /** The rows of an array (T, C), or of (…, H, W, C) or (…, C, H, W) with a batch or without. */
+    private HostData.Rows rowsOfCells(Shape shape, Shape grid, GridEncoding.Cells cells) {
+        int channels = settings.encoding.getEmbeddingSize();
+        int ofImage = Math.toIntExact(grid.size());
+        int prefix = settings.grid == null ? 0 : settings.grid.prefixTokens();
+        int width = settings.channelsFirst ? ofImage : channels;
+        HostData.Rows lines = HostData.Rows.of(
+                width,
+                settings.channelsFirst
+                        ? (line, cell) -> cells.value(line / channels * ofImage + cell, line % channels)
+                        : (token, channel) -> token < prefix ? 0 : cells.value(token - prefix, channel));
+        int linesPerRow = Math.toIntExact(shape.slice(1).size() / width);
+        return (first, count, format, out) -> lines.write(first * linesPerRow, count * linesPerRow, format, out);
     }
 
-    /** (H, W, C), (D, H, W, C), or with the channels first: the part of an input's shape, or that of its tokens. */
+    private static int[] ints(Shape grid) {
+        return Arrays.stream(grid.getShape()).mapToInt(Math::toIntExact).toArray();
+    }
+
+    /** The shape of the encodings of a grid: (H, W, C) and so on, or (T, C) of tokens. */
+    private Shape arrayShape(Shape grid) {
+        Shape channels = new Shape(settings.encoding.getEmbeddingSize());
+        if (settings.grid != null) {
+            return new Shape(settings.grid.tokens(ints(grid))).addAll(channels);
+        }
+        return settings.channelsFirst ? channels.addAll(grid) : grid.addAll(channels);
+    }
+
+    /** The sizes of an input's grid, (H, W) or (D, H, W). */
     private Shape requireGrid(Shape shape, PairList<String, Object> params) {
         int axes = settings.encoding.getAxes();
         int rank = shape.dimension();
@@ -228,7 +220,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
             int[] sizes = settings.grid.sizes(params);
             long length = shape.get(rank - 2);
             settings.grid.requireTokens(length == -1 || length == settings.grid.tokens(sizes), length, sizes);
-            return new Shape(Arrays.stream(sizes).asLongStream().toArray()).add(channels);
+            return new Shape(Arrays.stream(sizes).asLongStream().toArray());
         }
         String sizes = axes == 2 ? "H, W" : "D, H, W";
         String expected = settings.channelsFirst ? "(…, C, " + sizes + ")" : "(…, " + sizes + ", C)";
@@ -236,8 +228,8 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
                 rank > axes,
                 () -> "input of shape " + shape + " has rank " + rank + ": expected " + expected + ", rank "
                         + (axes + 1) + " or more; add the missing dimensions with expandDims");
-        Shape grid = shape.slice(rank - axes - 1);
-        long channels = grid.get(settings.channelsFirst ? 0 : axes);
+        Shape image = shape.slice(rank - axes - 1);
+        long channels = image.get(settings.channelsFirst ? 0 : axes);
         Check.that(
                 channels == -1 || channels == settings.encoding.getEmbeddingSize(),
                 () -> "input of shape " + shape + " has " + channels + " channels: expected " + expected + " with "
@@ -245,26 +237,15 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
                         + "; give such an input, use an encoding with as many channels, or change"
                         + " optChannelsFirst(boolean)");
         Check.that(
-                grid.size() <= Integer.MAX_VALUE,
-                () -> "the grid of input " + shape + " has " + grid.size() + " values: expected at most "
+                image.size() <= Integer.MAX_VALUE,
+                () -> "the grid of input " + shape + " has " + image.size() + " values: expected at most "
                         + Integer.MAX_VALUE + "; encode it in parts");
-        return grid;
-    }
-
-    /** The shape of a mask: (B, H, W) or (B, D, H, W). */
-    private Shape maskShape(long batch, Shape grid) {
-        int axes = settings.encoding.getAxes();
-        int first = settings.channelsFirst ? 1 : 0;
-        return new Shape(batch).addAll(grid.slice(first, first + axes));
+        return settings.channelsFirst ? image.slice(1) : image.slice(0, axes);
     }
 
     /** The shape of the encodings if they are not added to the input. */
     private Shape returnedShape(Shape grid, Shape... inputs) {
-        if (settings.grid != null) {
-            return new Shape(1, settings.grid.prefixTokens() + grid.size() / grid.get(grid.dimension() - 1))
-                    .add(settings.encoding.getEmbeddingSize());
-        }
-        return new Shape(inputs.length == 2 ? inputs[0].get(0) : 1).addAll(grid);
+        return new Shape(inputs.length == 2 ? inputs[0].get(0) : 1).addAll(arrayShape(grid));
     }
 
     /**
@@ -285,7 +266,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
                 isSequence ? 1 : 2,
                 isSequence ? "[x], the tokens of a grid" : "[x] or [x, mask], whose shapes give the places");
         if (shapes.length == 2) {
-            Shape expected = maskShape(shapes[0].get(0), requireGrid(shapes[0], null));
+            Shape expected = new Shape(shapes[0].get(0)).addAll(requireGrid(shapes[0], null));
             Check.that(
                     shapes[0].dimension() == settings.encoding.getAxes() + 2 && shapes[1].equals(expected),
                     () -> "mask of shape " + shapes[1] + " for input " + shapes[0] + ": expected " + expected
@@ -350,7 +331,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
 
         /**
          * Lets the input be a sequence: tokens without a place, followed by the cells of a grid, row by row. By default
-         * the axes of the input are those of the grid.
+         * the axes of the input are the axes of the grid.
          *
          * @param prefixTokens the number of tokens before the grid, 0 or more
          * @param sizes one size for each axis of the encoding; each at least 1

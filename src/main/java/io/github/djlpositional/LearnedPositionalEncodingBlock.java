@@ -122,7 +122,9 @@ public final class LearnedPositionalEncodingBlock
         super(settings);
         HostData.Rows rows = initialEncodings != null
                 ? rows(initialEncodings, settings.embeddingSize)
-                : settings.encoding != null ? settings.encoding::write : null;
+                : settings.encoding != null
+                        ? new Positions.Computed(settings.encoding::write, settings.embeddingSize)
+                        : null;
         Initializer initializer = rows == null
                 ? new NormalInitializer(STANDARD_DEVIATION)
                 : (manager, shape, type) -> HostData.computed(manager, manager.getDevice(), shape, type, rows);
@@ -131,11 +133,7 @@ public final class LearnedPositionalEncodingBlock
     }
 
     private static HostData.Rows rows(double[] values, int width) {
-        return (first, count, format, out) -> {
-            for (int i = 0; i < count * width; i++) {
-                format.put(out, i, values[first * width + i]);
-            }
-        };
+        return HostData.Rows.of(width, (row, column) -> values[row * width + column]);
     }
 
     private boolean isPrefixEncoded() {

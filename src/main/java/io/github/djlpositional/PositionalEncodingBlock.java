@@ -138,7 +138,6 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
         table = addTable(ConstantTable.ofPositions(
                 length,
                 settings.autoExtend == null ? length : settings.autoExtend,
-                settings.encoding::write,
                 new Positions.Computed(settings.encoding::write, settings.embeddingSize)));
     }
 
@@ -202,12 +201,8 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
     public NDArray shift(NDManager manager, double offset) {
         double[][] shift = settings.encoding.shift(offset);
         int size = getEmbeddingSize();
-        return HostData.computed(
-                manager, manager.getDevice(), new Shape(size, size), dataType(), (first, count, format, out) -> {
-                    for (int i = 0; i < count * size; i++) {
-                        format.put(out, i, shift[first + i / size][i % size]);
-                    }
-                });
+        HostData.Rows rows = HostData.Rows.of(size, (row, column) -> shift[row][column]);
+        return HostData.computed(manager, manager.getDevice(), new Shape(size, size), dataType(), rows);
     }
 
     /**

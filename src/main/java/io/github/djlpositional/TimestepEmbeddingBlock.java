@@ -20,7 +20,6 @@ import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Map;
-import java.util.Objects;
 
 /**
  * The vector of a time in a diffusion model, W₂ · silu(W₁ · f(t) + b₁) + b₂, with silu(x) = x · sigmoid(x) and the
@@ -44,11 +43,10 @@ import java.util.Objects;
  */
 public final class TimestepEmbeddingBlock extends ConfiguredBlock {
 
-    record Settings(FourierFeatures features, int embeddingSize, Boolean logarithm) {
+    record Settings(FourierFeatures features, int embeddingSize) {
         Settings {
             Check.positive("embeddingSize", embeddingSize);
-            logarithm = Objects.requireNonNullElse(logarithm, false);
-            int coordinates = Check.given("features", features).getCoordinates();
+            int coordinates = Check.given("features", features).coordinates();
             Check.that(
                     coordinates == 1,
                     "features of " + coordinates + " coordinates: expected 1, the time; use other features");
@@ -77,8 +75,7 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
     /**
      * {@return a block with the plain values that {@link #getArguments} returns}
      *
-     * @param arguments {@code features}, a map for {@link FourierFeatures#fromArguments}; {@code embeddingSize}; and
-     *     optionally {@code logarithm}
+     * @param arguments {@code features}, a map for {@link FourierFeatures#fromArguments}; and {@code embeddingSize}
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static TimestepEmbeddingBlock fromArguments(Map<?, ?> arguments) {
@@ -112,8 +109,7 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
         try (Temporaries temporaries = new Temporaries()) {
             NDArray features = temporaries.add(Temporaries.result(() -> {
                 NDArray exact = Arithmetic.toType(times, DataType.FLOAT64);
-                NDArray given = settings.logarithm ? exact.log() : exact;
-                return Arithmetic.toType(FourierFeaturesBlock.features(settings.features, given, table), type);
+                return Arithmetic.toType(FourierFeaturesBlock.features(settings.features, exact, table), type);
             }));
             NDArray hidden = projected(temporaries, hiddenProjection, parameterStore, features, training);
             NDArray active = temporaries.add(hidden.mul(temporaries.add(Activation.sigmoid(hidden))));
@@ -171,16 +167,6 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
          */
         public Builder setFeatures(FourierFeatures features) {
             return set("features", features);
-        }
-
-        /**
-         * Sets whether the natural logarithm of the time is encoded (default: false). Times must then be positive.
-         *
-         * @param logarithm true for the logarithm
-         * @return this builder
-         */
-        public Builder optLogarithm(boolean logarithm) {
-            return set("logarithm", logarithm);
         }
     }
 }

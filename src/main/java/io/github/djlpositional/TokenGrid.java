@@ -8,8 +8,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * A sequence of tokens that begins with some that belong to no place, such as a class token, and continues with one for
- * each cell of a grid, row by row.
+ * A sequence of tokens without a place, such as a class token, followed by a token for each cell of a grid, row by row.
  *
  * @param prefixTokens the number of tokens before the grid
  * @param sizes the sizes of the grid on its axes
@@ -48,15 +47,15 @@ record TokenGrid(Integer prefixTokens, List<Integer> sizes) {
 
     /** The sizes of the grid of a forward. */
     int[] sizes(PairList<String, Object> params) {
-        Object given = params == null ? null : params.get(SIZES);
-        if (given == null) {
+        Object parameter = params == null ? null : params.get(SIZES);
+        if (parameter == null) {
             return builtSizes();
         }
         Check.that(
-                given instanceof Shape shape && shape.dimension() == sizes.size(),
-                () -> SIZES + " " + given + ": expected a Shape of " + sizes.size()
+                parameter instanceof Shape shape && shape.dimension() == sizes.size(),
+                () -> SIZES + " " + parameter + ": expected a Shape of " + sizes.size()
                         + " sizes, as many as the block was built with; give one size for each axis");
-        int[] forward = Arrays.stream(((Shape) given).getShape())
+        int[] forward = Arrays.stream(((Shape) parameter).getShape())
                 .mapToInt(size -> (int) Math.min(size, Integer.MAX_VALUE))
                 .toArray();
         requireSizes(prefixTokens, forward);

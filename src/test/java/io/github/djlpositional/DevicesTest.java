@@ -46,6 +46,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
@@ -435,7 +436,8 @@ public class DevicesTest {
                 assertThat(table.getDevice().isGpu()).isTrue();
                 ByteBuffer expected =
                         ByteBuffer.allocate(length * 64 * type.getNumOfBytes()).order(ByteOrder.nativeOrder());
-                SinusoidalEncoding.vaswani(64).write(0, length, FloatFormat.valueOf(type.name()), expected);
+                double[] positions = IntStream.range(0, length).asDoubleStream().toArray();
+                SinusoidalEncoding.vaswani(64).write(positions, FloatFormat.valueOf(type.name()), expected);
                 assertThat(table.toByteBuffer()).isEqualTo(expected);
             }
         }

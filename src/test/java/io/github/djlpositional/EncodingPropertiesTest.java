@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.within;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
@@ -124,11 +123,6 @@ class EncodingPropertiesTest {
         return array.toType(DataType.FLOAT64, false).toDoubleArray();
     }
 
-    /** Steps of a sequence. */
-    private static NDArray rows(NDArray x, int from, int to) {
-        return x.get(NDIndex.sliceAxis(x.getShape().dimension() - 2, from, to));
-    }
-
     private interface Property {
         void check(NDManager manager, SplittableRandom random) throws Exception;
     }
@@ -141,12 +135,25 @@ class EncodingPropertiesTest {
         });
     }
 
+    /** What is added at a position, before any scale. */
+    @FunctionalInterface
+    private interface Encoding {
+        double value(int position, int dimension);
+    }
+
+    private static Encoding encodingOf(Case tested, Block block) {
+        if (block instanceof LearnedPositionalEncodingBlock learned) {
+            float[] table = learned.getTable().getArray().toFloatArray();
+            return (position, dimension) -> table[position * tested.encoding.getEmbeddingSize() + dimension];
+        }
+        return (position, dimension) -> tested.format().round(tested.encoding.value(position, dimension));
+    }
+
     @EngineTest
-    void addsOrReturnsTheNearestNumbersToTheExactOnes(NDManager engine) {
+    void addsOrReturnsTheNearestNumbersToTheExactOnesFromAnyStart(NDManager engine) {
         holds(150, engine, (manager, random) -> {
             Case tested = Case.of(random, TYPES);
             NDArray x = tested.input(manager);
-            double[] given = doubles(x);
             boolean add = random.nextBoolean();
             Object start = random.nextBoolean() ? (Object) tested.start : (Object) (long) tested.start;
             PositionalEncodingBlock.Builder builder = tested.builder().optAddToInput(add);
@@ -158,18 +165,58 @@ class EncodingPropertiesTest {
             assertThat(y.getDataType()).isEqualTo(tested.type);
             int size = tested.encoding.getEmbeddingSize();
             assertThat(y.getShape()).isEqualTo(add ? x.getShape() : new Shape(1, tested.length, size));
-            double[] values = doubles(y);
-            for (int i = 0; i < values.length; i++) {
-                int position = tested.start + i / size % tested.length;
-                double row = tested.format().round(tested.encoding.value(position, i % size));
-                double scaled = tested.format().round(scale * row);
-                // the sum of two numbers of 11 or 24 bits is rounded the same from double's 53
-                double expected = add ? tested.format().round(given[i] + scaled) + 0.0 : scaled;
-                // an engine may fuse the product with the scale into the sum, which may cancel: one ulp of a summand
-                double ulp = Math.ulp((float) Math.max(Math.abs(given[i]), 1));
-                assertThat(values[i]).as("%s at %s", tested, i).isEqualTo(expected, within(isScaled && add ? ulp : 0));
-            }
+            int[] positions =
+                    IntStream.range(tested.start, tested.start + tested.length).toArray();
+            assertNearest(
+                    tested, encodingOf(tested, block), isScaled ? scale : null, add ? doubles(x) : null, y, positions);
         });
+    }
+
+    @EngineTest
+    void addsTheRowsOfGivenPositionsOfOneSequenceOrABatch(NDManager engine) {
+        holds(200, engine, (manager, random) -> {
+            Case drawn = Case.of(random, TYPES);
+            int batch = random.nextInt(1, 5);
+            Shape leading = random.nextBoolean() ? new Shape(batch) : new Shape(batch, random.nextInt(1, 4));
+            Case tested = new Case(drawn.encoding, drawn.maxLength, 0, drawn.length, leading, drawn.type, drawn.seed);
+            Block block = anyBlock(manager, tested, random);
+            // a learned table has integer positions only
+            DataType type = block instanceof PositionalEncodingBlock && random.nextBoolean()
+                    ? RandomCases.one(random, TYPES)
+                    : RandomCases.one(random, INDICES);
+            boolean isShared = random.nextBoolean();
+            int[] positions = random.ints((isShared ? 1 : batch) * (long) tested.length, 0, tested.maxLength)
+                    .toArray();
+            Shape shape = isShared ? new Shape(tested.length) : new Shape(batch, tested.length);
+            NDArray given = manager.create(positions).reshape(shape).toType(type, false);
+            NDArray x = tested.input(manager);
+            NDArray y = Forward.infer(manager, block, x, given);
+            assertThat(y.getShape()).isEqualTo(x.getShape());
+            assertNearest(tested, encodingOf(tested, block), null, doubles(x), y, positions);
+        });
+    }
+
+    /**
+     * Compares y with the encodings of positions, of one sequence or of as many as the batch has.
+     *
+     * @param scale null for none
+     * @param x null if the encodings were returned
+     */
+    private static void assertNearest(
+            Case tested, Encoding encoding, Float scale, double[] x, NDArray y, int... positions) {
+        int size = tested.encoding.getEmbeddingSize();
+        double[] values = doubles(y);
+        int ofBatch = values.length / (positions.length / tested.length);
+        for (int i = 0; i < values.length; i++) {
+            int position = positions[i / ofBatch * tested.length + i / size % tested.length];
+            double row = encoding.value(position, i % size);
+            double scaled = scale == null ? row : tested.format().round(scale * row);
+            // the sum of two numbers of 11 or 24 bits is rounded the same from double's 53
+            double expected = x == null ? scaled : tested.format().round(x[i] + scaled) + 0.0;
+            // an engine may fuse the product with the scale into the sum, which may cancel: one ulp of a summand
+            double ulp = scale == null || x == null ? 0 : Math.ulp((float) Math.max(Math.abs(x[i]), 1));
+            assertThat(values[i]).as("%s at %s", tested, i).isEqualTo(expected, within(ulp));
+        }
     }
 
     /** A sinusoidal or a learned encoding. */
@@ -177,83 +224,6 @@ class EncodingPropertiesTest {
         return tested.type == DataType.FLOAT32 && random.nextBoolean()
                 ? tested.learned(manager)
                 : tested.builder().build();
-    }
-
-    @EngineTest
-    void encodesPartsAsTheWhole(NDManager engine) {
-        holds(100, engine, (manager, random) -> {
-            Case tested = Case.of(random, TYPES);
-            Block block = anyBlock(manager, tested, random);
-            NDArray x = tested.input(manager);
-            NDArray whole = Forward.inferFrom(manager, tested.start, block, x);
-            int from = 0;
-            while (from < tested.length) {
-                int to = random.nextInt(from + 1, tested.length + 1);
-                NDArray part = Forward.inferFrom(manager, tested.start + from, block, rows(x, from, to));
-                assertThat(doubles(part))
-                        .as("%s, %s to %s", tested, from, to)
-                        .containsExactly(doubles(rows(whole, from, to)));
-                from = to;
-            }
-        });
-    }
-
-    private static int[] permutation(SplittableRandom random, int length) {
-        int[] order = new int[length];
-        for (int i = 0; i < length; i++) {
-            int at = random.nextInt(i + 1);
-            order[i] = order[at];
-            order[at] = i;
-        }
-        return order;
-    }
-
-    @EngineTest
-    void encodesPermutedPositionsAsPermutedRows(NDManager engine) {
-        holds(200, engine, (manager, random) -> {
-            Case tested = Case.of(random, TYPES);
-            Block block = anyBlock(manager, tested, random);
-            // a learned table has integer positions only
-            DataType indices = block instanceof PositionalEncodingBlock && random.nextBoolean()
-                    ? RandomCases.one(random, TYPES)
-                    : RandomCases.one(random, INDICES);
-            int[] order = random.nextBoolean()
-                    ? permutation(random, tested.length)
-                    : IntStream.range(0, tested.length).toArray();
-            NDArray positions = manager.create(order).add(tested.start).toType(indices, false);
-            NDArray zeros = tested.input(manager).mul(0);
-            double[] inOrder = doubles(Forward.inferFrom(manager, tested.start, block, zeros));
-            double[] permuted = doubles(Forward.infer(manager, block, zeros, positions));
-            int size = tested.encoding.getEmbeddingSize();
-            int sequence = tested.length * size;
-            for (int i = 0; i < permuted.length; i++) {
-                int row = order[i % sequence / size];
-                assertThat(permuted[i])
-                        .as("%s, positions %s, at %s", tested, indices, i)
-                        .isEqualTo(inOrder[i / sequence * sequence + row * size + i % size]);
-            }
-        });
-    }
-
-    @EngineTest
-    void encodesABatchOfPositionsAsItsSequences(NDManager engine) {
-        holds(60, engine, (manager, random) -> {
-            Case drawn = Case.of(random, TYPES);
-            int batch = random.nextInt(1, 5);
-            Shape leading = random.nextBoolean() ? new Shape(batch) : new Shape(batch, random.nextInt(1, 4));
-            Case tested = new Case(drawn.encoding, drawn.maxLength, 0, drawn.length, leading, drawn.type, drawn.seed);
-            Block block = anyBlock(manager, tested, random);
-            NDArray x = tested.input(manager);
-            int[] positions = random.ints((long) batch * tested.length, 0, tested.maxLength)
-                    .toArray();
-            NDArray given = manager.create(positions).reshape(batch, tested.length);
-            NDArray together = Forward.infer(manager, block, x, given);
-            for (int i = 0; i < batch; i++) {
-                assertThat(doubles(together.get(i)))
-                        .as("%s, sequence %s", tested, i)
-                        .containsExactly(doubles(Forward.infer(manager, block, x.get(i), given.get(i))));
-            }
-        });
     }
 
     @EngineTest

@@ -49,9 +49,7 @@ class FourierFeaturesBlockTest {
             case "logarithm" -> {
                 double[][] matrix = sixtyFourths(4, 1);
                 Arrays.stream(matrix).forEach(row -> row[0] *= 16);
-                yield builder(FourierFeatures.of(false, matrix))
-                        .optLogarithm(true)
-                        .build();
+                yield builder(FourierFeatures.of(false, matrix).ofLogarithm()).build();
             }
             case "time2vec" ->
                 builder(FourierFeatures.time2Vec(5, 0)).optLearned(true).build();
@@ -273,7 +271,7 @@ class FourierFeaturesBlockTest {
         refused(() -> FourierFeatures.gaussian(2, 4, 0, 0, true), "scale 0.0");
         refused(() -> FourierFeatures.of(true), "coordinates 0");
         refused(() -> FourierFeatures.of(true, new double[] {1, 2}, new double[] {1}), "different lengths");
-        refused(() -> FourierFeatures.of(true, new double[] {1, Double.NaN}), "2 numbers", "finite");
+        refused(() -> FourierFeatures.of(true, new double[] {1, Double.NaN}), "6 numbers", "finite");
         refused(() -> FourierFeatures.powersOfTwo(65, 4, true, true), "coordinates 65");
         refused(() -> FourierFeatures.powersOfTwo(3, 65, true, true), "frequencies 65");
         refused(() -> FourierFeatures.time2Vec(1, 0), "embeddingSize 1");

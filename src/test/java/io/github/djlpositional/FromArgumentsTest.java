@@ -17,7 +17,6 @@ import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.lang.reflect.Method;
-import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -228,21 +227,6 @@ class FromArgumentsTest {
         Map<String, ?> rotary = Map.of("type", "RotaryEmbeddingBlock", "headSize", 4, "x", 1);
         rejected(TestBlocks.ATTENTION, "relativeEncoding", rotary)
                 .hasMessageContainingAll("RotaryEmbeddingBlock", "'x'");
-    }
-
-    private static Map<String, ?> scaled(Map<String, ?> frequencies, int factors) {
-        List<Double> twos = Collections.nCopies(factors, 2.0);
-        return Map.of("kind", "scaled", "frequencies", frequencies, "factors", twos);
-    }
-
-    @Test
-    void rejectsManyFactorsAndScaledFrequenciesWithinScaledOnes() {
-        Frequencies frequencies = Frequencies.geometric(3, 10_000, 3);
-        Map<String, ?> one = scaled(frequencies.getArguments(), 1);
-        assertThat(Frequencies.fromArguments(one)).isEqualTo(frequencies.scaledBy(2));
-        rejected(() -> Frequencies.fromArguments(scaled(frequencies.getArguments(), 17)))
-                .hasMessageContainingAll("17", "16");
-        rejected(() -> Frequencies.fromArguments(scaled(one, 1)));
     }
 
     @Test

@@ -78,7 +78,7 @@ class FuzzTest {
             SinusoidalEncoding.class,
             List.of(SinusoidalEncoding.vaswani(4), SinusoidalEncoding.fairseq(5), SinusoidalEncoding.vaswani(8)),
             QueryScale.class,
-            List.of(QueryScale.logN(2), QueryScale.floorLogarithm(0.1, 2)),
+            List.of(new QueryScale.LogN(2), new QueryScale.FloorLogarithm(0.1, 2)),
             GridEncoding.class,
             List.of(GridEncoding.multidim(3, 4), GridEncoding.visionTransformer(8)),
             RotaryScaling.class,

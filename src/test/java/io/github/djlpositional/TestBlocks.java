@@ -274,7 +274,7 @@ public enum TestBlocks {
                             .build())
                     .optCausal(true)
                     .optWindow(2)
-                    .optQueryScale(QueryScale.logN(2))
+                    .optQueryScale(new QueryScale.LogN(2))
                     .optScoreCap(30.5)
                     .optSinks(true)
                     .optBias(false)
@@ -287,7 +287,7 @@ public enum TestBlocks {
                     .setHeadCount(2)
                     .optKeyValueHeadCount(1)
                     .optChunkSize(2)
-                    .optQueryScale(QueryScale.floorLogarithm(0.25, 2))
+                    .optQueryScale(new QueryScale.FloorLogarithm(0.25, 2))
                     .build()),
     LAYER(
             new Shape(2, 3, 8),

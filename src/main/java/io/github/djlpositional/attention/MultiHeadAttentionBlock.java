@@ -217,10 +217,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         queryFactors = settings.queryScale == null
                 ? null
                 : addTable(ConstantTable.ofPositions(
-                        FIRST_FACTORS,
-                        Positions.UNLIMITED,
-                        settings.queryScale::write,
-                        new Positions.Computed(settings.queryScale::write, 1)));
+                        FIRST_FACTORS, Positions.UNLIMITED, new Positions.Computed(settings.queryScale::write, 1)));
     }
 
     private void addUnlessNull(String name, Block child) {

@@ -12,16 +12,15 @@ import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.DataTypes;
+import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
-import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.RotaryTable;
-import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Objects;
@@ -120,7 +119,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                             + " frequencies: expected one frequency for each pair; give as many, or leave the rotary size out");
             layout = Objects.requireNonNullElse(layout, PairLayout.INTERLEAVED);
             Check.that(
-                    axes == null || 2 * axes.size() == rotarySize,
+                    axes == null || 2 * axes.axisOfPair().size() == rotarySize,
                     () -> "axes " + axes + " with rotarySize " + size + ": expected one axis for each of " + size / 2
                             + " pairs; give as many");
             if (xpos != null) {
@@ -149,17 +148,10 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             return xpos == null ? rows : rows.withXpos(areKeys ? -xpos : xpos);
         }
 
-        /** Writes, for each axis, 1 in the columns of its pairs and 0 in the others. */
-        void writeColumns(int first, int count, FloatFormat format, ByteBuffer out) {
-            int pairs = axes.size();
-            for (int axis = 0; axis < count; axis++) {
-                for (int pair = 0; pair < pairs; pair++) {
-                    int isOfAxis = axes.axis(pair) == first + axis ? 1 : 0;
-                    int row = 2 * pairs * axis;
-                    format.put(out, row + layout.firstIndex(pair, pairs), isOfAxis);
-                    format.put(out, row + layout.secondIndex(pair, pairs), isOfAxis);
-                }
-            }
+        /** 1 if the column belongs to a pair of the axis, and 0 otherwise. */
+        double isOfAxis(int axis, int column) {
+            int pair = layout == PairLayout.INTERLEAVED ? column / 2 : column % (rotarySize / 2);
+            return axes.axisOfPair().get(pair) == axis ? 1 : 0;
         }
     }
 
@@ -185,17 +177,18 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         columnsOfAxes = axes == null
                 ? null
                 : addTable(ConstantTable.ofPositions(
-                        new Shape(settings.rotarySize), axes.axisCount(), axes.axisCount(), settings::writeColumns));
+                        new Shape(settings.rotarySize),
+                        axes.axisCount(),
+                        axes.axisCount(),
+                        HostData.Rows.of(settings.rotarySize, settings::isOfAxis)));
     }
 
     private ConstantTable addTable(boolean areKeys) {
         int threshold = getScaling().lengthThreshold();
-        RotaryTable rows = settings.rows(0, areKeys);
         return addTable(ConstantTable.ofPositions(
                 Math.min(settings.maxSequenceLength, threshold),
                 Math.min(settings.limit(), threshold),
-                rows::write,
-                computed(rows)));
+                computed(settings.rows(0, areKeys))));
     }
 
     private Positions.Computed computed(RotaryTable rows) {

@@ -74,9 +74,9 @@ public final class ConstantTable implements Positions.Source, AutoCloseable {
         return new ConstantTable(row, length, limit, false, rows, null);
     }
 
-    /** The same with rows of real positions, each of {@code others.width()} values. */
-    public static ConstantTable ofPositions(int length, int limit, HostData.Rows rows, Positions.Computed others) {
-        return new ConstantTable(new Shape(others.width()), length, limit, false, rows, others);
+    /** The same with rows that can be computed for real positions too. */
+    public static ConstantTable ofPositions(int length, int limit, Positions.Computed rows) {
+        return new ConstantTable(new Shape(rows.width()), length, limit, false, rows, rows);
     }
 
     /** Describes a table of the relative positions from -(n - 1) to n - 1, where n is its length. */

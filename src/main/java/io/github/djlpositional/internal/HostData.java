@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.util.function.Function;
 import java.util.function.IntUnaryOperator;
 import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** Copies numbers between Java and an engine, and checks that there is memory for them. */
@@ -79,6 +80,24 @@ public final class HostData {
     public interface Rows {
         /** Writes rows first … first + count - 1, row-major, from the start of the buffer. */
         void write(int first, int count, FloatFormat format, ByteBuffer out);
+
+        /** Returns rows of a number of values, which are a function of the indices of row and column. */
+        static Rows of(int width, Value value) {
+            return (first, count, format, out) -> IntStream.range(0, count)
+                    .parallel()
+                    .forEach(row -> {
+                        for (int column = 0; column < width; column++) {
+                            format.put(out, row * width + column, value.at(first + row, column));
+                        }
+                    });
+        }
+    }
+
+    /** A value by its indices. */
+    @FunctionalInterface
+    public interface Value {
+        /** Returns the value in a row and a column, both counted from 0. */
+        double at(int row, int column);
     }
 
     /**

@@ -61,7 +61,12 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     }
 
     /** Rows of a width that each forward computes. */
-    public record Computed(RealRows rows, int width) implements Source {
+    public record Computed(RealRows rows, int width) implements Source, HostData.Rows {
+
+        @Override
+        public void write(int first, int count, FloatFormat format, ByteBuffer out) {
+            rows.write(of(first, count).values(), format, out);
+        }
 
         @Override
         public NDArray rows(Temporaries temporaries, Positions tokens, NDArray like, DataType type) {

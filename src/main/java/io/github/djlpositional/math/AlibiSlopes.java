@@ -11,7 +11,7 @@ import java.util.function.IntFunction;
  * <p>After Press, Smith and Lewis, <em>Train Short, Test Long: Attention with Linear Biases Enables Input Length
  * Extrapolation</em> (2022), section 3, and the authors' published code. If the number of heads N is a power of two,
  * the slope of head h = 1 … N is 2<sup>-8h/N</sup>. Otherwise, with m the largest power of two below N, the first m
- * slopes are those of m heads, and the others are every second slope of 2m heads, starting with the first:
+ * slopes equal the slopes of m heads, and the others are every second slope of 2m heads, starting with the first:
  * 2<sup>-4/m</sup>, 2<sup>-12/m</sup>, …
  *
  * <p>Immutable. Each slope is stored as a sum of two doubles, so that a bias at any distance is rounded only once.

@@ -6,8 +6,8 @@ import io.github.djlpositional.arguments.internal.Records;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
-import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 
 /**
@@ -15,148 +15,53 @@ import java.util.stream.Stream;
  * coordinate, and a vector φ of phases. A cosine is a sine with the phase π/2. The first features may be the angles x ·
  * A + φ themselves.
  *
- * <p>Published conventions differ in A and in the order of the features. Immutable and safe to share. Two objects are
- * equal if they were created with equal arguments.
+ * <p>Published conventions differ in A and in the order of the features. Immutable and safe to share.
+ *
+ * @param coordinates the number of coordinates, C, at least 1
+ * @param linearCount the number of features, from the first on, that are the angle itself and not its sine
+ * @param logarithm whether x is the natural logarithm of the coordinates, which must then be positive
+ * @param numbers the rows of A, then φ: (C + 1, D), row-major, finite; radians per unit of x, and radians
  */
-public final class FourierFeatures implements HasArguments {
+public record FourierFeatures(int coordinates, int linearCount, boolean logarithm, List<Double> numbers)
+        implements HasArguments {
 
     private static final double QUARTER_TURN = Math.PI / 2;
 
-    /** More than any model has; a larger number, from a file perhaps, is rejected before memory is allocated. */
+    /** More than any model has. */
     private static final int MAX_POWERS = 64;
 
-    /** How features were created. */
-    private sealed interface Origin {
-        FourierFeatures create();
+    /**
+     * Creates features.
+     *
+     * @param coordinates C, at least 1
+     * @param linearCount from 0 to D
+     * @param logarithm whether x is the natural logarithm of the coordinates
+     * @param numbers (C + 1, D), row-major, finite
+     * @throws IllegalArgumentException if there are no coordinates or no numbers, the numbers do not fill C + 1 rows, a
+     *     number is not finite, or there are fewer features than linear ones
+     */
+    public FourierFeatures {
+        Check.positive("coordinates", coordinates);
+        numbers = List.copyOf(Check.given("numbers", numbers));
+        int count = numbers.size();
+        Check.that(
+                count > 0 && count % (coordinates + 1) == 0 && numbers.stream().allMatch(Double::isFinite),
+                count + " numbers for " + coordinates + " coordinates: expected as many finite numbers in each of "
+                        + (coordinates + 1) + " rows; give (C + 1, D)");
+        Check.between("linearCount", linearCount, 0, count / (coordinates + 1));
     }
 
-    private record Gaussian(int coordinates, int frequencies, double scale, long seed, boolean cosineFirst)
-            implements Origin {
-
-        Gaussian {
-            Check.positive("coordinates", coordinates);
-            Check.between("frequencies", frequencies, 1, Frequencies.MAX_COUNT / coordinates);
-            Check.positive("scale", scale, "16 in diffusion models");
-        }
-
-        @Override
-        public FourierFeatures create() {
-            Random random = new Random(seed);
-            return projected(
-                    this,
-                    DoubleStream.generate(() -> scale * random.nextGaussian())
-                            .limit((long) frequencies * coordinates)
-                            .toArray(),
-                    coordinates,
-                    cosineFirst);
-        }
-    }
-
-    private record Given(int coordinates, List<Double> matrix, boolean cosineFirst) implements Origin {
-
-        Given {
-            Check.positive("coordinates", coordinates);
-            int size = Check.given("matrix", matrix).size();
-            Check.that(
-                    size > 0 && size % coordinates == 0 && matrix.stream().allMatch(Double::isFinite),
-                    () -> "a matrix of " + size + " numbers for " + coordinates
-                            + " coordinates: expected as many finite numbers in each of its rows; give (m, C)");
-        }
-
-        @Override
-        public FourierFeatures create() {
-            double[] values = matrix.stream().mapToDouble(value -> value).toArray();
-            return projected(this, values, coordinates, cosineFirst);
-        }
-    }
-
-    private record PowersOfTwo(int coordinates, int frequencies, boolean timesPi, boolean includeInput)
-            implements Origin {
-
-        PowersOfTwo {
-            Check.between("coordinates", coordinates, 1, MAX_POWERS);
-            Check.between("frequencies", frequencies, 1, MAX_POWERS);
-        }
-
-        @Override
-        public FourierFeatures create() {
-            int linear = includeInput ? coordinates : 0;
-            int width = linear + 2 * frequencies * coordinates;
-            double[][] rows = new double[coordinates + 1][width];
-            for (int c = 0; c < coordinates; c++) {
-                for (int i = c; i < width; i += coordinates) {
-                    boolean isInput = i < linear;
-                    int power = (i - linear) / (2 * coordinates);
-                    rows[c][i] = isInput ? 1 : Math.scalb(timesPi ? Math.PI : 1, power);
-                    rows[coordinates][i] = !isInput && (i - linear) / coordinates % 2 == 1 ? QUARTER_TURN : 0;
-                }
-            }
-            return new FourierFeatures(this, linear, rows);
-        }
-    }
-
-    private record Sinusoids(SinusoidalEncoding encoding) implements Origin {
-
-        Sinusoids {
-            Check.given("encoding", encoding);
-        }
-
-        @Override
-        public FourierFeatures create() {
-            int size = encoding.getEmbeddingSize();
-            double[][] rows = new double[2][size];
-            Arrays.setAll(rows[0], encoding::frequency);
-            // at position 0 every cosine is 1, and everything else 0
-            Arrays.setAll(rows[1], dimension -> QUARTER_TURN * encoding.value(0, dimension));
-            return new FourierFeatures(this, 0, rows);
-        }
-    }
-
-    private record Time2Vec(int embeddingSize, long seed) implements Origin {
-
-        Time2Vec {
-            Check.between("embeddingSize", embeddingSize, 2, SinusoidalEncoding.MAX_DIMENSIONS);
-        }
-
-        @Override
-        public FourierFeatures create() {
-            Random random = new Random(seed);
-            double[][] rows = new double[2][embeddingSize];
-            Stream.of(rows).forEach(row -> Arrays.setAll(row, i -> random.nextGaussian()));
-            return new FourierFeatures(this, 1, rows);
-        }
-    }
-
-    private final Origin settings;
-    private final int linear;
-
-    /** The rows of A, and φ. */
-    private final double[][] rows;
-
-    private FourierFeatures(Origin origin, int linear, double[]... rows) {
-        settings = origin;
-        this.linear = linear;
-        this.rows = rows;
-    }
-
-    /** The cosines and sines of 2π · B · x, with B (m, C), row-major. */
-    private static FourierFeatures projected(Origin origin, double[] matrix, int coordinates, boolean cosineFirst) {
-        int m = matrix.length / coordinates;
-        double[][] rows = new double[coordinates + 1][2 * m];
-        for (int i = 0; i < 2 * m; i++) {
-            for (int c = 0; c < coordinates; c++) {
-                rows[c][i] = 2 * Math.PI * matrix[i % m * coordinates + c];
-            }
-            rows[coordinates][i] = cosineFirst == i < m ? QUARTER_TURN : 0;
-        }
-        return new FourierFeatures(origin, 0, rows);
+    private static FourierFeatures ofRows(int linearCount, double[]... rows) {
+        List<Double> numbers =
+                Stream.of(rows).flatMapToDouble(Arrays::stream).boxed().toList();
+        return new FourierFeatures(rows.length - 1, linearCount, false, numbers);
     }
 
     /**
      * {@return random Fourier features, [cos(2πBx), sin(2πBx)], where each number of B is drawn from N(0, scale²)}
      * Tancik et al., <em>Fourier Features Let Networks Learn High Frequency Functions in Low Dimensional Domains</em>
-     * (2020), section 5. With one coordinate, the scale 16 and sines first they are those of Song et al.,
-     * <em>Score-Based Generative Modeling</em> (2021), the {@code GaussianFourierProjection} of diffusers.
+     * (2020), section 5. With one coordinate, the scale 16 and sines first, Song et al. use them: <em>Score-Based
+     * Generative Modeling</em> (2021), the {@code GaussianFourierProjection} of diffusers.
      *
      * @param coordinates C, at least 1
      * @param frequencies m, half the number of features; at least 1, and C · m at most 1,048,576
@@ -167,7 +72,13 @@ public final class FourierFeatures implements HasArguments {
      */
     public static FourierFeatures gaussian(
             int coordinates, int frequencies, double scale, long seed, boolean cosineFirst) {
-        return new Gaussian(coordinates, frequencies, scale, seed, cosineFirst).create();
+        Check.positive("coordinates", coordinates);
+        Check.between("frequencies", frequencies, 1, Frequencies.MAX_COUNT / coordinates);
+        Check.positive("scale", scale, "16 in diffusion models");
+        Random random = new Random(seed);
+        double[][] matrix = new double[frequencies][coordinates];
+        Stream.of(matrix).forEach(row -> Arrays.setAll(row, i -> scale * random.nextGaussian()));
+        return of(cosineFirst, matrix);
     }
 
     /**
@@ -179,13 +90,20 @@ public final class FourierFeatures implements HasArguments {
      *     finite
      */
     public static FourierFeatures of(boolean cosineFirst, double[]... matrix) {
-        int coordinates = matrix.length == 0 ? 0 : matrix[0].length;
+        int m = matrix.length;
+        int coordinates = m == 0 ? 0 : matrix[0].length;
+        Check.positive("coordinates", coordinates);
         Check.that(
                 Stream.of(matrix).allMatch(row -> row.length == coordinates),
                 "a matrix with rows of different lengths: expected (m, C); give each row one number for each coordinate");
-        List<Double> values =
-                Stream.of(matrix).flatMapToDouble(Arrays::stream).boxed().toList();
-        return new Given(coordinates, values, cosineFirst).create();
+        double[][] rows = new double[coordinates + 1][2 * m];
+        for (int i = 0; i < 2 * m; i++) {
+            for (int c = 0; c < coordinates; c++) {
+                rows[c][i] = 2 * Math.PI * matrix[i % m][c];
+            }
+            rows[coordinates][i] = cosineFirst == i < m ? QUARTER_TURN : 0;
+        }
+        return ofRows(0, rows);
     }
 
     /**
@@ -200,7 +118,20 @@ public final class FourierFeatures implements HasArguments {
      * @throws IllegalArgumentException if an argument is outside its range
      */
     public static FourierFeatures powersOfTwo(int coordinates, int frequencies, boolean timesPi, boolean includeInput) {
-        return new PowersOfTwo(coordinates, frequencies, timesPi, includeInput).create();
+        Check.between("coordinates", coordinates, 1, MAX_POWERS);
+        Check.between("frequencies", frequencies, 1, MAX_POWERS);
+        int linear = includeInput ? coordinates : 0;
+        int width = linear + 2 * frequencies * coordinates;
+        double[][] rows = new double[coordinates + 1][width];
+        for (int c = 0; c < coordinates; c++) {
+            for (int i = c; i < width; i += coordinates) {
+                boolean isInput = i < linear;
+                int power = (i - linear) / (2 * coordinates);
+                rows[c][i] = isInput ? 1 : Math.scalb(timesPi ? Math.PI : 1, power);
+                rows[coordinates][i] = !isInput && (i - linear) / coordinates % 2 == 1 ? QUARTER_TURN : 0;
+            }
+        }
+        return ofRows(linear, rows);
     }
 
     /**
@@ -210,7 +141,12 @@ public final class FourierFeatures implements HasArguments {
      * @throws IllegalArgumentException if it is null
      */
     public static FourierFeatures sinusoids(SinusoidalEncoding encoding) {
-        return new Sinusoids(encoding).create();
+        int size = Check.given("encoding", encoding).getEmbeddingSize();
+        double[][] rows = new double[2][size];
+        Arrays.setAll(rows[0], encoding::frequency);
+        // at position 0 every cosine is 1, and everything else 0
+        Arrays.setAll(rows[1], dimension -> QUARTER_TURN * encoding.value(0, dimension));
+        return ofRows(0, rows);
     }
 
     /**
@@ -223,40 +159,36 @@ public final class FourierFeatures implements HasArguments {
      * @throws IllegalArgumentException if the size is outside its range
      */
     public static FourierFeatures time2Vec(int embeddingSize, long seed) {
-        return new Time2Vec(embeddingSize, seed).create();
+        Check.between("embeddingSize", embeddingSize, 2, SinusoidalEncoding.MAX_DIMENSIONS);
+        Random random = new Random(seed);
+        double[][] rows = new double[2][embeddingSize];
+        Stream.of(rows).forEach(row -> Arrays.setAll(row, i -> random.nextGaussian()));
+        return ofRows(1, rows);
+    }
+
+    /** {@return the same features of the natural logarithm of the coordinates, which must be positive} */
+    public FourierFeatures ofLogarithm() {
+        return new FourierFeatures(coordinates, linearCount, true, numbers);
     }
 
     /**
      * {@return the features that a map of {@link #getArguments} describes}
      *
-     * @param arguments {@code kind} and the arguments of that kind: {@code gaussian} (coordinates, frequencies, scale,
-     *     seed, cosineFirst), {@code given} (coordinates; matrix, a list, row-major; cosineFirst), {@code powersOfTwo}
-     *     (coordinates, frequencies, timesPi, includeInput), {@code sinusoids} (encoding, a map for
-     *     {@link SinusoidalEncoding#fromArguments}) or {@code time2Vec} (embeddingSize, seed)
+     * @param arguments the components by name; {@code numbers} is a list
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static FourierFeatures fromArguments(Map<?, ?> arguments) {
-        return Records.read(Origin.class, arguments).create();
+        return Records.read(FourierFeatures.class, arguments);
     }
 
     @Override
     public Map<String, Object> getArguments() {
-        return Records.write((Record) settings);
+        return Records.write(this);
     }
 
-    /** {@return the number of coordinates, C} */
-    public int getCoordinates() {
-        return rows.length - 1;
-    }
-
-    /** {@return the number of features} */
+    /** {@return the number of features, D} */
     public int getEmbeddingSize() {
-        return rows[0].length;
-    }
-
-    /** {@return the number of features, from the first on, that are the angle itself and not its sine} */
-    public int getLinearCount() {
-        return linear;
+        return numbers.size() / (coordinates + 1);
     }
 
     /**
@@ -264,25 +196,17 @@ public final class FourierFeatures implements HasArguments {
      *
      * @param row the coordinate, counted from 0, for A; C for φ
      * @param feature the feature, counted from 0
-     * @return radians per unit of the coordinate, or radians
-     * @throws ArrayIndexOutOfBoundsException if there is no such row or feature
+     * @return radians per unit of x, or radians
+     * @throws IndexOutOfBoundsException if there is no such row or feature
      */
     public double get(int row, int feature) {
-        return rows[row][feature];
+        int size = getEmbeddingSize();
+        return numbers.get(row * size + Objects.checkIndex(feature, size));
     }
 
-    @Override
-    public boolean equals(Object other) {
-        return other instanceof FourierFeatures that && settings.equals(that.settings);
-    }
-
-    @Override
-    public int hashCode() {
-        return settings.hashCode();
-    }
-
+    /** {@return the features in one line} */
     @Override
     public String toString() {
-        return "FourierFeatures." + Records.describe((Record) settings);
+        return Records.describe(this);
     }
 }

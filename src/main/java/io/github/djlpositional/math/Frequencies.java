@@ -3,7 +3,6 @@ package io.github.djlpositional.math;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.arguments.internal.Records;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -39,12 +38,6 @@ public final class Frequencies implements HasArguments {
      * More than the pairs of any model; a larger count, from a file perhaps, is rejected before memory is allocated.
      */
     static final int MAX_COUNT = 1 << 20;
-
-    /** More than any convention has; each factor takes one pass over all frequencies. */
-    private static final int MAX_FACTORS = 16;
-
-    /** More than the axes of any model. */
-    private static final int MAX_PARTS = 16;
 
     /** How frequencies were created. */
     sealed interface Origin permits Geometric, Timescales, Given, Proportional, Scaled, Joined, RotaryScalings.Rotary {
@@ -128,23 +121,14 @@ public final class Frequencies implements HasArguments {
         }
     }
 
-    private record Scaled(Origin frequencies, List<Double> factors) implements Origin {
+    private record Scaled(Origin frequencies, double factor) implements Origin {
 
         Scaled {
+            Check.given("frequencies", frequencies);
             Check.that(
-                    !(Check.given("frequencies", frequencies) instanceof Scaled || frequencies instanceof Joined),
-                    "scaled frequencies of scaled or joined frequencies: expected one list of factors for each part;"
-                            + " scale the parts");
-            Check.that(
-                    Check.given("factors", factors).size() <= MAX_FACTORS,
-                    () -> factors.size() + " factors: expected at most " + MAX_FACTORS
-                            + "; multiply them and scale by their product");
-            for (double factor : factors) {
-                Check.that(
-                        factor != 0 && Double.isFinite(factor),
-                        () -> "frequency factor " + factor
-                                + ": expected a finite number other than 0; use 1 for no scaling");
-            }
+                    factor != 0 && Double.isFinite(factor),
+                    () -> "frequency factor " + factor
+                            + ": expected a finite number other than 0; use 1 for no scaling");
         }
 
         @Override
@@ -152,11 +136,7 @@ public final class Frequencies implements HasArguments {
             Frequencies unscaled = frequencies.create();
             return new Frequencies(this, unscaled.size(), pair -> {
                 DoubleDouble frequency = unscaled.exactly(pair);
-                for (double factor : factors) {
-                    DoubleDouble scaled = frequency.times(factor);
-                    frequency = frequency.high() == 0 ? scaled : requireNormal(scaled, pair, this);
-                }
-                return frequency;
+                return frequency.high() == 0 ? frequency : requireNormal(frequency.times(factor), pair, this);
             });
         }
     }
@@ -164,10 +144,7 @@ public final class Frequencies implements HasArguments {
     private record Joined(List<Origin> parts) implements Origin {
 
         Joined {
-            Check.between("number of parts", Check.given("parts", parts).size(), 0, MAX_PARTS);
-            Check.that(
-                    parts.stream().noneMatch(part -> part instanceof Joined),
-                    "joined frequencies within joined frequencies: expected one list of parts; join the lists");
+            parts = List.copyOf(Check.given("parts", parts));
         }
 
         @Override
@@ -243,8 +220,8 @@ public final class Frequencies implements HasArguments {
     }
 
     /**
-     * Returns the frequencies of a head of which only some pairs turn, as Gemma 4 calls {@code proportional}: of the
-     * headSize / 2 pairs, the first ⌊share · headSize / 2⌋ have base<sup>-2k/headSize</sup> / factor, and the others 0.
+     * Returns frequencies that turn only a part of the pairs, which Gemma 4 calls {@code proportional}: of the headSize
+     * / 2 pairs, the first ⌊share · headSize / 2⌋ have base<sup>-2k/headSize</sup> / factor, and the others 0.
      *
      * @param headSize the number of dimensions of a head; even, from 2 to 2,097,152
      * @param share the part of the pairs that turn, from 0 to 1
@@ -261,17 +238,12 @@ public final class Frequencies implements HasArguments {
     /**
      * Returns the pairs of several lists one after another, for example of the axes of an image.
      *
-     * @param parts up to 16 lists, which may be joined themselves
+     * @param parts the lists
      * @return the frequencies, with the same accuracy
-     * @throws IllegalArgumentException if there are more than 16 lists, or more than 1,048,576 pairs together
+     * @throws IllegalArgumentException if there are more than 1,048,576 pairs together
      */
     public static Frequencies joined(Frequencies... parts) {
-        return new Joined(Stream.of(parts)
-                        .flatMap(part -> part.settings instanceof Joined joined
-                                ? joined.parts().stream()
-                                : Stream.of(part.settings))
-                        .toList())
-                .create();
+        return new Joined(Stream.of(parts).map(part -> part.settings).toList()).create();
     }
 
     /**
@@ -279,19 +251,11 @@ public final class Frequencies implements HasArguments {
      *
      * @param factor finite and not zero
      * @return new frequencies, with the same accuracy
-     * @throws IllegalArgumentException if the factor is zero, infinite or NaN; if it makes a frequency other than 0 one
-     *     outside 10<sup>-270</sup> to 10<sup>270</sup>; or if these frequencies have been scaled 16 times
+     * @throws IllegalArgumentException if the factor is zero, infinite or NaN, or makes a frequency other than 0 one
+     *     outside 10<sup>-270</sup> to 10<sup>270</sup>
      */
     public Frequencies scaledBy(double factor) {
-        if (settings instanceof Joined joined) {
-            return joined(joined.parts().stream()
-                    .map(part -> part.create().scaledBy(factor))
-                    .toArray(Frequencies[]::new));
-        }
-        boolean isScaled = settings instanceof Scaled;
-        List<Double> factors = new ArrayList<>(isScaled ? ((Scaled) settings).factors() : List.of());
-        factors.add(factor);
-        return new Scaled(isScaled ? ((Scaled) settings).frequencies() : settings, List.copyOf(factors)).create();
+        return new Scaled(settings, factor).create();
     }
 
     /** Frequencies that a rule computes. They must be in the range of normal doubles. */
@@ -319,8 +283,8 @@ public final class Frequencies implements HasArguments {
      * @param arguments {@code kind} and the arguments of that kind: {@code geometric} (count, base, period),
      *     {@code timescales} (count, minTimescale, maxTimescale), {@code given} (values, a list), {@code proportional}
      *     (headSize, share, base, factor), {@code rotary} (rotarySize, base, length, and scaling, a map for
-     *     {@link RotaryScaling#fromArguments}), {@code scaled} (frequencies, a map of one of these kinds, and factors,
-     *     a list of up to 16 numbers), or {@code joined} (parts, a list of up to 16 maps of the other kinds)
+     *     {@link RotaryScaling#fromArguments}), {@code scaled} (frequencies, a map of any kind, and factor), or
+     *     {@code joined} (parts, a list of maps of any kind)
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     public static Frequencies fromArguments(Map<?, ?> arguments) {

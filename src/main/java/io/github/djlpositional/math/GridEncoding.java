@@ -4,12 +4,12 @@ import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.arguments.internal.OptionsBuilder;
 import io.github.djlpositional.arguments.internal.Records;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntBinaryOperator;
 import java.util.stream.IntStream;
 
 /**
@@ -18,7 +18,7 @@ import java.util.stream.IntStream;
  * its dimensions. Channels after the last part are zero.
  *
  * <p>The coordinate of index i on an axis of size n is scale · (i + offset), or scale · (i + offset) / (n + ε) if it is
- * normalized. By default it is i. It is rounded to a double; values are those of the parts at this double.
+ * normalized. By default it is i. It is rounded to a double, at which the parts are evaluated.
  *
  * <pre>{@code
  * // the row in the first half of the channels, the column in the second
@@ -42,12 +42,6 @@ public final class GridEncoding implements HasArguments {
             count = count == null ? size - first : count;
             Check.between("count", count, 0, size - first);
         }
-
-        double[] values(double coordinate) {
-            return IntStream.range(0, count)
-                    .mapToDouble(i -> encoding.value(coordinate, first + i))
-                    .toArray();
-        }
     }
 
     record Settings(
@@ -60,7 +54,7 @@ public final class GridEncoding implements HasArguments {
             Integer centerCrop) {
 
         Settings {
-            Check.that(axes == 2 || axes == 3, axes + " axes: expected 2 or 3; for one axis use SinusoidalEncoding");
+            requireAxes(axes);
             parts = List.copyOf(Check.given("parts", parts));
             parts.forEach(part -> Check.between("axis", part.axis, 0, axes - 1L));
             long used = parts.stream().mapToLong(Part::count).sum();
@@ -85,28 +79,21 @@ public final class GridEncoding implements HasArguments {
     }
 
     private final Settings settings;
-
-    /** The part of each channel, and its dimension within it; -1 for a channel that is zero. */
-    private final int[] partOf;
-
-    private final int[] dimensionOf;
+    private final int axes;
+    private final int channels;
 
     private GridEncoding(Settings settings) {
         this.settings = settings;
-        partOf = new int[settings.channels];
-        dimensionOf = new int[settings.channels];
-        Arrays.fill(partOf, -1);
-        int channel = 0;
-        for (int part = 0; part < settings.parts.size(); part++) {
-            for (int i = 0; i < settings.parts.get(part).count; i++) {
-                partOf[channel] = part;
-                dimensionOf[channel++] = i;
-            }
-        }
+        axes = settings.axes;
+        channels = settings.channels;
+    }
+
+    private static void requireAxes(int axes) {
+        Check.that(axes == 2 || axes == 3, () -> axes + " axes: expected 2 or 3; for one axis use SinusoidalEncoding");
     }
 
     private static void check(int axes, int channels, int least, int divisor) {
-        Check.that(axes == 2 || axes == 3, () -> axes + " axes: expected 2 or 3; for one axis use SinusoidalEncoding");
+        requireAxes(axes);
         Check.between("channel count", channels, least, SinusoidalEncoding.MAX_DIMENSIONS);
         Check.that(
                 channels % divisor == 0,
@@ -231,12 +218,12 @@ public final class GridEncoding implements HasArguments {
 
     /** {@return the number of the grid's axes, 2 or 3} */
     public int getAxes() {
-        return settings.axes;
+        return axes;
     }
 
     /** {@return the number of dimensions of an encoded place, C} */
     public int getEmbeddingSize() {
-        return settings.channels;
+        return channels;
     }
 
     /**
@@ -248,14 +235,15 @@ public final class GridEncoding implements HasArguments {
      * @throws IllegalArgumentException if the axis is longer than the table that it is cropped from
      */
     public double coordinate(double index, double size) {
+        Integer centerCrop = settings.centerCrop;
         double start = 0;
         double whole = size;
-        if (settings.centerCrop != null) {
+        if (centerCrop != null) {
             Check.that(
-                    size <= settings.centerCrop,
-                    () -> "an axis of size " + size + " cropped from " + settings.centerCrop + ": expected at most "
-                            + settings.centerCrop + "; use a smaller grid");
-            whole = settings.centerCrop;
+                    size <= centerCrop,
+                    () -> "an axis of size " + size + " cropped from " + centerCrop + ": expected at most " + centerCrop
+                            + "; use a smaller grid");
+            whole = centerCrop;
             start = Math.floor((whole - size) / 2);
         }
         double moved = start + index + settings.offset;
@@ -273,103 +261,105 @@ public final class GridEncoding implements HasArguments {
      */
     public double value(int channel, double... place) {
         Check.that(
-                channel >= 0 && channel < settings.channels,
-                () -> "channel " + channel + ": expected 0 to " + (settings.channels - 1)
-                        + "; use a channel of this encoding");
+                channel >= 0 && channel < channels,
+                () -> "channel " + channel + ": expected 0 to " + (channels - 1) + "; use a channel of this encoding");
         Check.that(
-                place.length == settings.axes,
-                () -> place.length + " coordinates for a grid of " + settings.axes + " axes: expected " + settings.axes
+                place.length == axes,
+                () -> place.length + " coordinates for a grid of " + axes + " axes: expected " + axes
                         + "; pass one coordinate for each axis");
-        if (partOf[channel] < 0) {
-            return 0;
+        int dimension = channel;
+        for (Part part : settings.parts) {
+            if (dimension < part.count) {
+                return part.encoding.value(place[part.axis], part.first + dimension);
+            }
+            dimension -= part.count;
         }
-        Part part = settings.parts.get(partOf[channel]);
-        return part.encoding.value(place[part.axis], part.first + dimensionOf[channel]);
+        return 0;
+    }
+
+    /** The encodings of cells. */
+    @FunctionalInterface
+    public interface Cells {
+        /**
+         * Returns one channel of one cell's encoding.
+         *
+         * @param cell counted from 0, with the last axis fastest
+         * @param channel 0 … C - 1
+         * @return the value, in [-1, 1]
+         */
+        double value(int cell, int channel);
     }
 
     /**
-     * Writes the encodings of a whole grid, or of a range of its first axis. Each value is rounded to the nearest
-     * number of the format.
+     * Returns the encodings of all cells of a grid, which are computed once for each coordinate.
      *
      * @param sizes the grid's size on each axis
-     * @param channelsFirst true for the shape (C, sizes…), false for (sizes…, C)
-     * @param first the start of the range on the first axis of that shape
-     * @param count the length of the range
-     * @param format the format that values are rounded to
-     * @param out the destination, row-major from the start of the buffer; its position does not change
-     * @throws IllegalArgumentException if there is not one positive size for each axis, the range is not within the
-     *     first axis, or the buffer is too small
+     * @return the encodings
+     * @throws IllegalArgumentException if there is not one positive size for each axis, or the grid has more than
+     *     2<sup>31</sup> - 1 values
      */
-    public void write(int[] sizes, boolean channelsFirst, int first, int count, FloatFormat format, ByteBuffer out) {
-        int cells = requireGrid(1, sizes);
-        int end = channelsFirst ? settings.channels : sizes[0];
-        Check.that(
-                first >= 0 && count >= 0 && first <= end - count,
-                () -> count + " rows from row " + first + ": expected a range within 0 to " + end
-                        + "; use a range of the first axis");
-        int rowLength = channelsFirst ? cells : cells / sizes[0] * settings.channels;
-        PositionTable.checkRoom(count, rowLength, format, out);
-        double[][][] values = settings.parts.stream()
-                .map(part -> IntStream.range(0, sizes[part.axis])
-                        .mapToObj(i -> part.values(coordinate(i, sizes[part.axis])))
-                        .toArray(double[][]::new))
-                .toArray(double[][][]::new);
+    public Cells cells(int... sizes) {
+        requireGrid(1, sizes);
         int[] strides = strides(sizes);
-        IntStream.range(0, count).parallel().forEach(row -> {
-            for (int i = 0; i < rowLength; i++) {
-                int at = (first + row) * rowLength + i;
-                int channel = channelsFirst ? at / cells : at % settings.channels;
-                int cell = channelsFirst ? at % cells : at / settings.channels;
-                int part = partOf[channel];
-                double value = 0;
-                if (part >= 0) {
-                    int axis = settings.parts.get(part).axis;
-                    value = values[part][cell / strides[axis] % sizes[axis]][dimensionOf[channel]];
-                }
-                format.put(out, row * rowLength + i, value);
-            }
-        });
+        double[][] coordinates = new double[sizes.length][];
+        Arrays.setAll(
+                coordinates,
+                axis -> IntStream.range(0, sizes[axis])
+                        .mapToDouble(i -> coordinate(i, sizes[axis]))
+                        .toArray());
+        return cells(coordinates, (axis, cell) -> cell / strides[axis] % sizes[axis]);
     }
 
     /**
-     * Writes the encodings of a batch of padded grids. As in DETR, the index of a cell is the number of visible cells
+     * Returns the encodings of a batch of padded grids. As in DETR, the index of a cell is the number of visible cells
      * up to it on its line along the axis, less 1, and the size of the line is the number of its visible cells.
      *
      * @param sizes the grid's size on each axis
      * @param isVisible false for padding, row-major (B, sizes…)
-     * @param format the format that values are rounded to
-     * @param out the destination, row-major (B, sizes…, C) from the start of the buffer; its position does not change
-     * @throws IllegalArgumentException if there is not one positive size for each axis, the cells are not those of
-     *     whole grids, a value is not finite, or the buffer is too small
+     * @return the encodings, whose cells are counted over the batch
+     * @throws IllegalArgumentException if there is not one positive size for each axis, the cells do not fill whole
+     *     grids, a coordinate is not finite, or the grids have more than 2<sup>31</sup> - 1 values
      */
-    public void write(int[] sizes, boolean[] isVisible, FloatFormat format, ByteBuffer out) {
-        int cells = requireGrid(1, sizes);
+    public Cells cells(int[] sizes, boolean[] isVisible) {
+        int ofGrid = requireGrid(1, sizes);
         Check.that(
-                isVisible.length % cells == 0,
+                isVisible.length % ofGrid == 0,
                 () -> isVisible.length + " cells of grids " + Arrays.toString(sizes) + ": expected a multiple of "
-                        + cells + "; give the cells of whole grids");
-        requireGrid(isVisible.length / cells, sizes);
-        PositionTable.checkRoom(isVisible.length, settings.channels, format, out);
-        double[][] coordinates = new double[settings.axes][];
+                        + ofGrid + "; give the cells of whole grids");
+        requireGrid(isVisible.length / ofGrid, sizes);
         int[] strides = strides(sizes);
-        Arrays.setAll(coordinates, axis -> coordinates(sizes[axis], strides[axis], isVisible));
-        for (int part = 0, channel = 0; part < settings.parts.size(); part++) {
-            Part written = settings.parts.get(part);
+        double[][] coordinates = new double[sizes.length][];
+        int[][] indices = new int[sizes.length][isVisible.length];
+        for (int axis = 0; axis < sizes.length; axis++) {
+            double[] ofCells = coordinates(sizes[axis], strides[axis], isVisible);
             // most lines have the same coordinates
-            Map<Double, double[]> values = new HashMap<>();
-            for (int cell = 0; cell < isVisible.length; cell++) {
-                double[] row = values.computeIfAbsent(coordinates[written.axis][cell], written::values);
-                for (int i = 0; i < row.length; i++) {
-                    format.put(out, cell * settings.channels + channel + i, row[i]);
+            Map<Double, Integer> distinct = new LinkedHashMap<>();
+            Arrays.setAll(indices[axis], cell -> distinct.computeIfAbsent(ofCells[cell], each -> distinct.size()));
+            coordinates[axis] =
+                    distinct.keySet().stream().mapToDouble(each -> each).toArray();
+        }
+        return cells(coordinates, (axis, cell) -> indices[axis][cell]);
+    }
+
+    /** The encodings of cells, given the coordinates on each axis and which of them a cell has. */
+    private Cells cells(double[][] coordinates, IntBinaryOperator indexOfAxisAndCell) {
+        int[] axisOfChannel = new int[channels];
+        double[][][] values = new double[axes][][];
+        Arrays.setAll(values, axis -> new double[coordinates[axis].length][channels]);
+        int next = 0;
+        for (Part part : settings.parts) {
+            for (int dimension = part.first; dimension < part.first + part.count; dimension++) {
+                axisOfChannel[next] = part.axis;
+                for (int i = 0; i < coordinates[part.axis].length; i++) {
+                    values[part.axis][i][next] = part.encoding.value(coordinates[part.axis][i], dimension);
                 }
-            }
-            channel += written.count;
-        }
-        for (int i = 0; i < isVisible.length * settings.channels; i++) {
-            if (partOf[i % settings.channels] < 0) {
-                format.put(out, i, 0);
+                next++;
             }
         }
+        return (cell, channel) -> {
+            int axis = axisOfChannel[channel];
+            return values[axis][indexOfAxisAndCell.applyAsInt(axis, cell)][channel];
+        };
     }
 
     /** The coordinates of all cells on one axis. */
@@ -404,12 +394,10 @@ public final class GridEncoding implements HasArguments {
     private int requireGrid(int batch, int... sizes) {
         double values = IntStream.of(sizes)
                 .asDoubleStream()
-                .reduce((double) batch * settings.channels, (product, size) -> product * size);
+                .reduce((double) batch * channels, (product, size) -> product * size);
         Check.that(
-                sizes.length == settings.axes
-                        && IntStream.of(sizes).allMatch(size -> size > 0)
-                        && values <= Integer.MAX_VALUE,
-                () -> "grid sizes " + Arrays.toString(sizes) + ": expected " + settings.axes
+                sizes.length == axes && IntStream.of(sizes).allMatch(size -> size > 0) && values <= Integer.MAX_VALUE,
+                () -> "grid sizes " + Arrays.toString(sizes) + ": expected " + axes
                         + " positive sizes with at most " + Integer.MAX_VALUE
                         + " values in all; pass one size for each axis");
         return IntStream.of(sizes).reduce(1, (product, size) -> product * size);

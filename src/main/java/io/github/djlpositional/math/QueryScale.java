@@ -3,47 +3,75 @@ package io.github.djlpositional.math;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.arguments.internal.Records;
-import io.github.djlpositional.math.QueryScales.FloorLogarithm;
-import io.github.djlpositional.math.QueryScales.LogN;
 import java.nio.ByteBuffer;
 import java.util.Map;
-import java.util.stream.IntStream;
 
 /**
  * A factor of the query at each position p, so that attention stays as sharp over many keys as over few. Immutable. Two
  * scales are equal if they are of the same kind and all their arguments are equal.
  */
-public sealed interface QueryScale extends HasArguments permits FloorLogarithm, LogN {
+public sealed interface QueryScale extends HasArguments {
 
     /**
-     * Returns the temperature of Llama 4 (Meta, 2025), which it applies on its layers without positions: coefficient ·
-     * ln(⌊(p + 1) / length⌋ + 1) + 1.
+     * The temperature of Llama 4 (Meta, 2025), which it applies on its layers without positions: coefficient · ln(⌊(p +
+     * 1) / length⌋ + 1) + 1.
      *
      * @param coefficient 0 or more and finite; 0.1 in Llama 4, where it is {@code attn_scale}
      * @param length in positions, positive and finite; 8192 in Llama 4, where it is {@code floor_scale}
-     * @return the scale
-     * @throws IllegalArgumentException if an argument is outside its range
      */
-    static QueryScale floorLogarithm(double coefficient, double length) {
-        return new FloorLogarithm(coefficient, length);
+    record FloorLogarithm(double coefficient, double length) implements QueryScale {
+
+        /**
+         * Creates the scale.
+         *
+         * @param coefficient 0 or more and finite
+         * @param length positive and finite
+         * @throws IllegalArgumentException if an argument is outside its range
+         */
+        public FloorLogarithm {
+            Check.that(
+                    coefficient >= 0 && Double.isFinite(coefficient),
+                    () -> "coefficient " + coefficient
+                            + ": expected 0 or more and finite; set it to the model's, 0.1 in Llama 4");
+            Check.positive("length", length, "8192 in Llama 4");
+        }
+
+        @Override
+        public double factor(double position) {
+            requirePosition(position);
+            return coefficient * StrictMath.log(Math.floor((position + 1) / length) + 1) + 1;
+        }
     }
 
     /**
-     * Returns log-n attention: max(1, ln(p + 1) / ln(trainedLength)). By Su Jianlin (2021); this is the form of Qwen's
+     * Log-n attention: max(1, ln(p + 1) / ln(trainedLength)). By Su Jianlin (2021); this is the form of Qwen's
      * {@code use_logn_attn} (2023).
      *
      * @param trainedLength the sequence length that the model was trained with, at least 2; {@code seq_length} in Qwen
-     * @return the scale
-     * @throws IllegalArgumentException if the length is outside its range
      */
-    static QueryScale logN(int trainedLength) {
-        return new LogN(trainedLength);
+    record LogN(int trainedLength) implements QueryScale {
+
+        /**
+         * Creates the scale.
+         *
+         * @param trainedLength at least 2
+         * @throws IllegalArgumentException if the length is outside its range
+         */
+        public LogN {
+            Check.between("trainedLength", trainedLength, 2, Integer.MAX_VALUE);
+        }
+
+        @Override
+        public double factor(double position) {
+            requirePosition(position);
+            return Math.max(1, StrictMath.log(position + 1) / StrictMath.log(trainedLength));
+        }
     }
 
     /**
      * {@return the scale that a map of {@link #getArguments} describes}
      *
-     * @param arguments {@code kind}, which is {@code floorLogarithm} or {@code logN}, and the arguments of that factory
+     * @param arguments {@code kind}, which is {@code floorLogarithm} or {@code logN}, and the components of that record
      *     by name
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
@@ -66,21 +94,7 @@ public sealed interface QueryScale extends HasArguments permits FloorLogarithm, 
     double factor(double position);
 
     /**
-     * Writes the factors of consecutive positions. Each is computed in double and rounded once.
-     *
-     * @param first the first position, 0 or more
-     * @param count the number of positions, at least 0
-     * @param format the format that factors are rounded to
-     * @param out the destination, from the start of the buffer; its position does not change
-     * @throws IllegalArgumentException if an argument is outside its range, or the buffer is too small
-     */
-    default void write(int first, int count, FloatFormat format, ByteBuffer out) {
-        Check.between("length", count, 0, Integer.MAX_VALUE);
-        write(IntStream.range(0, count).mapToDouble(i -> (double) first + i).toArray(), format, out);
-    }
-
-    /**
-     * Writes the factors of any positions. Each is computed in double and rounded once.
+     * Writes the factors of queries. Each is computed in double and rounded once.
      *
      * @param positions 0 or more and finite
      * @param format the format that factors are rounded to
@@ -92,5 +106,11 @@ public sealed interface QueryScale extends HasArguments permits FloorLogarithm, 
         for (int i = 0; i < positions.length; i++) {
             format.put(out, i, factor(positions[i]));
         }
+    }
+
+    private static void requirePosition(double position) {
+        Check.that(
+                position >= 0 && Double.isFinite(position),
+                () -> "position " + position + ": expected 0 or more and finite; count positions from 0");
     }
 }

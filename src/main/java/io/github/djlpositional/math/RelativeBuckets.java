@@ -93,7 +93,7 @@ public final class RelativeBuckets {
     /**
      * Returns the bucket of a relative position.
      *
-     * @param relative the position of the key minus that of the query
+     * @param relative the position of the key minus the position of the query
      * @return the bucket, counted from 0
      */
     public int bucket(long relative) {

@@ -1,11 +1,8 @@
 package io.github.djlpositional.math;
 
-import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.arguments.internal.Check;
-import io.github.djlpositional.arguments.internal.Records;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
@@ -15,7 +12,7 @@ import java.util.stream.IntStream;
  *
  * @param axisOfPair the axis of each pair, counted from 0; at least one pair, and axes below 16
  */
-public record RotaryAxes(List<Integer> axisOfPair) implements HasArguments {
+public record RotaryAxes(List<Integer> axisOfPair) {
 
     private static final int MAX_AXES = 16;
 
@@ -32,10 +29,9 @@ public record RotaryAxes(List<Integer> axisOfPair) implements HasArguments {
     }
 
     /**
-     * Returns given axes.
+     * {@return the axes of a list}
      *
      * @param axisOfPair the axis of each pair, from 0 to 15
-     * @return the axes
      * @throws IllegalArgumentException if there is no pair, or an axis is outside its range
      */
     public static RotaryAxes of(int... axisOfPair) {
@@ -95,44 +91,8 @@ public record RotaryAxes(List<Integer> axisOfPair) implements HasArguments {
         }
     }
 
-    /**
-     * {@return the axes that a map of {@link #getArguments} describes}
-     *
-     * @param arguments {@code axisOfPair}, a list
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
-     */
-    public static RotaryAxes fromArguments(Map<?, ?> arguments) {
-        return Records.read(RotaryAxes.class, arguments);
-    }
-
-    @Override
-    public Map<String, Object> getArguments() {
-        return Records.write(this);
-    }
-
-    /** {@return the number of pairs} */
-    public int size() {
-        return axisOfPair.size();
-    }
-
-    /**
-     * {@return the axis of a pair, counted from 0}
-     *
-     * @param pair the pair, counted from 0
-     * @throws IndexOutOfBoundsException if there is no such pair
-     */
-    public int axis(int pair) {
-        return axisOfPair.get(pair);
-    }
-
     /** {@return the number of axes, one more than the greatest axis of a pair} */
     public int axisCount() {
         return 1 + axisOfPair.stream().mapToInt(axis -> axis).max().orElseThrow();
-    }
-
-    /** {@return these axes in one line} */
-    @Override
-    public String toString() {
-        return Records.describe(this);
     }
 }

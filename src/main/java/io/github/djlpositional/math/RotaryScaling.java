@@ -10,7 +10,6 @@ import io.github.djlpositional.math.RotaryScalings.None;
 import io.github.djlpositional.math.RotaryScalings.NtkAware;
 import io.github.djlpositional.math.RotaryScalings.Yarn;
 import java.util.Map;
-import java.util.stream.DoubleStream;
 
 /**
  * Scales the frequencies of a rotary embedding, so that a model can process longer contexts than it was trained with.
@@ -57,7 +56,7 @@ public sealed interface RotaryScaling extends HasArguments
     /**
      * Returns dynamic NTK-aware scaling. If the current length l exceeds the original length, the base becomes base ·
      * (s · l / L - (s - 1))<sup>r / (r - 2)</sup>. By bloc97 and emozilla (2023); described in Peng et al.,
-     * <em>YaRN</em> (2023), section 3.3. The formula is that of the published code.
+     * <em>YaRN</em> (2023), section 3.3. The formula follows the published code.
      *
      * @param factor s, finite and at least 1
      * @param originalLength L, at least 1
@@ -121,27 +120,54 @@ public sealed interface RotaryScaling extends HasArguments
     }
 
     /**
-     * Returns LongRoPE: Ding et al., <em>LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens</em> (2024).
-     * The factors are the result of a search for each model; Phi-3 and its successors publish theirs.
+     * {@return LongRoPE with the attention factor of the paper, √(1 + ln(maxLength / L) / ln L), and short factors up
+     * to the original length: {@link #longRope(double[], double[], int, int, double, double, boolean)}}
      *
      * @param shortFactors the divisor of each pair's frequency up to the original length; positive, one for each pair
      * @param longFactors the divisor of each pair's frequency beyond it; positive, one for each pair
      * @param originalLength L, at least 2
-     * @param maxLength the extended context length, at least the original length; it determines the attention factor,
-     *     √(1 + ln(maxLength / L) / ln L)
-     * @return the scaling; {@link #dependsOnLength} is true, unless it is built {@link #withFactorsByMaxLength}
+     * @param maxLength the extended context length, at least the original length
      * @throws IllegalArgumentException if an argument is outside its range, or the numbers of short and long factors
      *     differ
      */
     static RotaryScaling longRope(double[] shortFactors, double[] longFactors, int originalLength, int maxLength) {
         return new LongRope(
-                DoubleStream.of(shortFactors).boxed().toList(),
-                DoubleStream.of(longFactors).boxed().toList(),
+                LongRope.list(shortFactors), LongRope.list(longFactors), originalLength, maxLength, null, null, null);
+    }
+
+    /**
+     * {@return LongRoPE: Ding et al., <em>LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens</em> (2024)}
+     * The factors are the result of a search for each model; Phi-3 and its successors publish theirs.
+     *
+     * @param shortFactors the divisor of each pair's frequency up to the original length; positive, one for each pair
+     * @param longFactors the divisor of each pair's frequency beyond it; positive, one for each pair
+     * @param originalLength L, at least 2
+     * @param maxLength the extended context length, at least the original length
+     * @param shortAttentionFactor the attention factor where the short factors are used, positive and finite; the
+     *     {@code short_mscale} of Phi-3.5-MoE
+     * @param longAttentionFactor the attention factor where the long factors are used, positive and finite
+     * @param byMaxLength true to use the long factors at every length if the maximum length exceeds the original one,
+     *     and the short factors otherwise, as vLLM does; false to choose them by the length of the sequence, as Hugging
+     *     Face's code does: {@link #dependsOnLength} is then true
+     * @throws IllegalArgumentException if an argument is outside its range, or the numbers of short and long factors
+     *     differ
+     */
+    static RotaryScaling longRope(
+            double[] shortFactors,
+            double[] longFactors,
+            int originalLength,
+            int maxLength,
+            double shortAttentionFactor,
+            double longAttentionFactor,
+            boolean byMaxLength) {
+        return new LongRope(
+                LongRope.list(shortFactors),
+                LongRope.list(longFactors),
                 originalLength,
                 maxLength,
-                null,
-                null,
-                null);
+                shortAttentionFactor,
+                longAttentionFactor,
+                byMaxLength);
     }
 
     /**
@@ -154,42 +180,6 @@ public sealed interface RotaryScaling extends HasArguments
      */
     static double yarnMagnitude(double factor, double mscale) {
         return factor <= 1 ? 1 : 0.1 * mscale * StrictMath.log(factor) + 1;
-    }
-
-    /**
-     * {@return this scaling with another attention factor, at every length}
-     *
-     * @param attentionFactor positive and finite
-     * @throws IllegalArgumentException if the factor is outside its range, or this is neither YaRN nor LongRoPE
-     */
-    default RotaryScaling withAttentionFactor(double attentionFactor) {
-        throw new IllegalArgumentException("attention factor " + attentionFactor + " for "
-                + Records.describe((Record) this) + ": expected YaRN or LongRoPE; leave it out for other scalings");
-    }
-
-    /**
-     * {@return LongRoPE with an attention factor for each list of factors, as Phi-3.5-MoE's {@code short_mscale} and
-     * {@code long_mscale}}
-     *
-     * @param shortFactor the attention factor where the short factors are used, positive and finite
-     * @param longFactor the attention factor where the long factors are used, positive and finite
-     * @throws IllegalArgumentException if a factor is outside its range, or this is not LongRoPE
-     */
-    default RotaryScaling withAttentionFactors(double shortFactor, double longFactor) {
-        throw new IllegalArgumentException("attention factors " + shortFactor + " and " + longFactor + " for "
-                + Records.describe((Record) this) + ": expected LongRoPE; leave them out for other scalings");
-    }
-
-    /**
-     * {@return LongRoPE that uses the long factors at every length if the maximum length exceeds the original one, and
-     * the short factors otherwise} vLLM chooses them like this; Hugging Face's code chooses them by the length of the
-     * sequence. {@link #dependsOnLength} is then false.
-     *
-     * @throws IllegalArgumentException if this is not LongRoPE
-     */
-    default RotaryScaling withFactorsByMaxLength() {
-        throw new IllegalArgumentException("factors by the maximum length for " + Records.describe((Record) this)
-                + ": expected LongRoPE; leave the choice out for other scalings");
     }
 
     /**
@@ -224,8 +214,8 @@ public sealed interface RotaryScaling extends HasArguments
 
     /**
      * {@return whether the frequencies change when a sequence becomes longer than the original length: true for dynamic
-     * NTK, and for LongRoPE unless it is built {@link #withFactorsByMaxLength}} Keys that were rotated before must then
-     * be rotated again.
+     * NTK, and for LongRoPE unless the maximum length chooses its factors} Keys that were rotated before must then be
+     * rotated again.
      */
     default boolean dependsOnLength() {
         return lengthThreshold() < Integer.MAX_VALUE;

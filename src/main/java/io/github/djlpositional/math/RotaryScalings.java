@@ -3,6 +3,7 @@ package io.github.djlpositional.math;
 import io.github.djlpositional.arguments.internal.Check;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.DoubleStream;
 
 /** The kinds of {@link RotaryScaling}, whose factories document them. */
 final class RotaryScalings {
@@ -104,7 +105,7 @@ final class RotaryScalings {
             DoubleDouble low = atLeast(truncate ? DoubleDouble.of(floor(lower)) : lower, 0);
             DoubleDouble high = atMost(truncate ? DoubleDouble.of(-floor(upper.negated())) : upper, rotarySize - 1);
             DoubleDouble width = high.minus(low);
-            // the published code avoids a division by zero like this
+            // this is how the published code avoids a division by zero
             DoubleDouble ramp = width.high() == 0 ? DoubleDouble.of(0.001) : width;
             return rotary.scaled((pair, frequency) -> {
                 DoubleDouble interpolated =
@@ -126,11 +127,6 @@ final class RotaryScalings {
         @Override
         public double attentionFactor(long length) {
             return attentionScale;
-        }
-
-        @Override
-        public RotaryScaling withAttentionFactor(double attentionFactor) {
-            return new Yarn(factor, originalLength, betaFast, betaSlow, truncate, attentionFactor);
         }
     }
 
@@ -191,6 +187,10 @@ final class RotaryScalings {
             Check.positive("attentionFactor", longAttentionScale, "1 for none");
         }
 
+        static List<Double> list(double... factors) {
+            return DoubleStream.of(factors).boxed().toList();
+        }
+
         private static void checkDivisor(double factor) {
             Check.positive("LongRoPE factor", factor, "as the model publishes for each pair");
         }
@@ -218,29 +218,6 @@ final class RotaryScalings {
         @Override
         public double attentionFactor(long length) {
             return isLong(length) ? longAttentionScale : shortAttentionScale;
-        }
-
-        @Override
-        public RotaryScaling withAttentionFactors(double shortFactor, double longFactor) {
-            return new LongRope(
-                    shortFactors, longFactors, originalLength, maxLength, shortFactor, longFactor, byMaxLength);
-        }
-
-        @Override
-        public RotaryScaling withAttentionFactor(double attentionFactor) {
-            return withAttentionFactors(attentionFactor, attentionFactor);
-        }
-
-        @Override
-        public RotaryScaling withFactorsByMaxLength() {
-            return new LongRope(
-                    shortFactors,
-                    longFactors,
-                    originalLength,
-                    maxLength,
-                    shortAttentionScale,
-                    longAttentionScale,
-                    true);
         }
     }
 

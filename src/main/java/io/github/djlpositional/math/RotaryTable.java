@@ -73,18 +73,8 @@ public final class RotaryTable extends PositionTable {
     }
 
     @Override
-    public void write(int start, int length, FloatFormat format, ByteBuffer out) {
-        if (logScales == null) {
-            super.write(start, length, format, out);
-        } else {
-            Check.between("length", length, 0, Integer.MAX_VALUE);
-            write(
-                    IntStream.range(0, length)
-                            .mapToDouble(i -> (double) start + i)
-                            .toArray(),
-                    format,
-                    out);
-        }
+    boolean canRotate() {
+        return logScales == null;
     }
 
     @Override

@@ -237,7 +237,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
                         + ": expected an even size; set an even size, or use another convention");
     }
 
-    /** {@return a new builder} Its defaults are those of {@link #vaswani(int)}. */
+    /** {@return a new builder} Its defaults give {@link #vaswani(int)}. */
     public static Builder builder() {
         return new Builder();
     }
@@ -262,7 +262,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     }
 
     /**
-     * Returns the angular frequency of one dimension, which is that of its pair.
+     * Returns the angular frequency of the pair that a dimension belongs to.
      *
      * @param dimension 0 … d - 1
      * @return radians per position, the nearest double; 0 for a zero-padded dimension
@@ -290,9 +290,9 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
      * @throws IllegalArgumentException if the length is negative or length · d exceeds 2<sup>31</sup> - 1
      */
     public float[] table(int start, int length) {
-        checkLength(length, columns.length, 1);
+        Check.between("length", length, 0, Integer.MAX_VALUE / columns.length);
         float[] table = new float[length * columns.length];
-        write(start, length, FloatFormat.FLOAT32, null, FloatBuffer.wrap(table));
+        writeConsecutive(start, length, FloatFormat.FLOAT32, null, FloatBuffer.wrap(table));
         return table;
     }
 

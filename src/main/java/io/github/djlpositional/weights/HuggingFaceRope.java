@@ -341,10 +341,10 @@ public final class HuggingFaceRope {
             builder.optQueryNorm(norm(headSize)).optKeyNorm(norm(headSize));
         }
         if (!isRotated && isOn("attn_temperature_tuning")) {
-            builder.optQueryScale(QueryScale.floorLogarithm(number("attn_scale"), number("floor_scale")));
+            builder.optQueryScale(new QueryScale.FloorLogarithm(number("attn_scale"), number("floor_scale")));
         }
         if (isOn("use_logn_attn")) {
-            builder.optQueryScale(QueryScale.logN(required("seq_length")));
+            builder.optQueryScale(new QueryScale.LogN(required("seq_length")));
         }
         return builder;
     }

@@ -199,11 +199,13 @@ final class RopeSection {
         double published = factor <= 1 ? 1 : Math.sqrt(1 + StrictMath.log(factor) / StrictMath.log(originalLength));
         double attention = number("attention_factor", published);
         return RotaryScaling.longRope(
-                        factors("short_factor"),
-                        factors("long_factor"),
-                        originalLength,
-                        Math.max(originalLength, maxLength))
-                .withAttentionFactors(number("short_mscale", attention), number("long_mscale", attention));
+                factors("short_factor"),
+                factors("long_factor"),
+                originalLength,
+                Math.max(originalLength, maxLength),
+                number("short_mscale", attention),
+                number("long_mscale", attention),
+                false);
     }
 
     private double[] factors(String key) {

@@ -2,7 +2,6 @@ package io.github.djlpositional.math;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.Map;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
@@ -19,8 +18,6 @@ class RotaryAxesTest {
     void sectionsFollowEachOther() {
         RotaryAxes axes = RotaryAxes.sections(2, 3, 1);
         assertThat(letters(axes)).isEqualTo("TTHHHW");
-        assertThat(axes.size()).isEqualTo(6);
-        assertThat(axes.axis(4)).isEqualTo(1);
         assertThat(axes.axisCount()).isEqualTo(3);
     }
 
@@ -30,12 +27,5 @@ class RotaryAxesTest {
         assertThat(letters(RotaryAxes.interleaved(64, 24, 20, 20))).isEqualTo("THW".repeat(20) + "TTTT");
         assertThat(letters(RotaryAxes.interleaved(8, 4, 3, 1))).isEqualTo("THWTHTTH");
         assertThat(letters(RotaryAxes.interleaved(3, 3))).isEqualTo("TTT");
-    }
-
-    @Test
-    void argumentsCreateTheSameAxes() {
-        RotaryAxes axes = RotaryAxes.of(0, 2, 1, 2);
-        assertThat(RotaryAxes.fromArguments(axes.getArguments())).isEqualTo(axes);
-        assertThat(axes.getArguments()).isEqualTo(Map.of("axisOfPair", axes.axisOfPair()));
     }
 }

