@@ -16,7 +16,6 @@ import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.core.Linear;
 import io.github.djlpositional.math.GridEncoding;
-import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.util.List;
@@ -276,14 +275,5 @@ class BadInputTest {
         assertThatIllegalStateException()
                 .isThrownBy(() -> block.saveParameters(new DataOutputStream(new ByteArrayOutputStream())))
                 .withMessageContainingAll("PositionalEncodingBlock(", "initialize(manager, dataType, shapes)");
-    }
-
-    @EngineTest
-    void aRefusedForwardLeavesTheBlockUsable(NDManager manager) {
-        PositionalEncodingBlock block = positions();
-        refused(manager, block, manager.zeros(new Shape(1, 11, 4)));
-        assertThat(Forward.infer(manager, block, manager.zeros(new Shape(1, 10, 4)))
-                        .toFloatArray())
-                .isEqualTo(SinusoidalEncoding.vaswani(4).table(0, 10));
     }
 }

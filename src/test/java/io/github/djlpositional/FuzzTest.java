@@ -319,17 +319,6 @@ class FuzzTest {
         }
     }
 
-    @EngineTest(Selection.EACH)
-    void everyTruncatedFileIsRejected(NDManager manager, TestBlocks kind) throws IOException {
-        byte[] file = BlockBytes.saved(kind.initialized(manager));
-        assertThat(isRejected(manager, kind, file)).isFalse();
-        for (int length = 0; length < file.length; length += stepIn(file)) {
-            assertThat(isRejected(manager, kind, Arrays.copyOf(file, length)))
-                    .as("%s bytes of %s", length, file.length)
-                    .isTrue();
-        }
-    }
-
     /**
      * All bytes of a small file, which is mostly settings, and an odd step in a larger one, which is mostly values; in
      * a long run, nearer ones.
@@ -340,10 +329,15 @@ class FuzzTest {
 
     /** A flipped bit of a parameter only changes its value; others must be rejected or harmless. */
     @EngineTest(Selection.EACH)
-    void everyFlippedByteIsRejectedOrHarmless(NDManager manager, TestBlocks kind) throws IOException {
+    void everyTruncatedFileIsRejectedAndEveryFlippedByteIsRejectedOrHarmless(NDManager manager, TestBlocks kind)
+            throws IOException {
         byte[] file = BlockBytes.saved(kind.initialized(manager));
+        assertThat(isRejected(manager, kind, file)).isFalse();
         int rejected = 0;
         for (int at = 0; at < file.length; at += stepIn(file)) {
+            assertThat(isRejected(manager, kind, Arrays.copyOf(file, at)))
+                    .as("%s bytes of %s", at, file.length)
+                    .isTrue();
             // every fourth byte gets its highest bit flipped, which makes a count negative or huge, the others another
             // bit
             byte[] flipped = file.clone();
