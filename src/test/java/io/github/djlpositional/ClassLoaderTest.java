@@ -14,11 +14,10 @@ import java.io.File;
 import java.net.MalformedURLException;
 import java.net.URL;
 import java.net.URLClassLoader;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.TimeUnit;
 
 /** The library in a separate class loader with only one engine, as in an application server. */
 public class ClassLoaderTest {
@@ -28,19 +27,8 @@ public class ClassLoaderTest {
     @EngineTest
     void oneEngineIsEnough(Engine engine) throws Exception {
         // a new process, because a JVM loads a native library for one class loader only
-        Process process = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-DOPT_OUT_TRACKING=true",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        ClassLoaderTest.class.getName(),
-                        engine.getEngineName())
-                .redirectErrorStream(true)
-                .start();
-        String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor(5, TimeUnit.MINUTES)).isTrue();
-        assertThat(printed).contains(DONE);
-        assertThat(process.exitValue()).isZero();
+        assertThat(JavaProgram.run(List.of(), ClassLoaderTest.class, engine.getEngineName()))
+                .contains(DONE);
     }
 
     /**

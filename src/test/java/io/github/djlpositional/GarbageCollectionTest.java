@@ -22,10 +22,10 @@ import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Blocks whose memory is used while another thread collects garbage, or changes the block. In a process of its own,
@@ -34,59 +34,35 @@ import java.util.concurrent.TimeUnit;
 public class GarbageCollectionTest {
 
     private static final String DONE = "every value is right";
+    private static final long PAUSE = Duration.ofMillis(3).toNanos();
     private static final Shape X = new Shape(1, 10, 4);
     private static final float[] TABLE = SinusoidalEncoding.vaswani(4).table(0, 10);
 
-    private enum Program {
-        TABLE_OF_A_MANAGER,
-        TABLE_OF_A_BLOCK,
-        COPY_FROM_JAVA,
-        CHANGE_BESIDE_FORWARDS
-    }
-
     @EngineTest
-    void memoryIsNotFreedWhileItIsUsed(Engine engine, Program program) throws Exception {
-        ProcessBuilder builder = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-DOPT_OUT_TRACKING=true",
-                        "-Xmx256m",
-                        // small, so that it is collected every millisecond
-                        "-Xmn2m",
-                        "-XX:+UseSerialGC",
-                        "-XX:-CreateCoredumpOnCrash",
-                        "-XX:ErrorFile=/dev/null",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        GarbageCollectionTest.class.getName(),
-                        engine.getEngineName(),
-                        program.name())
-                .redirectErrorStream(true);
-        // glibc returns freed blocks of 128 KB and more, so that a use of them ends the process
-        builder.environment().put("MALLOC_MMAP_THRESHOLD_", "131072");
-        Process process = builder.start();
-        String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor(5, TimeUnit.MINUTES)).isTrue();
-        assertThat(printed).contains(DONE);
-        assertThat(process.exitValue()).isZero();
+    void memoryIsNotFreedWhileItIsUsed(Engine engine) throws Exception {
+        List<String> options = List.of(
+                "-Xmx256m",
+                // small, so that it is collected every millisecond
+                "-Xmn2m",
+                "-XX:+UseSerialGC",
+                "-XX:-CreateCoredumpOnCrash",
+                "-XX:ErrorFile=/dev/null");
+        String seconds = EngineTestExtension.IS_NIGHTLY ? "5" : "1";
+        assertThat(JavaProgram.run(options, GarbageCollectionTest.class, engine.getEngineName(), seconds))
+                .contains(DONE);
     }
 
-    /** The program of the process. */
+    /** The program of the process: its arguments are an engine and the seconds for each of its parts. */
     public static void main(String[] args) throws Exception {
-        Engine engine = Engine.getEngine(args[0]);
-        Program program = Program.valueOf(args[1]);
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(Long.getLong("seconds", 2));
-        if (program != Program.CHANGE_BESIDE_FORWARDS) {
+        Duration each = Duration.ofSeconds(Long.parseLong(args[1]));
+        try (NDManager manager = Engine.getEngine(args[0]).newBaseManager(Device.cpu())) {
+            changeBesideForwards(manager, System.nanoTime() + each.toNanos());
             Thread collector = new Thread(GarbageCollectionTest::litter);
             collector.setDaemon(true);
             collector.start();
-        }
-        try (NDManager manager = engine.newBaseManager(Device.cpu())) {
-            switch (program) {
-                case TABLE_OF_A_MANAGER -> useTablesOfManagers(manager, end);
-                case TABLE_OF_A_BLOCK -> useTablesOfBlocks(manager, end);
-                case COPY_FROM_JAVA -> copyFromJava(manager, end);
-                default -> changeBesideForwards(manager, end);
-            }
+            useTablesOfManagers(manager, System.nanoTime() + each.toNanos());
+            useTablesOfBlocks(manager, System.nanoTime() + each.toNanos());
+            copyFromJava(manager, System.nanoTime() + each.toNanos());
         }
         System.out.println(DONE);
     }
@@ -174,12 +150,10 @@ public class GarbageCollectionTest {
             try {
                 block.initialize(manager, DataType.FLOAT32, ids.getShape());
                 changes++;
-                Thread.sleep(3);
+                LockSupport.parkNanos(PAUSE);
                 block.clear();
             } catch (IllegalStateException e) {
                 assertThat(e).hasMessageContaining("is in use");
-            } catch (InterruptedException e) {
-                throw new AssertionError(e);
             }
         }
         assertThat(changes).isPositive();
@@ -191,15 +165,13 @@ public class GarbageCollectionTest {
         while (System.nanoTime() < end) {
             try {
                 // or a change would rarely be possible
-                Thread.sleep(3);
+                LockSupport.parkNanos(PAUSE);
                 assertThat(Forward.infer(manager, block, ids).toFloatArray()).hasSize(2 * 3 * 4);
                 done++;
             } catch (UninitializedParameterException e) {
                 assertThat(e).hasMessageContaining("initialize");
             } catch (IllegalStateException e) {
                 assertThat(e).hasMessageContaining("another thread");
-            } catch (InterruptedException e) {
-                throw new AssertionError(e);
             }
         }
         return done;

@@ -12,13 +12,12 @@ import ai.djl.nn.SequentialBlock;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.JavaProgram;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
-import java.lang.ProcessBuilder.Redirect;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
+import java.util.List;
 
 /** The README's code. */
 class ReadmeCodeTest {
@@ -26,18 +25,8 @@ class ReadmeCodeTest {
     /** The program runs in its own process, because it uses DJL's default engine, which a JVM chooses once. */
     @EngineTest
     void quickstartPrintsWhatTheReadmeShows(Engine engine) throws Exception {
-        Process process = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-DOPT_OUT_TRACKING=true",
-                        "-Dai.djl.default_engine=" + engine.getEngineName(),
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        Quickstart.class.getName())
-                .redirectError(Redirect.INHERIT)
-                .start();
-        String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor(5, TimeUnit.MINUTES)).isTrue();
-        assertThat(process.exitValue()).isZero();
+        String defaultEngine = "-Dai.djl.default_engine=" + engine.getEngineName();
+        String printed = JavaProgram.run(List.of(defaultEngine), Quickstart.class);
         // sine and cosine of the position and of a hundredth of it, from Python's math, rounded to float
         assertThat(printed.lines())
                 .containsExactly(
