@@ -26,8 +26,8 @@ public @interface EngineTest {
     /** The only engine that the test runs on; empty for each engine. */
     String engine() default "";
 
-    /** The number of GPUs that are needed. The test is skipped if the engine finds fewer. */
-    int gpus() default 0;
+    /** Whether a GPU is needed. The test is skipped if the engine finds none. */
+    boolean needsGpu() default false;
 
     /** Whether the manager is always on the CPU: for what only a CPU promises, such as exceptions for values. */
     boolean onCpu() default false;

@@ -164,12 +164,10 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
             if (!isAvailable(engine())) {
                 return ConditionEvaluationResult.disabled(engine() + " or its native library is not on the class path");
             }
-            int needed = Math.max(testOf(context).gpus(), isOnGpu(context) ? 1 : 0);
-            int found = needed == 0 ? 0 : Engine.getEngine(engine()).getGpuCount();
-            return found < needed
-                    ? ConditionEvaluationResult.disabled(
-                            needed + " GPUs are needed, " + engine() + " finds " + found + " here")
-                    : ConditionEvaluationResult.enabled("native library and " + found + " GPUs found");
+            boolean needsGpu = testOf(context).needsGpu() || isOnGpu(context);
+            return needsGpu && Engine.getEngine(engine()).getGpuCount() == 0
+                    ? ConditionEvaluationResult.disabled(engine() + " finds no GPU")
+                    : ConditionEvaluationResult.enabled(engine() + " and what the test needs were found");
         }
 
         private static boolean isOnGpu(ExtensionContext context) {

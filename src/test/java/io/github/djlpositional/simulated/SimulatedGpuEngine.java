@@ -71,26 +71,25 @@ public final class SimulatedGpuEngine extends Engine {
                 .filter(array -> !array.isReleased() && array.getShape().equals(shape));
     }
 
-    private static final class Handled implements InvocationHandler {
+    private final class Handled implements InvocationHandler {
         private final Object real;
         private final Device device;
-        private final SimulatedGpuEngine engine;
 
-        Handled(SimulatedGpuEngine engine, Object real, Device device) {
-            this.engine = engine;
+        Handled(Object real, Device device) {
             this.real = real;
             this.device = device;
         }
 
         @Override
         public Object invoke(Object proxy, Method method, Object[] args) throws Throwable {
-            Object[] given = args == null ? new Object[0] : args;
+            Object[] arguments = args == null ? new Object[0] : args;
             return switch (method.getName()) {
                 case "getDevice" -> device;
-                case "getEngine" -> engine;
-                case "equals" -> proxy == given[0];
+                case "getEngine" -> SimulatedGpuEngine.this;
+                case "equals" -> proxy == arguments[0];
                 case "hashCode" -> System.identityHashCode(proxy);
-                default -> real instanceof NDManager ? ofManager(proxy, method, given) : ofArray(proxy, method, given);
+                default ->
+                    real instanceof NDManager ? ofManager(proxy, method, arguments) : ofArray(proxy, method, arguments);
             };
         }
 
@@ -106,27 +105,27 @@ public final class SimulatedGpuEngine extends Engine {
                     .orElse(device);
             boolean isFromJavaMemory = name.startsWith("create") && !(args[0] instanceof Shape);
             if (isFromJavaMemory && wanted.isGpu()) {
-                engine.waits.incrementAndGet();
+                waits.incrementAndGet();
             }
-            return engine.wrapped(call(real, method, args), wanted, proxy, real);
+            return wrapped(call(real, method, args), wanted, proxy, real);
         }
 
         private Object ofArray(Object proxy, Method method, Object... args) throws Throwable {
             String name = method.getName();
             boolean hasNumber = List.of(method.getParameterTypes()).contains(Number.class);
             if (device.isGpu() && (hasNumber || READS.matcher(name).matches())) {
-                engine.waits.incrementAndGet();
+                waits.incrementAndGet();
             }
             if (name.equals("toDevice")) {
                 return moved((NDArray) proxy, (Device) args[0], (boolean) args[1]);
             }
             if (name.equals("getManager")) {
-                return engine.simulated((NDManager) call(real, method, args), device);
+                return simulated((NDManager) call(real, method, args), device);
             }
             if (!ACROSS_DEVICES.contains(name)) {
                 requireOneDevice(name, args);
             }
-            return engine.wrapped(call(real, method, args), device, proxy, real);
+            return wrapped(call(real, method, args), device, proxy, real);
         }
 
         private NDArray moved(NDArray array, Device to, boolean copy) {
@@ -134,10 +133,10 @@ public final class SimulatedGpuEngine extends Engine {
                 return array;
             }
             if (!to.equals(device)) {
-                engine.waits.incrementAndGet();
+                waits.incrementAndGet();
             }
             // a move by PyTorch to the same device would share the memory
-            return engine.simulated(((NDArray) real).duplicate(), to);
+            return simulated(((NDArray) real).duplicate(), to);
         }
 
         private void requireOneDevice(String name, Object... args) {
@@ -222,8 +221,8 @@ public final class SimulatedGpuEngine extends Engine {
     }
 
     private <T> T proxy(Class<T> type, T object, Device device) {
-        return type.cast(Proxy.newProxyInstance(
-                type.getClassLoader(), new Class<?>[] {type}, new Handled(this, object, device)));
+        return type.cast(
+                Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, new Handled(object, device)));
     }
 
     @Override
