@@ -22,10 +22,10 @@ import ai.djl.training.loss.Loss;
 import ai.djl.training.optimizer.Optimizer;
 import ai.djl.training.tracker.Tracker;
 import ai.djl.translate.NoBatchifyTranslator;
+import ai.djl.translate.NoopTranslator;
 import ai.djl.translate.TranslatorContext;
 import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
@@ -150,6 +150,9 @@ class DecoderCodeTest {
         }
     }
 
+    // end::generator[]
+
+    // tag::translator[]
     /** Token ids of a prompt and of its continuation. */
     static final class IdsTranslator implements NoBatchifyTranslator<long[], long[]> {
 
@@ -163,14 +166,14 @@ class DecoderCodeTest {
             return output.singletonOrThrow().toLongArray();
         }
     }
-    // end::generator[]
+    // end::translator[]
 
     /** The decoder learns to count to 9 and to start again. */
     @EngineTest
-    void decoderIsTrainedSavedLoadedAndServed(Engine started, NDManager manager) throws Exception {
+    void decoderIsTrainedSavedLoadedAndServed(Engine started) throws Exception {
         started.setRandomSeed(1);
         String engine = started.getEngineName();
-        // tag::decoder-training[]
+        // tag::training[]
         try (Model model = Model.newInstance("decoder", Device.cpu(), engine)) {
             model.setBlock(new Decoder());
             DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
@@ -194,7 +197,30 @@ class DecoderCodeTest {
             }
             model.save(folder, "decoder");
         }
-        // end::decoder-training[]
+        // end::training[]
+        long[] ids = {3, 4, 5, 6, 7};
+        // tag::loading[]
+        try (Model model = Model.newInstance("decoder", Device.cpu(), engine)) {
+            model.setBlock(new Decoder()); // the same settings as the saved one
+            model.load(folder, "decoder");
+            try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator());
+                    NDManager request = model.getNDManager().newSubManager()) {
+                NDArray batch = request.create(ids).expandDims(0);
+                NDArray scores = predictor.predict(new NDList(batch)).singletonOrThrow(); // (1, T, 100)
+                // end::loading[]
+                assertThat(scores.argMax(2).toType(DataType.INT64, false).toLongArray())
+                        .endsWith(6, 7, 8);
+                // tag::loading[]
+            }
+            // end::loading[]
+            // tag::saving-again[]
+            // DJL forgets the input names of a loaded model; initializing it again keeps the parameters
+            model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 20));
+            model.save(folder, "decoder");
+            // end::saving-again[]
+            // tag::loading[]
+        }
+        // end::loading[]
         // tag::service[]
         try (Model model = Model.newInstance("decoder", Device.cpu(), engine)) {
             model.setBlock(new Decoder());
@@ -212,7 +238,6 @@ class DecoderCodeTest {
             // tag::service[]
         }
         // end::service[]
-        requireLoadedWeights(manager, engine);
     }
 
     private static NDArray batch(NDManager manager) {
@@ -241,17 +266,6 @@ class DecoderCodeTest {
             }
         } finally {
             threads.shutdownNow();
-        }
-    }
-
-    /** The cached steps give the tokens of forwards over the whole sequence. */
-    private void requireLoadedWeights(NDManager manager, String engine) throws Exception {
-        try (Model model = Model.newInstance("decoder", Device.cpu(), engine)) {
-            model.setBlock(new Decoder());
-            model.load(folder, "decoder");
-            NDArray scores = Forward.infer(manager, model.getBlock(), manager.create(new long[][] {{3, 4, 5, 6, 7}}));
-            assertThat(scores.argMax(2).toType(DataType.INT64, false).toLongArray())
-                    .endsWith(6, 7, 8);
         }
     }
 

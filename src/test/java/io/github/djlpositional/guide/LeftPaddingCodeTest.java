@@ -15,11 +15,9 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
-import io.github.djlpositional.attention.AlibiBiasBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
-import io.github.djlpositional.math.RotaryScaling;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -66,7 +64,7 @@ class LeftPaddingCodeTest {
     }
     // end::block[]
 
-    private static PaddedLanguageModel model(NDManager manager, String kind) {
+    private static PaddedLanguageModel model(NDManager manager, boolean isAbsolute) {
         InputEmbeddingBlock.Builder input = InputEmbeddingBlock.builder()
                 .setVocabularySize(50)
                 .setEmbeddingSize(16)
@@ -76,43 +74,31 @@ class LeftPaddingCodeTest {
                 .setEmbeddingSize(16)
                 .setHeadCount(2)
                 .optCausal(true);
-        switch (kind) {
-            case "opt" ->
-                input.optPositionsFromPadding(2)
-                        .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
-                                .setEmbeddingSize(16)
-                                .optMaxSequenceLength(40)
-                                .build());
-            case "sinusoidal" -> input.optPositionsFromPadding(2);
-            case "alibi" -> {
-                input.optNoPositions();
-                attention.optRelativeEncoding(
-                        AlibiBiasBlock.builder().setHeadCount(2).build());
-            }
-            default -> {
-                input.optNoPositions();
-                attention.optRelativeEncoding(RotaryEmbeddingBlock.builder()
-                        .setHeadSize(8)
-                        .optScaling(kind.equals("rotary") ? RotaryScaling.none() : RotaryScaling.dynamicNtk(2, 6))
-                        .build());
-            }
+        if (isAbsolute) {
+            input.optPositionsFromPadding(2)
+                    .optPositionalEncoding(LearnedPositionalEncodingBlock.builder()
+                            .setEmbeddingSize(16)
+                            .optMaxSequenceLength(40)
+                            .build());
+        } else {
+            input.optNoPositions();
+            attention.optRelativeEncoding(
+                    RotaryEmbeddingBlock.builder().setHeadSize(8).build());
         }
         PaddedLanguageModel model = new PaddedLanguageModel(input.build(), attention.build());
         model.initialize(manager, DataType.FLOAT32, new Shape(2, 8));
         return model;
     }
 
+    /** AttentionMaskTest has the test of every relative encoding. */
     @EngineTest
-    void eachPromptOfABatchIsContinuedAsIfItWereAlone(NDManager manager) {
-        for (String kind : List.of("opt", "sinusoidal", "alibi", "rotary", "dynamic")) {
-            PaddedLanguageModel model = model(manager, kind);
-            boolean isAbsolute = kind.equals("opt") || kind.equals("sinusoidal");
-            List<List<Long>> together =
-                    generated(manager, model, isAbsolute, new long[][] {{5, 17, 3, 9, 9, 4}, {1, 1, 1, 8, 30, 2}});
-            List<List<Long>> first = generated(manager, model, isAbsolute, new long[][] {{5, 17, 3, 9, 9, 4}});
-            List<List<Long>> second = generated(manager, model, isAbsolute, new long[][] {{8, 30, 2}});
-            assertThat(together).as(kind).containsExactly(first.get(0), second.get(0));
-        }
+    void eachPromptOfABatchIsContinuedAsIfItWereAlone(NDManager manager, boolean isAbsolute) {
+        PaddedLanguageModel model = model(manager, isAbsolute);
+        List<List<Long>> together =
+                generated(manager, model, isAbsolute, new long[][] {{5, 17, 3, 9, 9, 4}, {1, 1, 1, 8, 30, 2}});
+        List<List<Long>> first = generated(manager, model, isAbsolute, new long[][] {{5, 17, 3, 9, 9, 4}});
+        List<List<Long>> second = generated(manager, model, isAbsolute, new long[][] {{8, 30, 2}});
+        assertThat(together).containsExactly(first.get(0), second.get(0));
     }
 
     private static List<List<Long>> generated(

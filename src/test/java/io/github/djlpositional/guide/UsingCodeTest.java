@@ -21,11 +21,9 @@ import ai.djl.nn.core.Linear;
 import ai.djl.repository.zoo.Criteria;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.training.DefaultTrainingConfig;
-import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.Trainer;
 import ai.djl.training.loss.Loss;
-import ai.djl.training.optimizer.Optimizer;
 import ai.djl.translate.NoopTranslator;
 import ai.djl.util.JsonUtils;
 import ai.djl.util.PairList;
@@ -34,7 +32,6 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.math.PairLayout;
@@ -42,9 +39,6 @@ import io.github.djlpositional.math.RotaryScaling;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -184,105 +178,6 @@ class UsingCodeTest {
                 assertThat(trainer.getDevices()).isNotEmpty();
             }
         }
-    }
-
-    @EngineTest
-    void trainingSavingAndLoading(NDManager manager) throws Exception {
-        String engine = manager.getEngine().getEngineName();
-        int[] text = new int[9];
-        Integer before = null;
-        // tag::training[]
-        try (Model model = Model.newInstance("language-model", Device.cpu(), engine)) {
-            model.setBlock(new LanguageModel());
-            DefaultTrainingConfig config = new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss())
-                    .optDevices(new Device[] {Device.cpu()})
-                    .optOptimizer(Optimizer.adam().build());
-            try (Trainer trainer = model.newTrainer(config)) {
-                trainer.initialize(new Shape(1, 8));
-                try (NDManager step = trainer.getManager().newSubManager()) {
-                    NDArray ids = step.create(text).reshape(1, 9); // text: the ids of nine tokens
-                    try (GradientCollector collector = trainer.newGradientCollector()) {
-                        NDList scores = trainer.forward(new NDList(ids.get(":, :8")));
-                        NDArray loss = trainer.getLoss()
-                                .evaluate(new NDList(ids.get(":, 1:").expandDims(2)), scores);
-                        collector.backward(loss);
-                    }
-                    trainer.step();
-                } // frees the arrays of this step, but not the table of positions
-            }
-            model.save(folder, "language-model");
-            // end::training[]
-            try (NDManager step = model.getNDManager().newSubManager()) {
-                before = best(step, model.getBlock(), new int[] {1, 2, 3});
-            }
-            // tag::training[]
-        }
-        // end::training[]
-        int[] ids = {1, 2, 3};
-        // tag::loading[]
-        try (Model model = Model.newInstance("language-model", Device.cpu(), engine)) {
-            model.setBlock(new LanguageModel()); // the same settings as the saved one
-            model.load(folder, "language-model");
-            try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator());
-                    NDManager request = model.getNDManager().newSubManager()) {
-                NDArray batch = request.create(ids).expandDims(0);
-                NDArray scores = predictor.predict(new NDList(batch)).singletonOrThrow(); // (1, T, 1000)
-                // end::loading[]
-                assertThat(scores.getShape()).isEqualTo(new Shape(1, 3, 1000));
-                assertThat((int) scores.get("0, 2").argMax().toLongArray()[0]).isEqualTo(before);
-                // tag::loading[]
-            }
-        }
-        // end::loading[]
-        try (Model model = Model.newInstance("language-model", Device.cpu(), engine)) {
-            model.setBlock(new LanguageModel());
-            model.load(folder, "language-model");
-            // tag::saving-again[]
-            // DJL forgets the input names of a loaded model; initializing it again keeps the parameters
-            model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 8));
-            model.save(folder, "language-model");
-            // end::saving-again[]
-            try (NDManager step = model.getNDManager().newSubManager()) {
-                assertThat(best(step, model.getBlock(), ids)).isEqualTo(before);
-            }
-        }
-    }
-
-    private static int best(NDManager manager, Block block, int[] ids) {
-        NDArray scores = Forward.infer(manager, block, manager.create(ids).expandDims(0));
-        return (int) scores.get(":, -1").squeeze().argMax().toLongArray()[0];
-    }
-
-    @EngineTest
-    void generating(NDManager manager) {
-        Block block = new LanguageModel();
-        block.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
-        int[] expected = {5, 17, 3, 0, 0, 0, 0};
-        for (int length = 3; length < expected.length; length++) {
-            expected[length] = best(manager, block, Arrays.copyOf(expected, length));
-        }
-        int[] prompt = {5, 17, 3};
-        List<Integer> generated = new ArrayList<>();
-        // tag::generating[]
-        ParameterStore store = new ParameterStore(manager, false);
-        try (KeyValueCache cache = new KeyValueCache(manager)) {
-            int[] next = prompt; // the first step takes the whole prompt, later steps one token
-            for (int count = 0; count < 4; count++) {
-                try (NDManager step = manager.newSubManager()) {
-                    NDArray ids = step.create(next).expandDims(0);
-                    NDArray scores = block.forward(store, new NDList(ids), false, cache.nextStep())
-                            .singletonOrThrow();
-                    int best = (int) scores.get("0, -1")
-                            .argMax()
-                            .toType(DataType.INT64, false)
-                            .getLong();
-                    generated.add(best);
-                    next = new int[] {best};
-                }
-            }
-        }
-        // end::generating[]
-        assertThat(generated).containsExactly(expected[3], expected[4], expected[5], expected[6]);
     }
 
     @EngineTest
