@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What the guide recommends against fresh pages spares them, on Linux with glibc. */
@@ -31,6 +32,7 @@ class AllocatorTest {
     private static final double ALL_PAGES = 16_384;
 
     @Test
+    @Tag("slow")
     void everyRecommendationSparesFreshPages() throws Exception {
         assumeTrue(ProcessMemory.isKnown() && Files.isReadable(HUGE_PAGES), "only Linux counts fresh pages");
         double[] glibc = glibcVersion();

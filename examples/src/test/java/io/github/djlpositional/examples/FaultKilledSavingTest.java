@@ -26,7 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class FaultKilledSavingTest {
 
-    private static final int KILLS = 4;
+    private static final int KILLS = 2;
 
     /** A save takes some milliseconds, so kills within this time hit every part of it. */
     private static final int WITHIN_MILLIS = 200;

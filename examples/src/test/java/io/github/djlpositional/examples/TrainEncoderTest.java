@@ -160,8 +160,9 @@ class TrainEncoderTest {
     @Test
     @DisabledOnOs(value = OS.WINDOWS, disabledReason = "processes end without a signal")
     void interruptEndsWithOneLine() throws Exception {
-        Process process =
-                JavaProgram.of(TrainEncoder.class, "--out", file().toString()).start();
+        String options = "--glosses 400 --held-out 50 --epochs 1000 --size 16 --heads 2 --layers 1 --out ";
+        Process process = JavaProgram.of(TrainEncoder.class, (options + file()).split(" ", -1))
+                .start();
         try {
             awaitOutput(process, "Positions: none");
             // SIGTERM ends a JVM like the SIGINT of Ctrl-C, which background processes of a shell ignore

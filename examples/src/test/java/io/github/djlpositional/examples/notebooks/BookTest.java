@@ -207,11 +207,6 @@ class BookTest {
                 .isNotEmpty();
     }
 
-    @Test
-    void jupyterNotebookOfTheFirstChapterIsValidAndRuns() throws Exception {
-        assertValidAndRuns("GettingStarted");
-    }
-
     static Set<String> chapters() {
         return Book.CHAPTERS.keySet();
     }
@@ -220,10 +215,6 @@ class BookTest {
     @ParameterizedTest
     @MethodSource("chapters")
     void jupyterNotebooksOfAllChaptersAreValidAndRun(String name) throws Exception {
-        assertValidAndRuns(name);
-    }
-
-    private static void assertValidAndRuns(String name) throws Exception {
         assertThat(Program.commandLine(new Book()).execute("--out", folder.toString(), name))
                 .isZero();
         String notebook = Files.readString(folder.resolve(name + ".ipynb"));

@@ -2,19 +2,24 @@ package io.github.djlpositional.examples.notebooks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.awt.image.BufferedImage;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import javax.imageio.ImageIO;
 import org.knowm.xchart.HeatMapChart;
 import org.knowm.xchart.HeatMapSeries;
 import org.knowm.xchart.XYChart;
 import org.knowm.xchart.internal.chartpart.Chart;
 
-/** What a chapter printed and drew in a test. */
+/** What a chapter printed and drew in a test, with the checks that all chapters have in common. */
 record ChapterRun(String printed, Notebook notebook) {
 
     private static final Pattern NUMBER = Pattern.compile("[-+]?\\d+(\\.\\d+)?([eE][-+]?\\d+)?");
@@ -24,6 +29,8 @@ record ChapterRun(String printed, Notebook notebook) {
         Notebook notebook = new Notebook(
                 new PrintStream(printed, true, StandardCharsets.UTF_8), folder, folder.resolve("model.zip"), 600);
         Book.write(chapter, notebook);
+        requireNarrowRows(notebook);
+        requirePictures(notebook);
         // throws an exception for LaTeX that the page cannot display
         for (Part part : notebook.parts()) {
             if (part instanceof Part.Formula formula) {
@@ -31,6 +38,37 @@ record ChapterRun(String printed, Notebook notebook) {
             }
         }
         return new ChapterRun(printed.toString(StandardCharsets.UTF_8), notebook);
+    }
+
+    /** The smallest letters of page.html leave space for 57 on a screen of 390 pixels; results may wrap. */
+    private static void requireNarrowRows(Notebook notebook) {
+        assertThat(notebook.parts().stream()
+                        .filter(Part.Output.class::isInstance)
+                        .map(part -> ((Part.Output) part).text())
+                        .filter(text -> !text.contains("\n  -> ")))
+                .allMatch(row -> row.length() <= 57, "at most 57 characters");
+    }
+
+    /** Some pixels of all rows of a picture have several colors. */
+    private static void requirePictures(Notebook notebook) {
+        assertThat(notebook.pictures()).isNotEmpty();
+        for (Part.Picture each : notebook.pictures()) {
+            BufferedImage picture;
+            try {
+                picture = ImageIO.read(
+                        notebook.folder().resolve(each.file() + ".png").toFile());
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+            int width = picture.getWidth();
+            assertThat(width).as(each.file()).isGreaterThan(900);
+            assertThat(IntStream.range(0, width * picture.getHeight() / 13)
+                            .map(i -> picture.getRGB(13 * i % width, 13 * i / width))
+                            .distinct()
+                            .count())
+                    .as(each.file())
+                    .isGreaterThan(3);
+        }
     }
 
     /** Returns the first numbers that are printed after a text. */

@@ -38,6 +38,7 @@ class SentenceCommandsTest {
     }
 
     @Test
+    @Tag("slow")
     void speedComparesBothWithTheSameThreads() {
         String out = ProgramRun.of("sentence-speed --definitions 40 --rounds 1 --threads 1 --shapes 2x8")
                 .success();
