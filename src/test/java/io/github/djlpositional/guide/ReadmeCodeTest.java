@@ -8,6 +8,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
 import ai.djl.nn.SequentialBlock;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
@@ -53,11 +54,13 @@ class ReadmeCodeTest {
                         RotaryEmbeddingBlock.builder().setHeadSize(64).build())
                 .build(); // (B, T, 512) -> (B, T, 512)
         // end::pairing[]
-        SequentialBlock both = new SequentialBlock().add(input).add(attention);
-        both.initialize(manager, DataType.FLOAT32, new Shape(1, 5));
+        // tag::sequential[]
+        Block encoder = new SequentialBlock().add(input).add(attention);
+        // end::sequential[]
+        encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 5));
         NDArray equalTokens = manager.ones(new Shape(1, 5), DataType.INT32);
         // values of equal tokens are equal, and rotary encodings do not change values: no position may differ
-        NDArray y = Forward.infer(manager, both, equalTokens);
+        NDArray y = Forward.infer(manager, encoder, equalTokens);
         assertThat(y.get("0, 4").toFloatArray()).containsExactly(y.get("0, 0").toFloatArray(), within(1e-5f));
     }
 }

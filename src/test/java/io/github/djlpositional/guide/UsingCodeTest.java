@@ -16,7 +16,6 @@ import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
 import ai.djl.nn.BlockFactory;
 import ai.djl.nn.Parameter;
-import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.repository.zoo.Criteria;
 import ai.djl.repository.zoo.ZooModel;
@@ -142,25 +141,6 @@ class UsingCodeTest {
             assertThat(predictor.predict(new NDList(ids)).singletonOrThrow().toFloatArray())
                     .containsExactly(before);
         }
-    }
-
-    @EngineTest
-    void sequentialBlock(NDManager manager) {
-        // tag::sequential[]
-        Block encoder = new SequentialBlock()
-                .add(InputEmbeddingBlock.builder()
-                        .setVocabularySize(1000)
-                        .setEmbeddingSize(64)
-                        .build())
-                .add(MultiHeadAttentionBlock.builder()
-                        .setEmbeddingSize(64)
-                        .setHeadCount(4)
-                        .build());
-        // end::sequential[]
-        encoder.initialize(manager, DataType.FLOAT32, new Shape(2, 7));
-        assertThat(Forward.infer(manager, encoder, manager.ones(new Shape(2, 7), DataType.INT32))
-                        .getShape())
-                .isEqualTo(new Shape(2, 7, 64));
     }
 
     @EngineTest
