@@ -23,6 +23,7 @@ import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Json;
 import io.github.djlpositional.internal.ModelFile;
+import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -110,9 +111,7 @@ public class ArchitectureTest {
                 HostData.class,
                 "reads an array's values",
                 call -> call.getTargetOwner().isAssignableTo(NDArray.class)
-                        && call.getName()
-                                .matches("to.*Array|toByteBuffer|toArray|get(Long|Int|Float|Double|Boolean|Byte|Uint8)"
-                                        + "|contentEquals|allClose|encode|toDebugString"));
+                        && SimulatedGpuEngine.READS.matcher(call.getName()).matches());
     }
 
     /**

@@ -41,7 +41,8 @@ import java.util.stream.Stream;
  */
 public final class SimulatedGpuEngine extends Engine {
 
-    private static final Pattern READS = Pattern.compile(
+    /** The methods of arrays that read values, or whose shape depends on values. */
+    public static final Pattern READS = Pattern.compile(
             "to(Byte|Uint8|Int|UnsignedInt|UnsignedByte|Short|UnsignedShort|Long|Float|Double|Boolean|String)?Array"
                     + "|toByteBuffer|get(Long|Int|Float|Double|Boolean|Byte|Uint8|String)|contentEquals|allClose|encode"
                     + "|toDebugString|nonzero|booleanMask|unique|getScalar");
