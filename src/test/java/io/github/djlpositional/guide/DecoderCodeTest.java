@@ -149,7 +149,6 @@ class DecoderCodeTest {
             return new Shape[] {new Shape(1, count)};
         }
     }
-
     // end::generator[]
 
     // tag::translator[]
