@@ -9,6 +9,7 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
@@ -18,10 +19,10 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.AlibiBiasBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.guide.LeftPaddingCodeTest.PaddedLanguageModel;
 import io.github.djlpositional.guide.UsingCodeTest.LanguageModel;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** The code of docs/using.md for packed documents, and for decoding several sequences. */
 class GenerationCodeTest {
@@ -33,9 +34,47 @@ class GenerationCodeTest {
     /** Scores differ by the rounding of sums of at most 64 products of numbers below 4. */
     private static final float TOLERANCE = 64 * 16 * 0x1p-24f;
 
-    /** [ids, mask] to scores, with sinusoids at the input and ALiBi in the attention. */
+    // tag::model[]
+    /** [ids (B, T), mask (B, F) of all tokens so far or (B, T, F)] to scores (B, T, 50). */
+    static final class MaskedLanguageModel extends AbstractBlock {
+        private final InputEmbeddingBlock input;
+        private final Block attention;
+
+        MaskedLanguageModel(InputEmbeddingBlock input, MultiHeadAttentionBlock attention) {
+            this.input = addChildBlock("input", input);
+            this.attention = addChildBlock("attention", attention);
+        }
+
+        @Override
+        protected NDList forwardInternal(
+                ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
+            NDArray x = input.forward(store, new NDList(inputs.get(0)), training, params)
+                    .head();
+            x = attention
+                    .forward(store, new NDList(x, inputs.get(1)), training, params)
+                    .head();
+            NDArray table = store.getValue(input.getTokenTable(), x.getDevice(), training);
+            return new NDList(x.matMul(table.transpose()));
+        }
+        // end::model[]
+
+        @Override
+        protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+            input.initialize(manager, dataType, inputShapes[0]);
+            attention.initialize(manager, dataType, inputShapes[0].add(16));
+        }
+
+        @Override
+        public Shape[] getOutputShapes(Shape[] inputShapes) {
+            return new Shape[] {inputShapes[0].add(50)};
+        }
+        // tag::model[]
+    }
+    // end::model[]
+
+    /** With sinusoids at the input and ALiBi in the attention. */
     private static Block masked(NDManager manager) {
-        Block model = new PaddedLanguageModel(
+        Block model = new MaskedLanguageModel(
                 InputEmbeddingBlock.builder()
                         .setVocabularySize(50)
                         .setEmbeddingSize(16)
@@ -82,23 +121,59 @@ class GenerationCodeTest {
     }
 
     @EngineTest
+    void leftPaddedPrompts(NDManager manager) {
+        Block model = masked(manager);
+        assertThat(leftPadded(manager, model, new long[][] {{5, 17, 3, 9, 9, 4}, {1, 1, 1, 8, 30, 2}}))
+                .containsExactly(
+                        leftPadded(manager, model, new long[][] {{5, 17, 3, 9, 9, 4}})
+                                .get(0),
+                        leftPadded(manager, model, new long[][] {{8, 30, 2}}).get(0));
+    }
+
+    private static List<List<Long>> leftPadded(NDManager manager, Block model, long[][] prompts) {
+        ParameterStore store = new ParameterStore(manager, false);
+        List<List<Long>> generated = Stream.generate(() -> (List<Long>) new ArrayList<Long>())
+                .limit(prompts.length)
+                .toList();
+        // tag::left-padded[]
+        int padding = 1;
+        int first = 2; // the position of the first token: 2 in OPT, usually 0
+        NDArray ids = manager.create(prompts); // (B, T), shorter prompts have padding on the left
+        NDArray mask = ids.neq(padding).toType(DataType.INT64, false); // (B, F), of all tokens so far
+        NDArray positions = mask.cumSum(1).add(first - 1).mul(mask); // (B, T), of the tokens of the step
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int step = 0; step < STEPS; step++) {
+                PairList<String, Object> params = cache.nextStep();
+                params.add(PositionalEncodingBlock.POSITIONS, positions);
+                NDArray scores = model.forward(store, new NDList(ids, mask), false, params)
+                        .head();
+                NDArray best = scores.get(":, -1").argMax(1).toType(DataType.INT64, false); // (B)
+                for (int row = 0; row < prompts.length; row++) {
+                    generated.get(row).add(best.getLong(row));
+                }
+                ids = best.expandDims(1); // (B, 1)
+                mask = NDArrays.concat(new NDList(mask, ids.onesLike()), 1);
+                positions = mask.sum(new int[] {1}, true).add(first - 1); // (B, 1)
+            }
+        }
+        // end::left-padded[]
+        return generated;
+    }
+
+    @EngineTest
     void sequencesOfDifferentLengths(NDManager manager) {
         Block model = masked(manager);
-        List<List<Long>> together =
-                ragged(manager, model, new long[][] {{5, 17, 3, 9}, {8, 30, 1, 1}}, new int[] {4, 2});
-        assertThat(together.get(0))
-                .isEqualTo(ragged(manager, model, new long[][] {{5, 17, 3, 9}}, 4)
-                        .get(0));
-        assertThat(together.get(1))
-                .isEqualTo(ragged(manager, model, new long[][] {{8, 30}}, 2).get(0));
+        assertThat(ragged(manager, model, new long[][] {{5, 17, 3, 9}, {8, 30, 1, 1}}, 4, 2))
+                .containsExactly(
+                        ragged(manager, model, new long[][] {{5, 17, 3, 9}}, 4).get(0),
+                        ragged(manager, model, new long[][] {{8, 30}}, 2).get(0));
     }
 
     private static List<List<Long>> ragged(NDManager manager, Block model, long[][] prompts, int... lengths) {
         ParameterStore store = new ParameterStore(manager, false);
-        List<List<Long>> generated = new ArrayList<>();
-        for (int row = 0; row < lengths.length; row++) {
-            generated.add(new ArrayList<>());
-        }
+        List<List<Long>> generated = Stream.generate(() -> (List<Long>) new ArrayList<Long>())
+                .limit(lengths.length)
+                .toList();
         // tag::ragged[]
         int padding = 1;
         NDArray ids = manager.create(prompts); // (B, T), shorter prompts have padding on the right

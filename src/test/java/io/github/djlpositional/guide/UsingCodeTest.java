@@ -41,7 +41,7 @@ import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The code of docs/using.md and docs/conventions.md. */
+/** The code of docs/using.md, docs/conventions.md, and about grids of docs/choosing.md. */
 class UsingCodeTest {
 
     @TempDir
@@ -227,6 +227,27 @@ class UsingCodeTest {
         assertThat(Forward.infer(manager, learned, x).toFloatArray()).containsOnly(1f);
         assertThat(learned.getMaxSequenceLength()).isEqualTo(600);
         assertThat(rotary.getScaling()).isEqualTo(RotaryScaling.llama3(8, 1, 4, 8192));
+    }
+
+    @EngineTest
+    void aLearnedGridIsResampledToOtherPictures(NDManager manager) {
+        NDArray weights = manager.ones(new Shape(1, 197, 64));
+        NDArray tokens = manager.zeros(new Shape(2, 513, 64));
+        ParameterStore parameterStore = new ParameterStore(manager, false);
+        // tag::learned-grid[]
+        LearnedPositionalEncodingBlock patches = LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(64)
+                .optGrid(1, 24, 24) // a class token, then 24 x 24 patches
+                .optInitialEncodings(weights, 14, 14) // (1, 197, 64), from a model of 14 x 14 patches
+                .build();
+        patches.initialize(manager, DataType.FLOAT32, new Shape(-1, 577, 64));
+
+        PairList<String, Object> params = new PairList<>();
+        params.add(LearnedPositionalEncodingBlock.GRID_SIZES, new Shape(16, 32)); // this image has 16 x 32 patches
+        NDList encoded = patches.forward(parameterStore, new NDList(tokens), false, params); // (2, 513, 64)
+        // end::learned-grid[]
+        assertThat(encoded.singletonOrThrow().getShape()).isEqualTo(tokens.getShape());
+        assertThat(encoded.singletonOrThrow().min().getFloat()).isGreaterThan(0.999f);
     }
 
     @EngineTest
