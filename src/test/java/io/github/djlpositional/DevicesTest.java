@@ -95,18 +95,15 @@ public class DevicesTest {
         }
     }
 
-    /** The parameters by name, before and after. */
-    record Result(Map<String, float[]> start, Map<String, float[]> parameters) {}
-
-    static Result run(Engine engine, Device... devices) {
+    private static Map<String, float[]> run(Engine engine, Device... devices) {
         return run(engine, () -> {}, devices);
     }
 
     /**
-     * Trains a small model for a few steps by DJL's own data-parallel training; runs an action before the trainer is
-     * closed.
+     * Trains a small model for a few steps by DJL's own data-parallel training, and runs an action before the trainer
+     * is closed; returns the parameters by name.
      */
-    static Result run(Engine engine, Runnable whileTrained, Device... devices) {
+    private static Map<String, float[]> run(Engine engine, Runnable whileTrained, Device... devices) {
         try (Model model = engine.newModel("model", devices[0])) {
             Block block = block();
             model.setBlock(block);
@@ -121,7 +118,6 @@ public class DevicesTest {
                             .build());
             try (Trainer trainer = model.newTrainer(config)) {
                 trainer.initialize(new Shape(BATCH, LENGTH));
-                Map<String, float[]> start = values(block);
                 for (int step = 0; step < STEPS; step++) {
                     try (Batch batch = batch(trainer.getManager().newSubManager(), step)) {
                         EasyTrain.trainBatch(trainer, batch);
@@ -129,7 +125,11 @@ public class DevicesTest {
                     }
                 }
                 whileTrained.run();
-                return new Result(start, values(block));
+                Map<String, float[]> parameters = new TreeMap<>();
+                block.getParameters()
+                        .forEach(pair -> parameters.put(
+                                pair.getKey(), pair.getValue().getArray().toFloatArray()));
+                return parameters;
             }
         }
     }
@@ -164,13 +164,15 @@ public class DevicesTest {
 
     /** The same values on every engine and device, all different within a parameter. */
     public static Initializer weights() {
-        return (manager, shape, type) -> {
-            float[] values = new float[Math.toIntExact(shape.size())];
-            for (int i = 0; i < values.length; i++) {
-                values[i] = (float) Math.sin(i + 1) / 2;
-            }
-            return manager.create(values, shape);
-        };
+        return (manager, shape, type) -> manager.create(weights(Math.toIntExact(shape.size())), shape);
+    }
+
+    private static float[] weights(int count) {
+        float[] values = new float[count];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = (float) Math.sin(i + 1) / 2;
+        }
+        return values;
     }
 
     /** Ids, with the next ids as labels. */
@@ -183,19 +185,11 @@ public class DevicesTest {
                 manager, new NDList(ids), new NDList(next), BATCH, Batchifier.STACK, Batchifier.STACK, step, STEPS);
     }
 
-    private static Map<String, float[]> values(Block block) {
-        Map<String, float[]> values = new TreeMap<>();
-        block.getParameters()
-                .forEach(pair ->
-                        values.put(pair.getKey(), pair.getValue().getArray().toFloatArray()));
-        return values;
-    }
-
-    private static void requireSame(Result one, Result other, float tolerance) {
-        assertThat(other.parameters().keySet()).isEqualTo(one.parameters().keySet());
-        one.parameters().forEach((name, values) -> {
-            assertThat(values).as(name).isNotEqualTo(one.start().get(name));
-            assertThat(other.parameters().get(name)).as(name).containsExactly(values, within(tolerance));
+    private static void requireSame(Map<String, float[]> one, Map<String, float[]> other, float tolerance) {
+        assertThat(other.keySet()).isEqualTo(one.keySet());
+        one.forEach((name, values) -> {
+            assertThat(values).as(name).isNotEqualTo(weights(values.length));
+            assertThat(other.get(name)).as(name).containsExactly(values, within(tolerance));
         });
     }
 
