@@ -101,7 +101,7 @@ class BlockLifeTest {
                 .isEqualTo(SinusoidalEncoding.vaswani(512).table(0, 10));
     }
 
-    /** EveryBlockTest has the test of initialized blocks. */
+    /** SoakTest has the test of initialized blocks. */
     @EngineTest
     void isUsedByOnePredictorAfterAnotherWithoutInitialization(Engine engine, NDManager manager) throws Exception {
         try (Model model = model(engine, positions())) {

@@ -1,15 +1,12 @@
 package io.github.djlpositional;
 
-import static io.github.djlpositional.SmallBlocks.model;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import ai.djl.Device;
 import ai.djl.MalformedModelException;
-import ai.djl.Model;
 import ai.djl.engine.Engine;
-import ai.djl.inference.Predictor;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -19,7 +16,6 @@ import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
-import ai.djl.translate.NoopTranslator;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.internal.ConfiguredBlock;
@@ -124,26 +120,6 @@ class EveryBlockTest {
             y.addi(1).close();
             assertThat(x).isEqualTo(kind.numbers(manager));
             assertThat(kind.values(manager, block)).isEqualTo(values);
-        }
-    }
-
-    @EngineTest
-    void isUsedByOnePredictorAfterAnother(Engine engine, TestBlocks kind) throws Exception {
-        try (Model model = model(engine, kind.block())) {
-            NDManager manager = model.getNDManager();
-            model.getBlock().initialize(manager, DataType.FLOAT32, kind.input());
-            NDList input = new NDList(kind.numbers(manager));
-            float[] expected = kind.values(manager, model.getBlock());
-            int before = manager.getManagedArrays().size();
-            for (int i = 0; i < 2; i++) {
-                try (Predictor<NDList, NDList> predictor = model.newPredictor(new NoopTranslator());
-                        NDManager own = engine.newBaseManager(manager.getDevice())) {
-                    NDList output = predictor.predict(input);
-                    output.attach(own);
-                    assertThat(output.singletonOrThrow().toFloatArray()).isEqualTo(expected);
-                }
-            }
-            assertThat(manager.getManagedArrays()).hasSize(before);
         }
     }
 

@@ -217,6 +217,11 @@ class SoakTest {
         return true;
     }
 
+    /** Until the end, but with each block at least once. */
+    private boolean continues(long number) {
+        return System.nanoTime() < end || number < KINDS.size();
+    }
+
     private static TestBlocks kind(long number) {
         return KINDS.get((int) (number % KINDS.size()));
     }
@@ -232,7 +237,7 @@ class SoakTest {
                     .isEqualTo(outputs.get(kind));
         }
         saves.incrementAndGet();
-        return System.nanoTime() < end;
+        return continues(number);
     }
 
     /** A predictor is opened, used, and closed. */
@@ -245,7 +250,7 @@ class SoakTest {
             assertThat(output.singletonOrThrow().toFloatArray()).as("%s", kind).isEqualTo(outputs.get(kind));
         }
         predictors.incrementAndGet();
-        return System.nanoTime() < end;
+        return continues(number);
     }
 
     private static double maxRise(List<Double> memory) {

@@ -24,6 +24,7 @@ import io.github.djlpositional.attention.TransformerXlPositionBlock;
 import io.github.djlpositional.attention.WindowBiasBlock;
 import io.github.djlpositional.attention.WindowNetworkBiasBlock;
 import io.github.djlpositional.attention.WindowVectorsBlock;
+import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.Frequencies;
@@ -36,7 +37,6 @@ import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
 import java.util.function.Supplier;
-import java.util.stream.LongStream;
 
 /** Small examples of every block of the library, with and without settings that differ from the defaults. */
 @SuppressWarnings("ImmutableEnumChecker") // shapes and suppliers do not change
@@ -329,8 +329,11 @@ public enum TestBlocks {
      * output of an attention would not depend on its queries and keys.
      */
     public NDArray numbers(NDManager manager) {
-        NDArray ids =
-                manager.create(LongStream.range(0, input.size()).map(i -> i % 7).toArray(), input);
+        NDArray ids;
+        // DJL's MXNet engine copies Java arrays from memory that the garbage collector may free meanwhile
+        try (NDArray integers = HostData.integers(manager, manager.getDevice(), input, i -> i % 7)) {
+            ids = integers.toType(DataType.INT64, true);
+        }
         if (input.dimension() == 2) {
             return ids;
         }
