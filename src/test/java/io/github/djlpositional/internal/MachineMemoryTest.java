@@ -134,7 +134,7 @@ class MachineMemoryTest {
         assertNotInitialized(manager, positions, new Shape(1, 3, 4096), 4096);
         assertNotInitialized(manager, learned(4096, MANY), new Shape(1, 3, 4096), 4096);
         assertNotInitialized(manager, tokens(4096, MANY), new Shape(1, 3), 4096);
-        assertNotInitialized(manager, rotary, new Shape(1, 1, 3, 4096), 8192);
+        assertNotInitialized(manager, rotary, new Shape(1, 1, 3, 4096), 4096);
         NDArray x = manager.zeros(new Shape(1, 3, 4096));
         refused(() -> Forward.infer(manager, positions, x), new Shape(MANY, 4096), 4L * 4096 * MANY);
     }
@@ -170,7 +170,7 @@ class MachineMemoryTest {
                 .setHeadCount(4096)
                 .build();
         assertStays(manager, positions, new Shape(1, 1, 4096), new Shape(FAR, 4096));
-        assertStays(manager, rotary, new Shape(1, 1, 1, 4096), new Shape(FAR, 8192));
+        assertStays(manager, rotary, new Shape(1, 1, 1, 4096), new Shape(FAR, 4096));
         assertStays(manager, alibi, new Shape(1, 4096, 1, 1), new Shape(2L * FAR - 1, 4096));
         assertStays(manager, xl, new Shape(1, 4096, 1, 1), new Shape(2L * FAR - 1, 4096));
     }
