@@ -6,13 +6,10 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.arguments.internal.Check;
-import io.github.djlpositional.arguments.internal.OptionsBuilder;
 import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.math.AlibiSlopes;
-import io.github.djlpositional.math.FloatFormat;
-import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -21,42 +18,15 @@ import java.util.stream.IntStream;
 /**
  * Attention with linear biases (ALiBi): the score of a key falls with its distance from the query, by a slope that each
  * head has for itself. No position is added to the embeddings. After Press, Smith and Lewis, <em>Train Short, Test
- * Long</em> (2022).
+ * Long</em> (2022). For the query's position i and the key's position j, the bias is
  *
- * <pre>{@code
- * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
- *         .setEmbeddingSize(512)
- *         .setHeadCount(8)
- *         .optRelativeEncoding(AlibiBiasBlock.builder().setHeadCount(8).build())
- *         .build();
- * }</pre>
+ * <pre>
+ * -slope · |i - j|
+ * </pre>
  *
- * <h2>Inputs and output</h2>
- *
- * T queries, F keys, N heads, D embedding size.
- *
- * <ul>
- *   <li>{@code [x]}: x is (…, T, D), FLOAT16, FLOAT32 or FLOAT64. The queries have the positions s … s + T - 1 and the
- *       keys 0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or a Long (default: 0).
- *   <li>{@code [x, keys]}: keys is (…, F, D); they have the positions 0 … F - 1.
- * </ul>
- *
- * With the forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, integers (T) or (B, T),
- * the queries have these positions, and without keys the keys too; the output is then (1 or B, N, T, F).
- *
- * <p>The output is the bias, (1, N, T, F), {@code -slope · |i - j|} for the query's position i and the key's position
- * j, each value the nearest one that the data type of x has. It is on the device of x, attached to the manager of x,
- * and the caller's to close. It also serves as the four-dimensional mask of DJL's
- * {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}. With {@code optCausal(true)} the bias of keys after the
- * query is -∞, which hides them. Learned slopes are parameters: x has their data type, and the bias is a product
- * rounded in it. With {@code optScaled(true)} an attention multiplies the bias by its scale.
- *
- * <p>There is no greatest position: the block holds a table of the biases by distance, which grows with the longest
- * sequence. The table is not a parameter, and has the lifetime of that of
- * {@link io.github.djlpositional.PositionalEncodingBlock}.
- *
- * <p>A forward throws {@link IllegalArgumentException} for an x of rank below 2 or of another data type, and for a
- * negative start position.
+ * <p>Each bias is the nearest number that the data type has, unless the slopes are learned. With
+ * {@code optCausal(true)} the bias of keys after the query is -∞, which hides them. {@link RelativeEncoding} describes
+ * inputs, output and errors.
  */
 public final class AlibiBiasBlock extends RelativeBiasBlock {
 
@@ -68,18 +38,18 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
             Check.that(
                     !causal || !learned,
                     "causal and learned biases: expected one of them; build the MultiHeadAttentionBlock with optCausal(true)");
-            AlibiSlopes found = slopesOf(headCount, slopes);
+            int count = slopesOf(headCount, slopes).heads();
             Check.that(
-                    found.heads() == headCount,
-                    found.heads() + " slopes with headCount " + headCount
+                    count == headCount,
+                    count + " slopes with headCount " + headCount
                             + ": expected one for each head; give as many slopes");
         }
 
-        static AlibiSlopes slopesOf(int headCount, List<Double> given) {
-            return given == null
+        static AlibiSlopes slopesOf(int headCount, List<Double> slopes) {
+            return slopes == null
                     ? AlibiSlopes.of(headCount)
                     : AlibiSlopes.given(
-                            given.stream().mapToDouble(Double::doubleValue).toArray());
+                            slopes.stream().mapToDouble(Double::doubleValue).toArray());
         }
     }
 
@@ -96,8 +66,17 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
         super(settings, settings.headCount);
         this.settings = settings;
         slopes = Settings.slopesOf(settings.headCount, settings.slopes);
-        table = addTable(new Shape(settings.learned ? 1 : settings.headCount), this::write);
+        table = settings.learned
+                ? addNumbers(distance -> -Math.abs(distance))
+                : addNumbers(settings.headCount, this::biasesAt);
         logSlopes = settings.learned ? addParameter("logSlopes", new Shape(settings.headCount), this::logSlopes) : null;
+    }
+
+    private double[] biasesAt(int distance) {
+        boolean isHidden = settings.causal && distance > 0;
+        return IntStream.range(0, settings.headCount)
+                .mapToDouble(head -> isHidden ? Double.NEGATIVE_INFINITY : slopes.bias(head, distance))
+                .toArray();
     }
 
     private NDArray logSlopes(NDManager manager, Shape shape, DataType type) {
@@ -108,28 +87,15 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
         });
     }
 
-    private void write(int first, int count, FloatFormat format, ByteBuffer out) {
-        int index = 0;
-        for (int relative = first; relative < first + count; relative++) {
-            boolean isMasked = settings.causal && relative > 0;
-            int columns = settings.learned ? 1 : settings.headCount;
-            for (int head = 0; head < columns; head++) {
-                double bias = settings.learned ? -Math.abs(relative) : slopes.bias(head, relative);
-                format.put(out, index++, isMasked ? Double.NEGATIVE_INFINITY : bias);
-            }
-        }
-    }
-
     /** {@return a new builder} */
     public static Builder builder() {
         return new Builder();
     }
 
     /**
-     * {@return a block with the plain values that {@link #getArguments} returns}
+     * {@return a block with the arguments that {@link #getArguments} returns}
      *
-     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     * @param arguments see {@link RelativeEncoding#fromArguments}
      */
     public static AlibiBiasBlock fromArguments(Map<?, ?> arguments) {
         return new AlibiBiasBlock(Records.read(Settings.class, arguments));
@@ -147,27 +113,19 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
 
     @Override
     NDArray biases(AttentionCall call, Distances distances) {
-        NDArray rows = distances.rows(table, distances.type());
-        NDArray biases =
-                settings.learned ? rows.mul(value(logSlopes, call, rows).exp()) : rows;
-        return (settings.scaled ? scaled(call, biases) : biases).squeeze(0).transpose(1, 0);
+        NDArray biases = logSlopes == null ? distances.biases(table) : learned(call, distances.numbers(table));
+        return settings.scaled ? scaled(call, biases) : biases;
+    }
+
+    private NDArray learned(AttentionCall call, NDArray distances) {
+        return value(logSlopes, call, distances).exp().expandDims(1).mul(distances);
     }
 
     /** Builds an {@link AlibiBiasBlock}. */
-    public static final class Builder extends OptionsBuilder<AlibiBiasBlock, Builder> {
+    public static final class Builder extends HeadsBuilder<AlibiBiasBlock, Builder> {
 
         private Builder() {
             super(options -> new AlibiBiasBlock(Records.create(Settings.class, options)));
-        }
-
-        /**
-         * Sets N, the number of heads.
-         *
-         * @param headCount from 1 to 65,536; it need not be a power of two
-         * @return this builder
-         */
-        public Builder setHeadCount(int headCount) {
-            return set("headCount", headCount);
         }
 
         /**

@@ -29,23 +29,14 @@ import java.util.Objects;
  * δ(d) = d + k for |d| ≤ k / 2; greater distances share buckets, which grow with the logarithm, up to the greatest
  * distance. An attention with this encoding has the scale 1 / √(3H), unless another is set.
  *
- * <pre>{@code
- * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
- *         .setEmbeddingSize(768)
- *         .setHeadCount(12)
- *         .optRelativeEncoding(
- *                 DisentangledPositionBlock.builder().setEmbeddingSize(768).setHeadCount(12).build())
- *         .build();
- * }</pre>
- *
  * <p>P and the projections are parameters of this block: {@code vectors}, (2k, D), {@code keyWeight} and
  * {@code queryWeight}, (D, D), {@code keyBias} and {@code queryBias}, (D). To load a published model, set the vectors
  * to its {@code rel_embeddings} after their layer normalization; with {@code share_att_key}, copy the weights of the
  * attention's own projections of keys and queries.
  *
- * <p>Inputs and errors are those of {@link ShawRelativePositionBlock}, with D = N · H, but the content of the keys
- * matters: {@code [queries, keys]} are (B, N, T, H) and (B, N, F, H), and {@code [x]} stands for {@code [x, x]}. The
- * output is the sum of both terms, unscaled.
+ * <p>{@link RelativeEncoding} describes inputs and errors; D = N · H. The content of the keys matters here:
+ * {@code [queries, keys]} are (B, N, T, H) and (B, N, F, H), and {@code [x]} stands for {@code [x, x]}. The output is
+ * the sum of both terms, unscaled.
  */
 public final class DisentangledPositionBlock extends ScoreTermBlock {
 
@@ -101,10 +92,9 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     }
 
     /**
-     * {@return a block with the plain values that {@link #getArguments} returns}
+     * {@return a block with the arguments that {@link #getArguments} returns}
      *
-     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     * @param arguments see {@link RelativeEncoding#fromArguments}
      */
     public static DisentangledPositionBlock fromArguments(Map<?, ?> arguments) {
         return new DisentangledPositionBlock(Records.read(Settings.class, arguments));

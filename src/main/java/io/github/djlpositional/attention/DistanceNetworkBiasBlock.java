@@ -19,21 +19,10 @@ import java.util.Objects;
  * <p>With {@code optLogarithmic(true)}, the network gets sign(i - j) · ln(|i - j| + 1) instead of i - j. With
  * {@code optNormalized(true)}, the layers before each silu are normalized.
  *
- * <pre>{@code
- * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
- *         .setEmbeddingSize(512)
- *         .setHeadCount(8)
- *         .optRelativeEncoding(DistanceNetworkBiasBlock.builder()
- *                 .setHeadCount(8)
- *                 .setHiddenSize(128)
- *                 .build())
- *         .build();
- * }</pre>
- *
  * <p>The parameters are {@code weight1}, (E, 1), {@code bias1}, (E), {@code weight2}, (E, E), {@code bias2}, (E),
  * {@code weight3}, (N, E), and {@code bias3}, (N), for E hidden units, and for normalized layers {@code scale1},
- * {@code offset1}, {@code scale2} and {@code offset2}, (E). Their initial values are those of PyTorch. Inputs, output
- * and errors are those of {@link KerpleBiasBlock}.
+ * {@code offset1}, {@code scale2} and {@code offset2}, (E). Their initial values are those of PyTorch.
+ * {@link RelativeEncoding} describes inputs, output and errors.
  */
 public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
 
@@ -65,10 +54,9 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
     }
 
     /**
-     * {@return a block with the plain values that {@link #getArguments} returns}
+     * {@return a block with the arguments that {@link #getArguments} returns}
      *
-     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     * @param arguments see {@link RelativeEncoding#fromArguments}
      */
     public static DistanceNetworkBiasBlock fromArguments(Map<?, ?> arguments) {
         return new DistanceNetworkBiasBlock(Records.read(Settings.class, arguments));

@@ -77,6 +77,11 @@ public final class Distances {
         return each == null ? table.rows(first, count, like, type) : table.computed(each, like, type);
     }
 
+    /** The biases in a table by distance, (N, size), in the data type that they are needed in. */
+    NDArray biases(ConstantTable table) {
+        return rows(table, type()).squeeze(0).transpose(1, 0);
+    }
+
     /** The numbers of a table by distance, (size), in the data type of the scores. */
     NDArray numbers(ConstantTable table) {
         return rows(table, PlainAttention.scoreType(like)).reshape(-1);

@@ -27,19 +27,10 @@ import java.util.Objects;
  * with longer sequences than it was trained with. The encoding is meant for causal attention: for a key after the
  * query, the distance counts too, and the share may exceed 1.
  *
- * <pre>{@code
- * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
- *         .setEmbeddingSize(512)
- *         .setHeadCount(8)
- *         .optRelativeEncoding(FireBiasBlock.builder().setHeadCount(8).build())
- *         .optCausal(true)
- *         .build();
- * }</pre>
- *
  * <p>The parameters of f are {@code weight1}, (E, 1), {@code bias1}, (E), {@code weight2}, (N, E), and {@code bias2},
  * (N), for E hidden units, with the initial values of PyTorch. f is computed for each pair of query and key, because
- * the bias depends on i too: it takes E times as long as a bias of distances. Inputs, output and errors are those of
- * {@link KerpleBiasBlock}.
+ * the bias depends on i too: it takes E times as long as a bias of distances. {@link RelativeEncoding} describes
+ * inputs, output and errors.
  */
 public final class FireBiasBlock extends ScoreTermBlock {
 
@@ -75,10 +66,9 @@ public final class FireBiasBlock extends ScoreTermBlock {
     }
 
     /**
-     * {@return a block with the plain values that {@link #getArguments} returns}
+     * {@return a block with the arguments that {@link #getArguments} returns}
      *
-     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     * @param arguments see {@link RelativeEncoding#fromArguments}
      */
     public static FireBiasBlock fromArguments(Map<?, ?> arguments) {
         return new FireBiasBlock(Records.read(Settings.class, arguments));

@@ -28,20 +28,10 @@ import java.util.function.UnaryOperator;
  * logarithms {@code logA} and {@code logB}, or {@code logitP}, ln(p / (2 - p)), (N) each, so that they stay so in
  * training.
  *
- * <pre>{@code
- * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
- *         .setEmbeddingSize(512)
- *         .setHeadCount(8)
- *         .optRelativeEncoding(KerpleBiasBlock.builder().setHeadCount(8).build())
- *         .build();
- * }</pre>
- *
  * <p>As in the authors' code, the initial values of a are uniform random numbers from 0.01 to 1, and those of b and p
  * from 0.01 to 2.
  *
- * <p>Inputs, output and errors are those of {@link AlibiBiasBlock}, except that x must have the data type of the
- * parameters, that keys after the query are never masked, and that the result is rounded more than once. FLOAT16 is
- * computed in FLOAT32.
+ * <p>{@link RelativeEncoding} describes inputs, output and errors.
  */
 public final class KerpleBiasBlock extends RelativeBiasBlock {
 
@@ -103,10 +93,9 @@ public final class KerpleBiasBlock extends RelativeBiasBlock {
     }
 
     /**
-     * {@return a block with the plain values that {@link #getArguments} returns}
+     * {@return a block with the arguments that {@link #getArguments} returns}
      *
-     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     * @param arguments see {@link RelativeEncoding#fromArguments}
      */
     public static KerpleBiasBlock fromArguments(Map<?, ?> arguments) {
         return new KerpleBiasBlock(Records.read(Settings.class, arguments));

@@ -2,11 +2,10 @@ package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.nn.Block;
-import io.github.djlpositional.arguments.internal.Records;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Function;
 
 /**
  * A relative positional encoding for a {@link MultiHeadAttentionBlock}. It may change the queries and the keys, add a
@@ -20,7 +19,44 @@ import java.util.function.Function;
  * result = p · v + r(p)
  * </pre>
  *
- * <p>A forward may process its queries in several parts; the terms are then computed for each part.
+ * <p>It is created with the sizes of its attention:
+ *
+ * <pre>{@code
+ * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+ *         .setEmbeddingSize(512)
+ *         .setHeadCount(8)
+ *         .optRelativeEncoding(AlibiBiasBlock.builder().setHeadCount(8).build())
+ *         .build();
+ * }</pre>
+ *
+ * <h2>A forward of its own</h2>
+ *
+ * Each encoding of this library that adds a term to the scores returns it, unscaled, if it is called without an
+ * attention. T queries, F keys, N heads, H head size, D embedding size.
+ *
+ * <ul>
+ *   <li>{@code [queries]}: (B, N, T, H), or for a bias, which does not depend on their content, (…, T, D). They are
+ *       FLOAT16, FLOAT32 or FLOAT64, as the parameters if there are any. The queries have the positions s … s + T - 1
+ *       and the keys 0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or a Long
+ *       (default: 0).
+ *   <li>{@code [queries, keys]}: keys is (…, F, D); they have the positions 0 … F - 1.
+ * </ul>
+ *
+ * With the forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, integers (T) or (B, T),
+ * the queries have these positions, and without keys the keys too.
+ *
+ * <p>The output is (B, N, T, F), or of a bias (1, N, T, F), with positions for each sequence (B, N, T, F). It has the
+ * data type and the device of the queries, is attached to their manager, and is the caller's to close. A bias also
+ * serves as the four-dimensional mask of DJL's {@link ai.djl.nn.transformer.ScaledDotProductAttentionBlock}. A learned
+ * term is rounded more than once, in FLOAT16 once more from FLOAT32.
+ *
+ * <p>There is no greatest position, except in a window: a table by distance grows with the longest sequence. Tables are
+ * not parameters, and have the lifetime of that of {@link io.github.djlpositional.PositionalEncodingBlock}. A forward
+ * throws {@link IllegalArgumentException} for queries of another shape or data type, and for a negative start position.
+ *
+ * <h2>An encoding of your own</h2>
+ *
+ * A forward may process its queries in several parts; the terms are then computed for each part.
  *
  * <p>The encoding is initialized with the shape of the queries, (B, N, T, H), of which B and T may be -1.
  *
@@ -163,28 +199,37 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
+     * {@return the names of this library's relative encodings, for {@link #named}} For example {@code ALiBi} is an
+     * {@link AlibiBiasBlock}, and {@code Transformer-XL} a {@link TransformerXlPositionBlock}.
+     */
+    static List<String> names() {
+        return NamedEncoding.ALL.stream().map(NamedEncoding::name).toList();
+    }
+
+    /**
+     * Creates one of this library's relative encodings by its name, with the sizes of an attention.
+     *
+     * @param name one of {@link #names}
+     * @param headCount N
+     * @param headSize H, the attention's embedding size by N, unless {@code optHeadSize} sets another
+     * @param options other arguments of its class, as for {@link #fromArguments}; empty for the defaults, but a
+     *     {@code distance network} needs {@code hiddenSize}, and an encoding of a window {@code window}
+     * @return the encoding
+     * @throws IllegalArgumentException if the name or an argument is unknown, missing, of another type or out of range
+     */
+    static RelativeEncoding named(String name, int headCount, int headSize, Map<?, ?> options) {
+        return NamedEncoding.named(name, headCount, headSize, options);
+    }
+
+    /**
      * Creates one of this library's relative encodings from plain values.
      *
-     * @param arguments the block's simple class name as {@code type}, and the arguments of the {@code fromArguments} of
-     *     that class
+     * @param arguments the simple name of its class as {@code type}, which {@code fromArguments} of that class does not
+     *     have; and for its options the names of the builder's methods without {@code set} or {@code opt}, and values
      * @return the encoding
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     static RelativeEncoding fromArguments(Map<?, ?> arguments) {
-        Map<String, Function<Map<?, ?>, ? extends RelativeEncoding>> types = Map.ofEntries(
-                Map.entry("AlibiBiasBlock", AlibiBiasBlock::fromArguments),
-                Map.entry("DisentangledPositionBlock", DisentangledPositionBlock::fromArguments),
-                Map.entry("DistanceNetworkBiasBlock", DistanceNetworkBiasBlock::fromArguments),
-                Map.entry("FireBiasBlock", FireBiasBlock::fromArguments),
-                Map.entry("KerpleBiasBlock", KerpleBiasBlock::fromArguments),
-                Map.entry("RelativePositionBiasBlock", RelativePositionBiasBlock::fromArguments),
-                Map.entry("RotaryEmbeddingBlock", RotaryEmbeddingBlock::fromArguments),
-                Map.entry("SandwichBiasBlock", SandwichBiasBlock::fromArguments),
-                Map.entry("ShawRelativePositionBlock", ShawRelativePositionBlock::fromArguments),
-                Map.entry("TransformerXlPositionBlock", TransformerXlPositionBlock::fromArguments),
-                Map.entry("WindowBiasBlock", WindowBiasBlock::fromArguments),
-                Map.entry("WindowNetworkBiasBlock", WindowNetworkBiasBlock::fromArguments),
-                Map.entry("WindowVectorsBlock", WindowVectorsBlock::fromArguments));
-        return Records.ofType("RelativeEncoding", arguments, types);
+        return NamedEncoding.ofType(arguments);
     }
 }

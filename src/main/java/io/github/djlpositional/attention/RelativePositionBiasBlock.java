@@ -19,17 +19,8 @@ import java.util.Objects;
  * Transfer Learning with a Unified Text-to-Text Transformer</em> (T5, 2020), section 2.1. Each near position has its
  * own bucket; far positions share buckets: see {@link RelativeBuckets}.
  *
- * <pre>{@code
- * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
- *         .setEmbeddingSize(512)
- *         .setHeadCount(8)
- *         .optRelativeEncoding(RelativePositionBiasBlock.builder().setHeadCount(8).build())
- *         .optScale(1)                    // T5 does not scale its scores
- *         .build();
- * }</pre>
- *
- * <p>Inputs, output and errors are those of {@link AlibiBiasBlock}, except that x must have the data type of the
- * biases.
+ * <p>T5 does not scale its scores: build the attention with {@code optScale(1)}. {@link RelativeEncoding} describes
+ * inputs, output and errors.
  *
  * <p>T5 has one such block for all layers of a stack: run it once, and pass its output to the attention of every layer
  * as the mask. If there is padding, add -100,000 (FLOAT16: -30,000) to the output there.
@@ -69,10 +60,9 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
     }
 
     /**
-     * {@return a block with the plain values that {@link #getArguments} returns}
+     * {@return a block with the arguments that {@link #getArguments} returns}
      *
-     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     * @param arguments see {@link RelativeEncoding#fromArguments}
      */
     public static RelativePositionBiasBlock fromArguments(Map<?, ?> arguments) {
         return new RelativePositionBiasBlock(Records.read(Settings.class, arguments));

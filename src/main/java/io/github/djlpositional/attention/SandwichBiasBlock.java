@@ -1,13 +1,13 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.IntStream;
 
 /**
  * Sandwich: the dot product of the sinusoids of the query's and the key's position, which depends on their distance
@@ -19,17 +19,7 @@ import java.util.Objects;
  * N / (8h) · Σₖ cos((i - j) · θₖ)      with the frequencies θ of the sinusoids
  * </pre>
  *
- * <pre>{@code
- * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
- *         .setEmbeddingSize(512)
- *         .setHeadCount(8)
- *         .optRelativeEncoding(SandwichBiasBlock.builder().setHeadCount(8).build())
- *         .optCausal(true)
- *         .build();
- * }</pre>
- *
- * <p>There are no parameters. Inputs, output, lifetime of the table and errors are those of {@link AlibiBiasBlock},
- * except that keys after the query are never masked.
+ * <p>There are no parameters. {@link RelativeEncoding} describes inputs, output and errors.
  */
 public final class SandwichBiasBlock extends RelativeBiasBlock {
 
@@ -47,13 +37,11 @@ public final class SandwichBiasBlock extends RelativeBiasBlock {
     private SandwichBiasBlock(Settings settings) {
         super(settings, settings.headCount);
         int heads = settings.headCount;
-        biases = addTable(new Shape(heads), (first, count, format, out) -> {
-            for (int i = 0; i < count; i++) {
-                double similarity = settings.encoding.similarity(first + i);
-                for (int head = 0; head < heads; head++) {
-                    format.put(out, i * heads + head, similarity * heads / (8.0 * (head + 1)));
-                }
-            }
+        biases = addNumbers(heads, distance -> {
+            double similarity = settings.encoding.similarity(distance);
+            return IntStream.rangeClosed(1, heads)
+                    .mapToDouble(head -> similarity * heads / (8.0 * head))
+                    .toArray();
         });
     }
 
@@ -63,10 +51,9 @@ public final class SandwichBiasBlock extends RelativeBiasBlock {
     }
 
     /**
-     * {@return a block with the plain values that {@link #getArguments} returns}
+     * {@return a block with the arguments that {@link #getArguments} returns}
      *
-     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     * @param arguments see {@link RelativeEncoding#fromArguments}
      */
     public static SandwichBiasBlock fromArguments(Map<?, ?> arguments) {
         return new SandwichBiasBlock(Records.read(Settings.class, arguments));
@@ -74,7 +61,7 @@ public final class SandwichBiasBlock extends RelativeBiasBlock {
 
     @Override
     NDArray biases(AttentionCall call, Distances distances) {
-        return distances.rows(biases, distances.type()).squeeze(0).transpose(1, 0);
+        return distances.biases(biases);
     }
 
     /** Builds a {@link SandwichBiasBlock}. */

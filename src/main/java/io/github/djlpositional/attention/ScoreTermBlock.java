@@ -25,19 +25,12 @@ import io.github.djlpositional.internal.Temporaries;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.IntFunction;
 import java.util.function.IntToDoubleFunction;
 
 /**
- * A relative encoding that adds a term to the scores. Its forward returns that term, unscaled:
- *
- * <ul>
- *   <li>{@code [queries]}: for queries at positions s … s + T - 1 and keys at positions 0 … s + T - 1, where s is the
- *       forward parameter {@link Positions#START} (default: 0).
- *   <li>{@code [queries, keys]}: for keys at positions 0 … F - 1.
- * </ul>
- *
- * With the forward parameter {@link Positions#POSITIONS}, the queries have these positions, and without keys the keys
- * too.
+ * A relative encoding that adds a term to the scores. Its forward, which {@link RelativeEncoding} describes, returns
+ * it.
  */
 abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncoding {
 
@@ -221,9 +214,17 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
 
     /** Adds a table of a number for each distance, with rows (1). */
     final ConstantTable addNumbers(IntToDoubleFunction number) {
-        return addTable(new Shape(1), (first, count, format, out) -> {
-            for (int i = 0; i < count; i++) {
-                format.put(out, i, number.applyAsDouble(first + i));
+        return addNumbers(1, distance -> new double[] {number.applyAsDouble(distance)});
+    }
+
+    /** Adds a table of as many numbers for each distance. */
+    final ConstantTable addNumbers(int width, IntFunction<double[]> numbers) {
+        return addTable(new Shape(width), (first, count, format, out) -> {
+            for (int row = 0; row < count; row++) {
+                double[] values = numbers.apply(first + row);
+                for (int i = 0; i < width; i++) {
+                    format.put(out, row * width + i, values[i]);
+                }
             }
         });
     }

@@ -25,36 +25,14 @@ import java.util.stream.LongStream;
  * distance k share the vectors of k. All heads share the vectors. They are the parameters {@code keys} and
  * {@code values}, (2k + 1, H), of which the first row is for keys that are k or more before the query.
  *
- * <pre>{@code
- * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
- *         .setEmbeddingSize(512)
- *         .setHeadCount(8)
- *         .optRelativeEncoding(ShawRelativePositionBlock.builder().setHeadSize(64).build())
- *         .build();
- * }</pre>
- *
  * <p>With a<sup>K</sup> and a<sup>V</sup> the vectors and c(d) = max(-k, min(k, d)), a score is q<sub>i</sub> ·
  * (k<sub>j</sub> + a<sup>K</sup><sub>c(j - i)</sub>) (equation 4 of the paper), and a result is Σ<sub>j</sub>
  * p<sub>ij</sub> · (v<sub>j</sub> + a<sup>V</sup><sub>c(j - i)</sub>) (equation 3). Queries are multiplied by the 2k +
  * 1 vectors, not by one vector for each pair of positions, and weights are summed by relative position before they are
  * multiplied by vectors. No array of the shape (T, F, H) is created.
  *
- * <h2>Inputs and output</h2>
- *
- * B batch, T queries, F keys, N heads, H head size, D embedding size.
- *
- * <ul>
- *   <li>{@code [queries]}: (B, N, T, H), of the data type of the vectors. The queries have the positions s … s + T - 1
- *       and the keys 0 … s + T - 1, where s is the forward parameter {@code startPosition}, an Integer or a Long
- *       (default: 0).
- *   <li>{@code [queries, keys]}: keys is (…, F, D); they have the positions 0 … F - 1.
- * </ul>
- *
- * The output is the term of the keys, q<sub>i</sub> · a<sup>K</sup><sub>c(j - i)</sub>, unscaled: (B, N, T, F), on the
- * device of the queries, attached to their manager, and the caller's to close.
- *
- * <p>A forward throws {@link IllegalArgumentException} for queries of another shape or data type, and for a negative
- * start position.
+ * <p>{@link RelativeEncoding} describes inputs, output and errors. The output is the term of the keys, q<sub>i</sub> ·
+ * a<sup>K</sup><sub>c(j - i)</sub>.
  */
 public final class ShawRelativePositionBlock extends ScoreTermBlock {
 
@@ -93,10 +71,9 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     }
 
     /**
-     * {@return a block with the plain values that {@link #getArguments} returns}
+     * {@return a block with the arguments that {@link #getArguments} returns}
      *
-     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     * @param arguments see {@link RelativeEncoding#fromArguments}
      */
     public static ShawRelativePositionBlock fromArguments(Map<?, ?> arguments) {
         return new ShawRelativePositionBlock(Records.read(Settings.class, arguments));

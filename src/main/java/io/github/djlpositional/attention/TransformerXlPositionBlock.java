@@ -21,14 +21,6 @@ import java.util.Map;
  * Context</em> (2019), section 3.3: sinusoids of the distance between query and key, projected by a learned matrix, and
  * two learned biases that are added to the query.
  *
- * <pre>{@code
- * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
- *         .setEmbeddingSize(512)
- *         .setHeadCount(8)
- *         .optRelativeEncoding(TransformerXlPositionBlock.builder().setEmbeddingSize(512).setHeadCount(8).build())
- *         .build();
- * }</pre>
- *
  * <p>A score is (q<sub>i</sub> + u) · k<sub>j</sub> + (q<sub>i</sub> + v) · W R<sub>i - j</sub>, with R the sinusoids,
  * W the projection, u the content bias and v the position bias. W R is computed once for each distance; the relative
  * shift of the paper's appendix B moves its products to the keys. In inference, a {@link KeyValueCache} holds what the
@@ -37,12 +29,9 @@ import java.util.Map;
  * <p>The parameters are u, {@code contentBias}, and v, {@code positionBias}, (N, H), and W, {@code projection}, (N · H,
  * E): {@code r_w_bias}, {@code r_r_bias} and {@code r_net.weight} in the published code.
  *
- * <p>Inputs, output and errors are those of {@link ShawRelativePositionBlock}, with D = N · H. The output is the term
- * of the positions, (q<sub>i</sub> + v) · W R<sub>i - j</sub>. E is the size of the sinusoids, which is D unless
- * {@code optEncoding} sets another.
- *
- * <p>There is no greatest position: the table of sinusoids grows with the longest sequence. The table is not a
- * parameter, and has the lifetime of that of {@link io.github.djlpositional.PositionalEncodingBlock}.
+ * <p>{@link RelativeEncoding} describes inputs, output and errors; D = N · H. The output is the term of the positions,
+ * (q<sub>i</sub> + v) · W R<sub>i - j</sub>. E is the size of the sinusoids, which is D unless {@code optEncoding} sets
+ * another.
  */
 public final class TransformerXlPositionBlock extends ScoreTermBlock {
 
@@ -102,10 +91,9 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     }
 
     /**
-     * {@return a block with the plain values that {@link #getArguments} returns}
+     * {@return a block with the arguments that {@link #getArguments} returns}
      *
-     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     * @param arguments see {@link RelativeEncoding#fromArguments}
      */
     public static TransformerXlPositionBlock fromArguments(Map<?, ?> arguments) {
         return new TransformerXlPositionBlock(Records.read(Settings.class, arguments));

@@ -33,8 +33,8 @@ import java.util.Objects;
  * - x' + w - 1 of the parameter {@code biases}, ((2h - 1) · (2w - 1), N). With a class token, the parameter has three
  * more rows: for the class token as the query, as the key, and as both. These are the tables of the published models.
  *
- * <p>{@link #resample} makes biases for a window from those of another one. Inputs, output and errors are those of
- * {@link KerpleBiasBlock}, in FLOAT16 too.
+ * <p>{@link #resample} makes biases for a window from those of another one. {@link RelativeEncoding} describes inputs,
+ * output and errors.
  */
 public final class WindowBiasBlock extends WindowTermBlock {
 
@@ -82,10 +82,9 @@ public final class WindowBiasBlock extends WindowTermBlock {
     }
 
     /**
-     * {@return a block with the plain values that {@link #getArguments} returns}
+     * {@return a block with the arguments that {@link #getArguments} returns}
      *
-     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     * @param arguments see {@link RelativeEncoding#fromArguments}
      */
     public static WindowBiasBlock fromArguments(Map<?, ?> arguments) {
         return new WindowBiasBlock(Records.read(Settings.class, arguments));
@@ -136,16 +135,6 @@ public final class WindowBiasBlock extends WindowTermBlock {
 
         private Builder() {
             super(options -> new WindowBiasBlock(Records.create(Settings.class, options)));
-        }
-
-        /**
-         * Sets N, the number of heads.
-         *
-         * @param headCount at least 1
-         * @return this builder
-         */
-        public Builder setHeadCount(int headCount) {
-            return set("headCount", headCount);
         }
 
         /**

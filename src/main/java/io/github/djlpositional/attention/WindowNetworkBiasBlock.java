@@ -20,19 +20,10 @@ import java.util.Objects;
  * 16 · sigmoid(f(u(y - y', h), u(x - x', w)))      with u(d, n) = sign(d) · log₂(1 + 8 |d| / (n - 1)) / 3
  * </pre>
  *
- * <pre>{@code
- * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
- *         .setEmbeddingSize(96)
- *         .setHeadCount(3)
- *         .optRelativeEncoding(
- *                 WindowNetworkBiasBlock.builder().setHeadCount(3).setWindow(8, 8).build())
- *         .build();               // (windows, 64, 96) -> (windows, 64, 96)
- * }</pre>
- *
  * <p>f has a hidden layer with ReLU. Its parameters are {@code weight1}, (E, 2), {@code bias1}, (E), and
  * {@code weight2}, (N, E), for E hidden units, with the initial values of PyTorch. They fit any window. Tokens are
- * those of a {@link WindowBiasBlock} without a class token. Inputs, output and errors are those of
- * {@link KerpleBiasBlock}.
+ * those of a {@link WindowBiasBlock} without a class token. {@link RelativeEncoding} describes inputs, output and
+ * errors.
  */
 public final class WindowNetworkBiasBlock extends WindowTermBlock {
 
@@ -84,10 +75,9 @@ public final class WindowNetworkBiasBlock extends WindowTermBlock {
     }
 
     /**
-     * {@return a block with the plain values that {@link #getArguments} returns}
+     * {@return a block with the arguments that {@link #getArguments} returns}
      *
-     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     * @param arguments see {@link RelativeEncoding#fromArguments}
      */
     public static WindowNetworkBiasBlock fromArguments(Map<?, ?> arguments) {
         return new WindowNetworkBiasBlock(Records.read(Settings.class, arguments));
@@ -105,16 +95,6 @@ public final class WindowNetworkBiasBlock extends WindowTermBlock {
 
         private Builder() {
             super(options -> new WindowNetworkBiasBlock(Records.create(Settings.class, options)));
-        }
-
-        /**
-         * Sets N, the number of heads.
-         *
-         * @param headCount at least 1
-         * @return this builder
-         */
-        public Builder setHeadCount(int headCount) {
-            return set("headCount", headCount);
         }
 
         /**

@@ -6,7 +6,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.arguments.internal.Check;
-import io.github.djlpositional.arguments.internal.OptionsBuilder;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
 import io.github.djlpositional.internal.HostData;
@@ -138,12 +137,12 @@ abstract class WindowTermBlock extends ScoreTermBlock {
     }
 
     /**
-     * The options of a term in a window.
+     * The options of a bias in a window.
      *
      * @param <T> the block
      * @param <B> the builder
      */
-    abstract static class WindowBuilder<T, B extends WindowBuilder<T, B>> extends OptionsBuilder<T, B> {
+    abstract static class WindowBuilder<T, B extends WindowBuilder<T, B>> extends HeadsBuilder<T, B> {
 
         WindowBuilder(Function<Map<String, Object>, T> create) {
             super(create);

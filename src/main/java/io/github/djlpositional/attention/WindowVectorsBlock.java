@@ -6,6 +6,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.Initializer;
 import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.arguments.internal.OptionsBuilder;
 import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.math.GridResampling;
@@ -26,16 +27,7 @@ import java.util.Map;
  * parameters {@code rows}, (2h - 1, H), and {@code columns}, (2w - 1, H), {@code rel_pos_h} and {@code rel_pos_w} in
  * the published code.
  *
- * <pre>{@code
- * MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
- *         .setEmbeddingSize(768)
- *         .setHeadCount(12)
- *         .optRelativeEncoding(WindowVectorsBlock.builder().setHeadSize(64).setWindow(14, 14).build())
- *         .build();               // (windows, 196, 768) -> (windows, 196, 768)
- * }</pre>
- *
- * <p>Tokens are those of a {@link WindowBiasBlock}. Inputs, output and errors are those of
- * {@link ShawRelativePositionBlock}.
+ * <p>Tokens are those of a {@link WindowBiasBlock}. {@link RelativeEncoding} describes inputs, output and errors.
  */
 public final class WindowVectorsBlock extends WindowTermBlock {
 
@@ -70,10 +62,9 @@ public final class WindowVectorsBlock extends WindowTermBlock {
     }
 
     /**
-     * {@return a block with the plain values that {@link #getArguments} returns}
+     * {@return a block with the arguments that {@link #getArguments} returns}
      *
-     * @param arguments the names of the builder's methods without {@code set} or {@code opt}, and values
-     * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
+     * @param arguments see {@link RelativeEncoding#fromArguments}
      */
     public static WindowVectorsBlock fromArguments(Map<?, ?> arguments) {
         return new WindowVectorsBlock(Records.read(Settings.class, arguments));
@@ -112,7 +103,7 @@ public final class WindowVectorsBlock extends WindowTermBlock {
     }
 
     /** Builds a {@link WindowVectorsBlock}. */
-    public static final class Builder extends WindowBuilder<WindowVectorsBlock, Builder> {
+    public static final class Builder extends OptionsBuilder<WindowVectorsBlock, Builder> {
 
         private Builder() {
             super(options -> new WindowVectorsBlock(Records.create(Settings.class, options)));
@@ -126,6 +117,17 @@ public final class WindowVectorsBlock extends WindowTermBlock {
          */
         public Builder setHeadSize(int headSize) {
             return set("headSize", headSize);
+        }
+
+        /**
+         * Sets the window.
+         *
+         * @param height h, the number of rows of cells, at least 1
+         * @param width w, the number of cells in a row, at least 1
+         * @return this builder
+         */
+        public Builder setWindow(int height, int width) {
+            return set("window", List.of(height, width));
         }
     }
 }
