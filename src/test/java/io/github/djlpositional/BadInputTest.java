@@ -246,7 +246,7 @@ class BadInputTest {
 
     @EngineTest
     void refusesPositionsForAnEncodingThatReturnsThemUnchanged(NDManager manager) {
-        Block block = initialized(manager, TestBlocks.EMBEDDING_WITHOUT_POSITIONS.block(), 2, 3);
+        Block block = initialized(manager, BlockType.EMBEDDING_WITHOUT_POSITIONS.block(), 2, 3);
         refused(manager, block, List.of(ids(manager), manager.arange(3)), "NoPositions", "2 arrays", "expected one");
     }
 

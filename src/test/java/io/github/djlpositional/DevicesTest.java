@@ -49,6 +49,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Blocks on one and two simulated GPUs, and on real ones where an engine finds them. */
 @EnabledIf(
@@ -216,7 +217,7 @@ public class DevicesTest {
     }
 
     @ParameterizedTest
-    @EnumSource
+    @MethodSource("io.github.djlpositional.TestBlocks#values")
     void aForwardDoesNotWaitForAGpu(TestBlocks kind) {
         try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
             Block block = kind.initialized(manager);
@@ -372,7 +373,7 @@ public class DevicesTest {
     }
 
     @ParameterizedTest
-    @EnumSource
+    @MethodSource("io.github.djlpositional.TestBlocks#values")
     void everyBlockGivesOnASimulatedGpuWhatItGivesOnTheCpu(TestBlocks kind) {
         assertThat(forward(engine, Device.gpu(0), kind))
                 .containsExactly(forward(engine, Device.cpu(), kind), within(1e-6f));

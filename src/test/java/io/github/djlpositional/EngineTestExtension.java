@@ -105,12 +105,15 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
     }
 
     private static boolean hasValues(Class<?> type) {
-        return type.isEnum() || type == boolean.class || type == String.class;
+        return type.isEnum() || type == TestBlocks.class || type == boolean.class || type == String.class;
     }
 
     private static List<?> values(Class<?> type, ExtensionContext context) {
         if (type == boolean.class) {
             return List.of(true, false);
+        }
+        if (type == TestBlocks.class) {
+            return List.of(TestBlocks.values());
         }
         return type.isEnum()
                 ? List.of(type.getEnumConstants())

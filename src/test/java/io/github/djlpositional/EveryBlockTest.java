@@ -32,7 +32,7 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Properties of every block, including those that are added later: arrays, files, lifetime and faults. */
 class EveryBlockTest {
@@ -64,7 +64,7 @@ class EveryBlockTest {
     }
 
     @ParameterizedTest
-    @EnumSource
+    @MethodSource("io.github.djlpositional.TestBlocks#values")
     void printsItsSettings(TestBlocks kind) {
         String text = kind.block().toString();
         assertThat(text).startsWith(kind.block().getClass().getSimpleName() + "(");

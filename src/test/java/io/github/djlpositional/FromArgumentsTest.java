@@ -25,7 +25,6 @@ import org.assertj.core.api.AbstractThrowableAssert;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Blocks and encodings as maps of plain values, and back. */
@@ -107,7 +106,7 @@ class FromArgumentsTest {
     }
 
     @ParameterizedTest
-    @EnumSource
+    @MethodSource("io.github.djlpositional.TestBlocks#values")
     void blocksComeBackTheSame(TestBlocks kind) throws Exception {
         assertComesBack(kind.block().getClass(), (HasArguments) kind.block());
     }
@@ -121,7 +120,7 @@ class FromArgumentsTest {
     }
 
     @ParameterizedTest
-    @EnumSource
+    @MethodSource("io.github.djlpositional.TestBlocks#values")
     void everySettingOfTheBuilderIsInTheMap(TestBlocks kind) throws ReflectiveOperationException {
         Class<?> builder = Class.forName(kind.block().getClass().getName() + "$Builder");
         Set<String> expected = expectedBy(kind);
@@ -143,7 +142,7 @@ class FromArgumentsTest {
     }
 
     @ParameterizedTest
-    @EnumSource
+    @MethodSource("io.github.djlpositional.TestBlocks#values")
     void rejectsUnknownMissingAndOtherValuesByKey(TestBlocks kind) {
         String block = kind.block().getClass().getSimpleName();
         rejected(kind, "maxLenght", 12).hasMessageContainingAll(block, "'maxLenght'", "[", "]");
@@ -207,9 +206,9 @@ class FromArgumentsTest {
     @Test
     void rejectsUnknownTypesOfBlocksAndKindsOfEncodings() {
         for (Object type : List.of("GridPositionalEncodingBlock", "java.lang.Runtime", 1)) {
-            rejected(TestBlocks.EMBEDDING, "positionalEncoding", Map.of("type", type))
+            rejected(BlockType.EMBEDDING, "positionalEncoding", Map.of("type", type))
                     .hasMessageContainingAll("'type'", "positionalEncoding", type.toString());
-            rejected(TestBlocks.ATTENTION, "relativeEncoding", Map.of("type", type))
+            rejected(BlockType.ATTENTION, "relativeEncoding", Map.of("type", type))
                     .hasMessageContainingAll("'type'", type.toString());
         }
         Map<String, ?> cubic = Map.of("kind", "cubic");
@@ -222,10 +221,10 @@ class FromArgumentsTest {
 
     @Test
     void namesTheMapWithinAMapThatIsNotValid() {
-        rejected(TestBlocks.EMBEDDING, "positionalEncoding", Map.of("type", "NoPositions", "x", 1))
+        rejected(BlockType.EMBEDDING, "positionalEncoding", Map.of("type", "NoPositions", "x", 1))
                 .hasMessageContainingAll("NoPositions", "'x'");
         Map<String, ?> rotary = Map.of("type", "RotaryEmbeddingBlock", "headSize", 4, "x", 1);
-        rejected(TestBlocks.ATTENTION, "relativeEncoding", rotary)
+        rejected(BlockType.ATTENTION, "relativeEncoding", rotary)
                 .hasMessageContainingAll("RotaryEmbeddingBlock", "'x'");
     }
 

@@ -74,7 +74,7 @@ class FuzzTest {
             Boolean.class,
             FLAGS,
             MultiHeadAttentionBlock.class,
-            List.of(TestBlocks.ATTENTION.block(), TestBlocks.ATTENTION_OF_EVERY_SETTING.block()),
+            List.of(BlockType.ATTENTION.block(), BlockType.ATTENTION_OF_EVERY_SETTING.block()),
             SinusoidalEncoding.class,
             List.of(SinusoidalEncoding.vaswani(4), SinusoidalEncoding.fairseq(5), SinusoidalEncoding.vaswani(8)),
             QueryScale.class,

@@ -36,7 +36,7 @@ import java.util.function.UnaryOperator;
 import org.assertj.core.api.ThrowableAssertAlternative;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * What the blocks write to a model file, and which files they reject.
@@ -424,7 +424,7 @@ class ModelFileTest {
         BlockBytes.load(manager, block, Files.readAllBytes(file));
         for (Parameter parameter : block.getParameters().values()) {
             float[] expected = weights(parameter.getArray().getShape());
-            if (kind == TestBlocks.EMBEDDING_OF_EVERY_SETTING && "embedding".equals(parameter.getName())) {
+            if (kind == BlockType.EMBEDDING_OF_EVERY_SETTING && "embedding".equals(parameter.getName())) {
                 // the row of the padding token, 1
                 Arrays.fill(expected, 4, 8, 0);
             }
@@ -436,7 +436,7 @@ class ModelFileTest {
     }
 
     @ParameterizedTest
-    @EnumSource
+    @MethodSource("io.github.djlpositional.TestBlocks#values")
     @EnabledIfSystemProperty(named = "model-files.write", matches = "v[0-9]+")
     void write(TestBlocks kind) throws IOException {
         Path file = file(System.getProperty("model-files.write"), kind);

@@ -18,7 +18,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -76,8 +76,8 @@ class SoakTest {
         boolean step(long number) throws Exception;
     }
 
-    private final Map<TestBlocks, Model> models = new EnumMap<>(TestBlocks.class);
-    private final Map<TestBlocks, float[]> outputs = new EnumMap<>(TestBlocks.class);
+    private final Map<TestBlocks, Model> models = new HashMap<>();
+    private final Map<TestBlocks, float[]> outputs = new HashMap<>();
     private final CyclicBarrier round = new CyclicBarrier(THREADS, this::beginRound);
     private final AtomicLong forwards = new AtomicLong();
     private final AtomicLong saves = new AtomicLong();
@@ -229,9 +229,9 @@ class SoakTest {
     /** A model is saved and loaded into a new one, which has the same output. */
     private boolean save(long number, Path folder) throws Exception {
         TestBlocks kind = kind(number);
-        models.get(kind).save(folder.resolve(kind.name()), "soak");
+        models.get(kind).save(folder.resolve(kind.toString()), "soak");
         try (Model loaded = model(engine, kind.block())) {
-            loaded.load(folder.resolve(kind.name()), "soak");
+            loaded.load(folder.resolve(kind.toString()), "soak");
             assertThat(kind.values(loaded.getNDManager(), loaded.getBlock()))
                     .as("%s", kind)
                     .isEqualTo(outputs.get(kind));

@@ -1,334 +1,43 @@
 package io.github.djlpositional;
 
-import static io.github.djlpositional.SmallBlocks.embedding;
-import static io.github.djlpositional.SmallBlocks.learned;
-
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
-import io.github.djlpositional.attention.AlibiBiasBlock;
-import io.github.djlpositional.attention.DisentangledPositionBlock;
-import io.github.djlpositional.attention.DistanceNetworkBiasBlock;
-import io.github.djlpositional.attention.FireBiasBlock;
-import io.github.djlpositional.attention.KerpleBiasBlock;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RelativePositionBiasBlock;
-import io.github.djlpositional.attention.RmsNormBlock;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
-import io.github.djlpositional.attention.SandwichBiasBlock;
-import io.github.djlpositional.attention.ShawRelativePositionBlock;
-import io.github.djlpositional.attention.TransformerLayerBlock;
-import io.github.djlpositional.attention.TransformerXlPositionBlock;
-import io.github.djlpositional.attention.WindowBiasBlock;
-import io.github.djlpositional.attention.WindowNetworkBiasBlock;
-import io.github.djlpositional.attention.WindowVectorsBlock;
+import io.github.djlpositional.attention.EncodingType;
 import io.github.djlpositional.internal.HostData;
-import io.github.djlpositional.math.AlibiSlopes;
-import io.github.djlpositional.math.FourierFeatures;
-import io.github.djlpositional.math.Frequencies;
-import io.github.djlpositional.math.GridEncoding;
-import io.github.djlpositional.math.GridResampling;
-import io.github.djlpositional.math.PairLayout;
-import io.github.djlpositional.math.QueryScale;
-import io.github.djlpositional.math.RotaryAxes;
-import io.github.djlpositional.math.RotaryScaling;
-import io.github.djlpositional.math.SinusoidalEncoding;
-import io.github.djlpositional.math.SinusoidalEncoding.OddSize;
-import java.util.function.Supplier;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.stream.Stream;
 
-/** Small examples of every block of the library, with and without settings that differ from the defaults. */
-@SuppressWarnings("ImmutableEnumChecker") // shapes and suppliers do not change
-public enum TestBlocks {
-    POSITIONS(new Shape(2, 3, 4), PositionalEncodingBlock.builder().setEmbeddingSize(4)::build),
-    POSITIONS_OF_EVERY_SETTING(
-            new Shape(3, 2, 5),
-            () -> PositionalEncodingBlock.builder()
-                    .setEmbeddingSize(5)
-                    .optMaxSequenceLength(9)
-                    .optEncoding(SinusoidalEncoding.builder()
-                            .setEmbeddingSize(5)
-                            .optFrequencies(Frequencies.timescales(2, 1, 20).scaledBy(0.5))
-                            .optLayout(PairLayout.CONCATENATED)
-                            .optCosineFirst(true)
-                            .optOddSize(OddSize.ZERO_PADDED)
-                            .build())
-                    .optAddToInput(false)
-                    .optSequenceAxis(0)
-                    .optLearnedScale(0.25f)
-                    .optAutoExtend(1 << 20)
-                    .optDropoutRate(0.1f)
-                    .build()),
-    LEARNED(
-            new Shape(2, 3, 4),
-            learned().optMaxSequenceLength(6).optEncoding(SinusoidalEncoding.tensor2tensor(4, 1, 100))::build),
-    LEARNED_GRID(
-            new Shape(2, 7, 4),
-            LearnedPositionalEncodingBlock.builder()
-                    .setEmbeddingSize(4)
-                    .optGrid(1, 2, 3)
-                    .optPrefixEncoded(false)
-                    .optResampling(GridResampling.BILINEAR_ALIGNED)::build),
-    GRID(
-            new Shape(2, 8, 3, 2),
-            () -> GridPositionalEncodingBlock.builder()
-                    .setEncoding(GridEncoding.tensor2tensor(2, 8, 1, 100))
-                    .optChannelsFirst(true)
-                    .build()),
-    GRID_OF_A_VISION_TRANSFORMER(
-            new Shape(2, 3, 2, 8),
-            GridPositionalEncodingBlock.builder().setEncoding(GridEncoding.visionTransformer(8))::build),
-    GRID_OF_TOKENS(
-            new Shape(2, 7, 8),
-            () -> GridPositionalEncodingBlock.builder()
-                    .setEncoding(GridEncoding.builder()
-                            .setAxes(2)
-                            .add(1, SinusoidalEncoding.vaswani(4))
-                            .add(0, SinusoidalEncoding.xTransformers(4), 1, 3)
-                            .optChannels(8)
-                            .optScale(4)
-                            .optOffset(0.5)
-                            .optNormalized(1e-6)
-                            .optCenterCrop(9)
-                            .build())
-                    .optGrid(1, 2, 3)
-                    .optDropoutRate(0.1f)
-                    .build()),
-    FOURIER(
-            new Shape(2, 3, 2),
-            FourierFeaturesBlock.builder().setFeatures(FourierFeatures.powersOfTwo(2, 3, true, true))::build),
-    FOURIER_LEARNED(
-            new Shape(4, 3, 1),
-            FourierFeaturesBlock.builder()
-                    .setFeatures(FourierFeatures.time2Vec(4, 7))
-                    .optLearned(true)::build),
-    TIMESTEP(
-            new Shape(5),
-            TimestepEmbeddingBlock.builder()
-                    .setFeatures(FourierFeatures.sinusoids(SinusoidalEncoding.diffusion(8, 0, 1, true)))
-                    .setEmbeddingSize(6)::build),
-    EMBEDDING(new Shape(2, 3), embedding().optMaxSequenceLength(10)::build),
-    EMBEDDING_OF_EVERY_SETTING(
-            new Shape(2, 3),
-            () -> embedding()
-                    .optPositionalEncoding(learned().optMaxSequenceLength(6).build())
-                    .optScaleEmbedding(true)
-                    .optPaddingIndex(1)
-                    .optPositionsFromPadding(2)
-                    .optDropoutRate(0.5f)
-                    .build()),
-    EMBEDDING_WITHOUT_POSITIONS(
-            new Shape(2, 3), () -> embedding().optNoPositions().build()),
-    ROTARY(new Shape(1, 2, 3, 4), RotaryEmbeddingBlock.builder().setHeadSize(4)::build),
-    ROTARY_OF_EVERY_SETTING(
-            new Shape(1, 2, 3, 8),
-            () -> RotaryEmbeddingBlock.builder()
-                    .setHeadSize(8)
-                    .optRotarySize(4)
-                    .optBase(500_000.5)
-                    .optLayout(PairLayout.CONCATENATED)
-                    .optScaling(RotaryScaling.longRope(new double[] {1, 1.1}, new double[] {2, 4}, 4, 16))
-                    .optMaxSequenceLength(12)
-                    .optAutoExtend(1 << 20)
-                    .build()),
-    ROTARY_ON_AXES(
-            new Shape(1, 3, 2, 8),
-            () -> RotaryEmbeddingBlock.builder()
-                    .setHeadSize(8)
-                    .optRotaryStart(2)
-                    .optFrequencies(Frequencies.joined(
-                            Frequencies.proportional(4, 0.5, 100, 2), Frequencies.geometric(1, 10, 1)))
-                    .optAxes(RotaryAxes.of(1, 0, 1))
-                    .optSequenceAxis(1)
-                    .build()),
-    ALIBI_OF_EVERY_SETTING(
-            new Shape(2, 3, 4),
-            () -> AlibiBiasBlock.builder()
-                    .setHeadCount(3)
-                    .optSlopes(AlibiSlopes.given(0.5, 0, 0.25))
-                    .optLearned(true)
-                    .optScaled(true)
-                    .build()),
-    ALIBI(new Shape(2, 3, 4), AlibiBiasBlock.builder().setHeadCount(3).optCausal(true)::build),
-    T5(
-            new Shape(2, 3, 4),
-            () -> RelativePositionBiasBlock.builder()
-                    .setHeadCount(3)
-                    .optBidirectional(false)
-                    .optBuckets(8)
-                    .optMaxDistance(20)
-                    .build()),
-    KERPLE(new Shape(2, 3, 4), () -> KerpleBiasBlock.builder().setHeadCount(3).build()),
-    KERPLE_POWER(
-            new Shape(2, 3, 4),
-            () -> KerpleBiasBlock.builder()
-                    .setHeadCount(3)
-                    .optForm(KerpleBiasBlock.Form.POWER)
-                    .build()),
-    SANDWICH(
-            new Shape(2, 3, 4),
-            () -> SandwichBiasBlock.builder()
-                    .setHeadCount(3)
-                    .optEncoding(SinusoidalEncoding.vaswani(6, 100))
-                    .build()),
-    FIRE(
-            new Shape(2, 3, 4),
-            () -> FireBiasBlock.builder()
-                    .setHeadCount(3)
-                    .optHiddenSize(5)
-                    .optThreshold(2.5)
-                    .build()),
-    DISTANCE_NETWORK(
-            new Shape(2, 3, 4),
-            () -> DistanceNetworkBiasBlock.builder()
-                    .setHeadCount(3)
-                    .setHiddenSize(5)
-                    .optLogarithmic(true)
-                    .optNormalized(true)
-                    .build()),
-    WINDOW(
-            new Shape(2, 3, 4),
-            () -> WindowBiasBlock.builder()
-                    .setHeadCount(3)
-                    .setWindow(2, 3)
-                    .optClassToken(true)
-                    .build()),
-    WINDOW_NETWORK(
-            new Shape(2, 3, 4),
-            () -> WindowNetworkBiasBlock.builder()
-                    .setHeadCount(3)
-                    .setWindow(1, 3)
-                    .optHiddenSize(5)
-                    .optTrainedWindow(4, 2)
-                    .build()),
-    WINDOW_VECTORS(
-            new Shape(1, 2, 3, 4),
-            () -> WindowVectorsBlock.builder().setHeadSize(4).setWindow(2, 2).build()),
-    SHAW(
-            new Shape(1, 2, 3, 4),
-            () -> ShawRelativePositionBlock.builder()
-                    .setHeadSize(4)
-                    .optMaxDistance(2)
-                    .optValues(false)
-                    .build()),
-    DISENTANGLED(
-            new Shape(1, 2, 3, 4),
-            () -> DisentangledPositionBlock.builder()
-                    .setEmbeddingSize(8)
-                    .setHeadCount(2)
-                    .optBuckets(4)
-                    .optMaxDistance(9)
-                    .build()),
-    TRANSFORMER_XL(
-            new Shape(1, 2, 3, 4),
-            () -> TransformerXlPositionBlock.builder()
-                    .setEmbeddingSize(8)
-                    .setHeadCount(2)
-                    .optEncoding(SinusoidalEncoding.vaswani(6))
-                    .build()),
-    ATTENTION(
-            new Shape(2, 3, 8),
-            MultiHeadAttentionBlock.builder().setEmbeddingSize(8).setHeadCount(2)::build),
-    ATTENTION_OF_EVERY_SETTING(
-            new Shape(2, 3, 8),
-            () -> MultiHeadAttentionBlock.builder()
-                    .setEmbeddingSize(8)
-                    .setHeadCount(2)
-                    .optRelativeEncoding(RotaryEmbeddingBlock.builder()
-                            .setHeadSize(4)
-                            .optScaling(RotaryScaling.yarn(2, 6))
-                            .build())
-                    .optCausal(true)
-                    .optScale(0.3)
-                    .optBias(false)
-                    .optDropoutRate(0.2f)
-                    .build()),
-    ATTENTION_WITH_XPOS(
-            new Shape(2, 3, 8),
-            () -> MultiHeadAttentionBlock.builder()
-                    .setEmbeddingSize(8)
-                    .setHeadCount(2)
-                    .optRelativeEncoding(RotaryEmbeddingBlock.builder()
-                            .setHeadSize(4)
-                            .optScaling(RotaryScaling.ntkAware(2))
-                            .optXpos(1024)
-                            .build())
-                    .build()),
-    ATTENTION_OF_GROUPED_HEADS(
-            new Shape(2, 3, 8),
-            () -> MultiHeadAttentionBlock.builder()
-                    .setEmbeddingSize(8)
-                    .setHeadCount(4)
-                    .optKeyValueHeadCount(2)
-                    .optHeadSize(6)
-                    .optQueryNorm(RmsNormBlock.builder().setEmbeddingSize(6).build())
-                    .optKeyNorm(RmsNormBlock.builder()
-                            .setEmbeddingSize(6)
-                            .optEpsilon(1e-5)
-                            .build())
-                    .optRelativeEncoding(RelativePositionBiasBlock.builder()
-                            .setHeadCount(4)
-                            .optBuckets(8)
-                            .optMaxDistance(20)
-                            .build())
-                    .optCausal(true)
-                    .optWindow(2)
-                    .optQueryScale(new QueryScale.LogN(2))
-                    .optScoreCap(30.5)
-                    .optSinks(true)
-                    .optBias(false)
-                    .optResultBias(true)
-                    .build()),
-    ATTENTION_IN_CHUNKS(
-            new Shape(2, 3, 8),
-            () -> MultiHeadAttentionBlock.builder()
-                    .setEmbeddingSize(8)
-                    .setHeadCount(2)
-                    .optKeyValueHeadCount(1)
-                    .optChunkSize(2)
-                    .optQueryScale(new QueryScale.FloorLogarithm(0.25, 2))
-                    .build()),
-    LAYER(
-            new Shape(2, 3, 8),
-            () -> TransformerLayerBlock.builder()
-                    .setAttention((MultiHeadAttentionBlock) ATTENTION.block())
-                    .setHiddenSize(12)
-                    .build()),
-    LAYER_OF_EVERY_SETTING(
-            new Shape(2, 3, 8),
-            () -> TransformerLayerBlock.builder()
-                    .setAttention((MultiHeadAttentionBlock) ATTENTION_OF_EVERY_SETTING.block())
-                    .setHiddenSize(12)
-                    .optNonlinearity(TransformerLayerBlock.Nonlinearity.SWIGLU)
-                    .optNorm(TransformerLayerBlock.Norm.RMS)
-                    .optEpsilon(1e-6)
-                    .optPreNorm(true)
-                    .optBias(false)
-                    .optDropoutRate(0.1f)
-                    .build()),
-    RMS_NORM(
-            new Shape(2, 3, 4),
-            () -> RmsNormBlock.builder().setEmbeddingSize(4).optEpsilon(1e-5).build());
+/** A small example of a block of the library. A test that has it as a parameter runs for each. */
+public interface TestBlocks {
 
-    private final Shape input;
-    private final Supplier<Block> maker;
+    /** All of them. XPos needs two inputs, so only attentions are tested with it. */
+    static TestBlocks[] values() {
+        EnumSet<EncodingType> without = EnumSet.of(EncodingType.NONE, EncodingType.ROTARY_XPOS);
+        return Stream.<TestBlocks>concat(Arrays.stream(BlockType.values()), EnumSet.complementOf(without).stream())
+                .toArray(TestBlocks[]::new);
+    }
 
-    TestBlocks(Shape input, Supplier<Block> maker) {
-        this.input = input;
-        this.maker = maker;
+    /** The example of a name. */
+    static TestBlocks valueOf(String name) {
+        return Arrays.stream(values())
+                .filter(block -> block.toString().equals(name))
+                .findFirst()
+                .orElseThrow();
     }
 
     /** The shape of an input of real numbers, or of token ids for an embedding. */
-    public Shape input() {
-        return input;
-    }
+    Shape input();
 
     /**
      * Numbers of that shape, a new array: 0 to 6 repeated as token ids, otherwise divided by 8. With equal tokens, the
      * output of an attention would not depend on its queries and keys.
      */
-    public NDArray numbers(NDManager manager) {
+    default NDArray numbers(NDManager manager) {
+        Shape input = input();
         NDArray ids;
         // DJL's MXNet engine copies Java arrays from memory that the garbage collector may free meanwhile
         try (NDArray integers = HostData.integers(manager, manager.getDevice(), input, i -> i % 7)) {
@@ -344,19 +53,17 @@ public enum TestBlocks {
     }
 
     /** A new block. */
-    public Block block() {
-        return maker.get();
-    }
+    Block block();
 
     /** A new block, initialized in FLOAT32. */
-    public Block initialized(NDManager manager) {
+    default Block initialized(NDManager manager) {
         Block block = block();
-        block.initialize(manager, DataType.FLOAT32, input);
+        block.initialize(manager, DataType.FLOAT32, input());
         return block;
     }
 
     /** The output of a block for the numbers. All arrays of the forward are closed. */
-    public float[] values(NDManager manager, Block block) {
+    default float[] values(NDManager manager, Block block) {
         try (NDManager own = manager.newSubManager()) {
             return Forward.infer(own, block, numbers(own)).toFloatArray();
         }

@@ -35,6 +35,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
             causal = Objects.requireNonNullElse(causal, false);
             learned = Objects.requireNonNullElse(learned, false);
             scaled = Objects.requireNonNullElse(scaled, false);
+            Check.positive("headCount", headCount);
             Check.that(
                     !causal || !learned,
                     "causal and learned biases: expected one of them; build the MultiHeadAttentionBlock with optCausal(true)");

@@ -16,18 +16,22 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Supplier;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Rejected arguments and inputs of the attention package. */
 class AttentionBadInputTest {
@@ -69,58 +73,47 @@ class AttentionBadInputTest {
                     {queryNorm: {type: RmsNormBlock}}                                    | embeddingSize
                     {queryNorm: {type: LayerNorm}}                                       | LayerNorm
                     {keyNorm: {type: RmsNormBlock, embeddingSize: 4, epsilon: 0}}        | epsilon 0.0
-                    {relativeEncoding: {type: RotaryEmbeddingBlock, headSize: 8}}        | headSize=8;head size 4
                     {relativeEncoding: {type: AlibiBiasBlock, headCount: 4}}             | headCount=4;setHeadCount(2)
-                    {relativeEncoding: {type: KerpleBiasBlock, headCount: 4}}            | headCount=4;setHeadCount(2)
-                    {relativeEncoding: {type: KerpleBiasBlock, headCount: -1}}           | headCount -1
-                    {relativeEncoding: {type: KerpleBiasBlock}}                          | headCount
-                    {relativeEncoding: {type: KerpleBiasBlock, headCount: 2, causal: true}}                 | causal
-                    {relativeEncoding: {type: KerpleBiasBlock, headCount: 2, form: LINEAR}}                 | LINEAR
-                    {relativeEncoding: {type: SandwichBiasBlock, headCount: 4}}          | headCount=4;setHeadCount(2)
-                    {relativeEncoding: {type: SandwichBiasBlock, headCount: 0}}          | headCount 0
-                    {relativeEncoding: {type: FireBiasBlock, headCount: 4}}              | headCount=4;setHeadCount(2)
-                    {relativeEncoding: {type: FireBiasBlock, headCount: 2, hiddenSize: 0}}                  | hiddenSize 0
-                    {relativeEncoding: {type: FireBiasBlock, headCount: 2, threshold: 0}}                   | threshold 0.0
-                    {relativeEncoding: {type: DistanceNetworkBiasBlock, headCount: 2}}   | hiddenSize
-                    {relativeEncoding: {type: DistanceNetworkBiasBlock, headCount: 2, hiddenSize: 0}}       | hiddenSize 0
-                    {relativeEncoding: {type: DisentangledPositionBlock, embeddingSize: 16, headCount: 2}} \
-                        | embeddingSize=16;setEmbeddingSize(8);setHeadCount(2)
-                    {relativeEncoding: {type: DisentangledPositionBlock, embeddingSize: 8, headCount: 3}}   | headCount 3
-                    {relativeEncoding: {type: DisentangledPositionBlock, embeddingSize: 8, headCount: 2, buckets: 1}} \
-                        | buckets 1
-                    {relativeEncoding: {type: DisentangledPositionBlock, embeddingSize: 8, headCount: 2, buckets: 8, \
-                        maxDistance: 5}} | maxDistance 5
-                    {relativeEncoding: {type: WindowBiasBlock, headCount: 4, window: [3, 3]}} \
-                        | headCount=4;setHeadCount(2)
-                    {relativeEncoding: {type: WindowBiasBlock, headCount: 2}} | window null;two
-                    {relativeEncoding: {type: WindowBiasBlock, headCount: 2, window: [3]}} | window [3];two
-                    {relativeEncoding: {type: WindowBiasBlock, headCount: 2, window: [0, 3]}}               | height 0
-                    {relativeEncoding: {type: WindowBiasBlock, headCount: 2, window: [513, 513]}}           | [513, 513]
-                    {relativeEncoding: {type: WindowNetworkBiasBlock, headCount: 2, window: [3, 3], hiddenSize: 0}} \
-                        | hiddenSize 0
-                    {relativeEncoding: {type: WindowNetworkBiasBlock, headCount: 2, window: [3, 3], \
-                        trainedWindow: [3]}} | trainedWindow [3];two
-                    {relativeEncoding: {type: WindowVectorsBlock, headSize: 8, window: [3, 3]}} \
-                        | headSize=8;setHeadSize(4)
-                    {relativeEncoding: {type: WindowVectorsBlock, headSize: 4, window: [3, -1]}}            | width -1
                     {relativeEncoding: {type: ShawRelativePositionBlock, headSize: 8}}   | headSize=8;setHeadSize(4)
                     {relativeEncoding: {type: TransformerXlPositionBlock, embeddingSize: 16, headCount: 2}} \
                         | embeddingSize=16;setEmbeddingSize(8);setHeadCount(2)
-                    {relativeEncoding: {type: RelativePositionBiasBlock, headCount: 2, buckets: 31}}        | 31
-                    {relativeEncoding: {type: RotaryEmbeddingBlock, headSize: 7}}        | rotarySize 7;headSize 7
-                    {relativeEncoding: {type: RotaryEmbeddingBlock, headSize: 0}}        | headSize 0
-                    {relativeEncoding: {type: RotaryEmbeddingBlock}}                     | headSize
-                    {relativeEncoding: {type: RotaryEmbeddingBlock, headSize: 4, rotarySize: 6}} \
-                        | rotarySize 6;headSize 4
-                    {relativeEncoding: {type: RotaryEmbeddingBlock, headSize: 4, base: 0.5}}                | base 0.5
-                    {relativeEncoding: {type: RotaryEmbeddingBlock, headSize: 4, maxSequenceLength: 10, autoExtend: 9}} \
-                        | autoExtend 9;10 to
                     """)
     void refusesSettings(String settings, String values) {
         Map<Object, Object> arguments = new HashMap<>(Map.of("embeddingSize", 8, "headCount", 2));
         Map<?, ?> given = JsonUtils.GSON.fromJson(settings, Map.class);
         arguments.putAll(given);
         refused(() -> MultiHeadAttentionBlock.fromArguments(arguments), values.split(";", -1));
+    }
+
+    /** Refuses an attention of two heads of size 4 whose encoding has other arguments; null leaves an argument out. */
+    private static void requireRefused(EncodingType type, Map<?, ?> replaced, String... values) {
+        Map<Object, Object> arguments = new HashMap<>(((HasArguments) type.block()).getArguments());
+        arguments.put("type", type.block().getClass().getSimpleName());
+        arguments.putAll(replaced);
+        arguments.values().removeIf(Objects::isNull);
+        refused(
+                () -> attention()
+                        .optRelativeEncoding(RelativeEncoding.fromArguments(arguments))
+                        .build(),
+                values);
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "NONE")
+    void refusesArgumentsOfEncodings(EncodingType type) {
+        for (String line : type.refused()) {
+            String[] columns = line.split(" *[|] *", -1);
+            Map<?, ?> replaced = JsonUtils.GSON.fromJson("{" + columns[0] + "}", Map.class);
+            requireRefused(type, replaced, columns[1].split(";", -1));
+        }
+        for (String size : List.of("headCount", "headSize", "embeddingSize")) {
+            if (((HasArguments) type.block()).getArguments().get(size) instanceof Integer number) {
+                requireRefused(type, Map.of(size, 2 * number), size, "" + 2 * number);
+                requireRefused(type, Map.of(size, 0), size, "0");
+                requireRefused(type, Map.of(size, -1), size, "-1");
+                requireRefused(type, Collections.singletonMap(size, null), "'" + size + "'", "missing");
+            }
+        }
     }
 
     @Test

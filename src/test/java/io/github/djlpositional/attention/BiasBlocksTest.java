@@ -21,7 +21,6 @@ import ai.djl.nn.Block;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.Goldens;
-import io.github.djlpositional.TestBlocks;
 import io.github.djlpositional.math.AlibiSlopes;
 import java.math.BigDecimal;
 import java.util.HashMap;
@@ -332,7 +331,7 @@ class BiasBlocksTest {
 
     @EngineTest
     void anEmptyBatchHasAnEmptyTerm(NDManager manager) {
-        for (TestBlocks type : List.of(TestBlocks.SHAW, TestBlocks.TRANSFORMER_XL)) {
+        for (EncodingType type : List.of(EncodingType.SHAW, EncodingType.TRANSFORMER_XL)) {
             Block block = type.block();
             block.initialize(manager, DataType.FLOAT32, type.input());
             NDArray none = manager.create(Shape.update(type.input(), 0, 0), DataType.FLOAT32);

@@ -5,6 +5,7 @@ import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.djls;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
+import static io.github.djlpositional.attention.TestNumbers.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -44,6 +45,31 @@ class MultiHeadAttentionBlockTest {
         assertThat(tested)
                 .as("a class that is missing here needs a constant in EncodingType: see CONTRIBUTING.md")
                 .isEqualTo(ArchitectureTest.concrete(RelativeEncoding.class));
+        assertThat(NamedEncoding.ALL)
+                .as("a class that is missing here needs a name in NamedEncoding: see CONTRIBUTING.md")
+                .extracting(NamedEncoding::type)
+                .containsExactlyInAnyOrderElementsOf(tested);
+    }
+
+    @Test
+    void createsAnEncodingByItsName() {
+        for (String name : RelativeEncoding.names()) {
+            Map<String, Object> options = new HashMap<>();
+            if (name.equals("distance network")) {
+                options.put("hiddenSize", 3);
+            } else if (List.of("Swin", "Swin V2", "MViTv2").contains(name)) {
+                options.put("window", List.of(2, 3));
+            }
+            RelativeEncoding.named(name, 2, 4, options).requireFits(2, 4);
+        }
+        assertThat(RelativeEncoding.named("KERPLE", 2, 4, Map.of("form", "POWER")))
+                .hasToString(KerpleBiasBlock.builder()
+                        .setHeadCount(2)
+                        .optForm(KerpleBiasBlock.Form.POWER)
+                        .build()
+                        .toString());
+        refused(() -> RelativeEncoding.named("alibi", 2, 4, Map.of()), "alibi", "ALiBi");
+        refused(() -> RelativeEncoding.named("T5", 2, 4, Map.of("headSize", 4)), "headSize");
     }
 
     @Test
