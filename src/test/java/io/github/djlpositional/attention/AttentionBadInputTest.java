@@ -19,7 +19,6 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.RotaryScaling;
-import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
@@ -247,18 +246,6 @@ class AttentionBadInputTest {
         PairList<String, Object> params =
                 Forward.params(PositionalEncodingBlock.POSITIONS, manager.create(new int[] {0, 6, 3}));
         refused(() -> Forward.infer(manager, block, params, array(manager, "2x3x8")), "position 6", "0 to 5");
-    }
-
-    @Test
-    void refusesSinusoidsOfAnOddSize() {
-        SinusoidalEncoding odd = SinusoidalEncoding.vaswani(7);
-        refused(
-                () -> SandwichBiasBlock.builder()
-                        .setHeadCount(2)
-                        .optEncoding(odd)
-                        .build(),
-                "size 7",
-                "8");
     }
 
     @EngineTest(onCpu = true)

@@ -93,7 +93,8 @@ public enum EncodingType implements TestBlocks {
                         .mapToDouble(pair -> Math.cos(at.distance() / Math.pow(100, pair / 3.0)))
                         .sum();
                 return at.product() + cosines / (4.0 * (at.head() + 1));
-            }),
+            },
+            "encoding: {embeddingSize: 7}     | size 7;8"),
     FIRE(
             sizes -> FireBiasBlock.builder()
                     .setHeadCount(sizes.heads)

@@ -1,76 +1,63 @@
 package io.github.djlpositional.benchmarks;
 
-import io.github.djlpositional.attention.AlibiBiasBlock;
-import io.github.djlpositional.attention.DisentangledPositionBlock;
-import io.github.djlpositional.attention.DistanceNetworkBiasBlock;
-import io.github.djlpositional.attention.FireBiasBlock;
-import io.github.djlpositional.attention.KerpleBiasBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
-import io.github.djlpositional.attention.RelativePositionBiasBlock;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
-import io.github.djlpositional.attention.SandwichBiasBlock;
-import io.github.djlpositional.attention.ShawRelativePositionBlock;
-import io.github.djlpositional.attention.TransformerXlPositionBlock;
-import io.github.djlpositional.attention.WindowBiasBlock;
-import io.github.djlpositional.attention.WindowNetworkBiasBlock;
 import io.github.djlpositional.math.PairLayout;
+import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
-/** The positions and masks that an attention is measured with; {@code peers.py} has the same ones. */
-enum AttentionKind {
-    NONE,
-    ROTARY,
-    ALIBI,
-    T5,
-    KERPLE,
-    KERPLE_POWER,
-    SANDWICH,
-    FIRE,
-    DISTANCE_NETWORK,
-
-    /** The biases of Swin: the tokens are the cells of one window. */
-    SWIN,
-    SWIN_V2,
-    SHAW,
-    DISENTANGLED,
-    TRANSFORMER_XL,
-
-    /** The last quarter of the keys is padding. */
-    PADDING,
-    CAUSAL,
-
-    /** Causal, and a query sees a quarter of the keys. */
-    WINDOW;
+/**
+ * The positions or the mask that an attention is measured with: none, each relative encoding of the library, padding of
+ * the last quarter of the keys, causal, or a causal window of a quarter of the keys. {@code peers.py} has some of them.
+ *
+ * @param text the name in a table
+ * @param encoding the library's name of the relative encoding; null for none
+ */
+record AttentionKind(String text, String encoding) {
 
     static final int HEADS = 8;
 
+    static final AttentionKind PADDING = new AttentionKind("padding", null);
+    private static final AttentionKind CAUSAL = new AttentionKind("causal", null);
+    private static final AttentionKind WINDOW = new AttentionKind("window", null);
+    private static final AttentionKind KERPLE_POWER = new AttentionKind("kerple-power", "KERPLE");
+
+    static final List<AttentionKind> ALL = Stream.of(
+                    Stream.of(new AttentionKind("none", null)),
+                    RelativeEncoding.names().stream().map(AttentionKind::ofEncoding),
+                    Stream.of(KERPLE_POWER, PADDING, CAUSAL, WINDOW))
+            .flatMap(kinds -> kinds)
+            .toList();
+
+    /** Those that DJL's own block can have, as a mask that is added to the scores. */
+    private static final Set<String> MASKS = Set.of("alibi", "t5", "kerple", "padding", "causal", "window");
+
+    /** Those that Python's module has beside masks. */
+    private static final Set<String> IN_PYTHON = Set.of("none", "rotary", "shaw", "transformer-xl");
+
+    /** Those whose tokens are the cells of one window. */
+    private static final Set<String> OF_CELLS = Set.of("swin", "swin-v2", "mvitv2");
+
+    private static AttentionKind ofEncoding(String name) {
+        return new AttentionKind(name.toLowerCase(Locale.ROOT).replace(' ', '-'), name);
+    }
+
     /** The kind of a text such as {@code 8x256x512:transformer-xl}. */
     static AttentionKind of(String shape) {
-        return valueOf(
-                shape.substring(shape.indexOf(':') + 1).toUpperCase(Locale.ROOT).replace('-', '_'));
+        String text = shape.substring(shape.indexOf(':') + 1);
+        return ALL.stream().filter(kind -> kind.text.equals(text)).findFirst().orElseThrow();
     }
 
-    /** Its name in a table. */
-    String text() {
-        return name().toLowerCase(Locale.ROOT).replace('_', '-');
-    }
-
-    /** Whether DJL's own block can have it, as a mask that is added to the scores. */
     boolean isMask() {
-        return switch (this) {
-            case ALIBI, T5, KERPLE, PADDING, CAUSAL, WINDOW -> true;
-            default -> false;
-        };
+        return MASKS.contains(text);
     }
 
-    /** Whether Python's module has it. */
     boolean isInPython() {
-        return switch (this) {
-            case KERPLE_POWER, SANDWICH, FIRE, DISTANCE_NETWORK, SWIN, SWIN_V2, DISENTANGLED -> false;
-            default -> true;
-        };
+        return isMask() || IN_PYTHON.contains(text);
     }
 
     static int windowOf(long length) {
@@ -100,66 +87,27 @@ enum AttentionKind {
         MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(size)
                 .setHeadCount(HEADS)
-                .optCausal(causal || this == CAUSAL || this == WINDOW);
-        RelativeEncoding encoding = encoding(size, length, causal);
+                .optCausal(causal || equals(CAUSAL) || equals(WINDOW));
         if (encoding != null) {
-            builder.optRelativeEncoding(encoding);
+            builder.optRelativeEncoding(
+                    RelativeEncoding.named(encoding, HEADS, size / HEADS, options(size, length, causal)));
         }
-        return this == WINDOW ? builder.optWindow(windowOf(length)) : builder;
+        return equals(WINDOW) ? builder.optWindow(windowOf(length)) : builder;
     }
 
-    private RelativeEncoding encoding(int size, long length, boolean causal) {
-        return switch (this) {
-            case ROTARY ->
-                RotaryEmbeddingBlock.builder()
-                        .setHeadSize(size / HEADS)
-                        .optLayout(PairLayout.CONCATENATED)
-                        // a decoder's step has one more position than its cache
-                        .optMaxSequenceLength(Math.toIntExact(length + 1))
-                        .build();
-            case ALIBI -> AlibiBiasBlock.builder().setHeadCount(HEADS).build();
-            case T5 ->
-                RelativePositionBiasBlock.builder()
-                        .setHeadCount(HEADS)
-                        .optBidirectional(!causal)
-                        .build();
-            case KERPLE -> KerpleBiasBlock.builder().setHeadCount(HEADS).build();
-            case KERPLE_POWER ->
-                KerpleBiasBlock.builder()
-                        .setHeadCount(HEADS)
-                        .optForm(KerpleBiasBlock.Form.POWER)
-                        .build();
-            case SANDWICH -> SandwichBiasBlock.builder().setHeadCount(HEADS).build();
-            case FIRE -> FireBiasBlock.builder().setHeadCount(HEADS).build();
-            case DISTANCE_NETWORK ->
-                DistanceNetworkBiasBlock.builder()
-                        .setHeadCount(HEADS)
-                        // as x-transformers
-                        .setHiddenSize(size / 4)
-                        .build();
-            case SWIN ->
-                WindowBiasBlock.builder()
-                        .setHeadCount(HEADS)
-                        .setWindow(heightOf(length, causal), widthOf(length))
-                        .build();
-            case SWIN_V2 ->
-                WindowNetworkBiasBlock.builder()
-                        .setHeadCount(HEADS)
-                        .setWindow(heightOf(length, causal), widthOf(length))
-                        .build();
-            case DISENTANGLED ->
-                DisentangledPositionBlock.builder()
-                        .setEmbeddingSize(size)
-                        .setHeadCount(HEADS)
-                        .build();
-            case SHAW ->
-                ShawRelativePositionBlock.builder().setHeadSize(size / HEADS).build();
-            case TRANSFORMER_XL ->
-                TransformerXlPositionBlock.builder()
-                        .setEmbeddingSize(size)
-                        .setHeadCount(HEADS)
-                        .build();
-            case NONE, PADDING, CAUSAL, WINDOW -> null;
+    /** The options that are not the defaults. */
+    private Map<String, ?> options(int size, long length, boolean causal) {
+        if (OF_CELLS.contains(text)) {
+            return Map.of("window", List.of(heightOf(length, causal), widthOf(length)));
+        }
+        return switch (text) {
+            // a decoder's step has one more position than its cache
+            case "rotary" -> Map.of("layout", PairLayout.CONCATENATED, "maxSequenceLength", length + 1);
+            case "t5" -> Map.of("bidirectional", !causal);
+            case "kerple-power" -> Map.of("form", "POWER");
+            // as x-transformers
+            case "distance-network" -> Map.of("hiddenSize", size / 4);
+            default -> Map.of();
         };
     }
 }

@@ -77,7 +77,7 @@ public abstract class AttentionPeers {
             attention = kind.attention(size, length, false)
                     .optFusedKernel(!method.endsWith(".plain"))
                     .build();
-            if (kind == AttentionKind.PADDING) {
+            if (kind.equals(AttentionKind.PADDING)) {
                 NDArray tokens = setting.tokens(sizes.slice(0, 2));
                 mask = () -> tokens;
             }

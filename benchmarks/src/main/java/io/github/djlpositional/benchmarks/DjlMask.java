@@ -37,17 +37,18 @@ final class DjlMask {
     /** Returns what makes the mask of a forward. */
     Supplier<NDArray> of(AttentionKind kind) {
         long length = distances.getShape().get(3);
-        return switch (kind) {
-            case ALIBI -> constant(distances.abs().mul(slopes()).neg());
-            case T5 -> buckets();
-            case KERPLE -> logarithms();
-            case PADDING ->
+        return switch (kind.text()) {
+            case "alibi" -> constant(distances.abs().mul(slopes()).neg());
+            case "t5" -> buckets();
+            case "kerple" -> logarithms();
+            case "padding" ->
                 constant(hidden(manager.arange(0f, (float) length, 1f, DataType.FLOAT32)
                         .gte(AttentionKind.tokensOf(length))
                         .reshape(1, 1, 1, length)));
-            case CAUSAL -> constant(hidden(distances.gt(0)));
-            case WINDOW -> constant(hidden(distances.gt(0).logicalOr(distances.lte(-AttentionKind.windowOf(length)))));
-            default -> throw new IllegalArgumentException(kind + " is no mask");
+            case "causal" -> constant(hidden(distances.gt(0)));
+            case "window" ->
+                constant(hidden(distances.gt(0).logicalOr(distances.lte(-AttentionKind.windowOf(length)))));
+            default -> throw new IllegalArgumentException(kind.text() + " is no mask");
         };
     }
 

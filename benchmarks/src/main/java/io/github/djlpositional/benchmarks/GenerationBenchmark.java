@@ -73,7 +73,7 @@ public class GenerationBenchmark {
             attention = kind.attention(size, length, true)
                     .optFusedKernel(!method.endsWith(".plain"))
                     .build();
-            if (kind == AttentionKind.PADDING) {
+            if (kind.equals(AttentionKind.PADDING)) {
                 inputs.add(setting.tokens(new Shape(sizes.get(0), length + 1)));
             }
         }

@@ -398,7 +398,7 @@ enum Table {
     /** Each shape with each kind of attention. */
     private static List<String> kinds(String... shapes) {
         return Arrays.stream(shapes)
-                .flatMap(shape -> Arrays.stream(AttentionKind.values()).map(kind -> shape + ":" + kind.text()))
+                .flatMap(shape -> AttentionKind.ALL.stream().map(kind -> shape + ":" + kind.text()))
                 .toList();
     }
 

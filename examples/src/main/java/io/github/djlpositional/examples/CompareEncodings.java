@@ -40,7 +40,7 @@ final class CompareEncodings extends EngineCommand {
     private TrainingOptions trainingOptions;
 
     @Option(names = "--encoding", split = ",", description = "One or more kinds, separated by commas.")
-    private List<Encoding> encodings = List.of(Encoding.values());
+    private List<Encoding> encodings = Encoding.values();
 
     @Option(names = "--glosses", description = "The number of sentences for training.")
     private int glosses = 40_000;

@@ -2,7 +2,6 @@ package io.github.djlpositional.examples;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /**
  * The sizes of a {@link TransformerEncoder}.
@@ -47,7 +46,7 @@ public record EncoderSpec(
     /** Reads the sizes from the arguments that DJL passes to a block factory; other arguments are ignored. */
     static EncoderSpec fromArguments(Map<String, ?> arguments) {
         String encodings =
-                "one of " + Stream.of(Encoding.values()).map(Encoding::name).toList();
+                "one of " + Encoding.values().stream().map(Encoding::name).toList();
         return new EncoderSpec(
                 Check.value(arguments, "encoding", encodings, Encoding::valueOf),
                 size(arguments, "vocabularySize"),

@@ -4,160 +4,140 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.attention.AlibiBiasBlock;
-import io.github.djlpositional.attention.DisentangledPositionBlock;
-import io.github.djlpositional.attention.DistanceNetworkBiasBlock;
-import io.github.djlpositional.attention.FireBiasBlock;
-import io.github.djlpositional.attention.KerpleBiasBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
-import io.github.djlpositional.attention.RelativePositionBiasBlock;
-import io.github.djlpositional.attention.RotaryEmbeddingBlock;
-import io.github.djlpositional.attention.SandwichBiasBlock;
-import io.github.djlpositional.attention.ShawRelativePositionBlock;
-import io.github.djlpositional.attention.TransformerXlPositionBlock;
+import java.util.Iterator;
+import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import picocli.CommandLine.TypeConversionException;
 
-/** The kinds of positional encodings, absolute (added to the input) or relative (part of the attention). */
-public enum Encoding implements Comparison.Kind {
+/**
+ * A kind of positional encoding: absolute (added to the input), or one of the library's relative encodings (part of the
+ * attention).
+ *
+ * @param name the name in settings, for example {@code KERPLE_POWER}
+ * @param title the name in words
+ * @param relative the library's name of the relative encoding; null for the other kinds
+ */
+public record Encoding(String name, String title, String relative) implements Comparison.Kind {
 
     /** No positions: the encoder treats a sentence as a bag of words. */
-    NONE("none"),
+    public static final Encoding NONE = new Encoding("NONE", "none", null);
 
     /** The sinusoids of <em>Attention Is All You Need</em>, added to the input. */
-    SINUSOIDAL("sinusoidal"),
+    public static final Encoding SINUSOIDAL = new Encoding("SINUSOIDAL", "sinusoidal", null);
 
     /**
      * The same with the token vectors that the library starts with, N(0, 1); the other kinds start with smaller ones.
      */
-    SINUSOIDAL_UNIT("sinusoidal, N(0, 1)"),
+    public static final Encoding SINUSOIDAL_UNIT = new Encoding("SINUSOIDAL_UNIT", "sinusoidal, N(0, 1)", null);
 
     /** The same with token vectors that start with N(0, 1 / D) and are multiplied by √D, as in the paper. */
-    SINUSOIDAL_SCALED("sinusoidal, scaled"),
+    public static final Encoding SINUSOIDAL_SCALED = new Encoding("SINUSOIDAL_SCALED", "sinusoidal, scaled", null);
 
     /** A learned vector for each position, added to the input. */
-    LEARNED("learned"),
+    public static final Encoding LEARNED = new Encoding("LEARNED", "learned", null);
 
-    /** Rotated queries and keys. */
-    ROTARY("rotary"),
+    private static final Encoding KERPLE_POWER = new Encoding("KERPLE_POWER", "KERPLE, power", "KERPLE");
 
-    /** Scores that decrease with the distance. */
-    ALIBI("ALiBi"),
+    /** Encodings of the cells of a picture. */
+    private static final Set<String> OF_WINDOWS = Set.of("Swin", "Swin V2", "MViTv2");
 
-    /** Learned biases for buckets of distances. */
-    T5("T5"),
+    private static final List<Encoding> VALUES = Stream.concat(
+                    Stream.of(NONE, SINUSOIDAL, SINUSOIDAL_UNIT, SINUSOIDAL_SCALED, LEARNED),
+                    RelativeEncoding.names().stream()
+                            .filter(name -> !OF_WINDOWS.contains(name))
+                            .flatMap(Encoding::ofRelative))
+            .toList();
 
-    /** Scores that decrease with the logarithm of the distance, at learned rates. */
-    KERPLE("KERPLE"),
-
-    /** Scores that decrease with a learned power of the distance, at learned rates. */
-    KERPLE_POWER("KERPLE, power"),
-
-    /** Scores that decrease with the distance as the product of two sinusoids does. */
-    SANDWICH("Sandwich"),
-
-    /** Biases that a small network computes from the distance. */
-    DISTANCE_NETWORK("distance network"),
-
-    /** Biases that a small network computes from the distance as a share of the query's position. */
-    FIRE("FIRE"),
-
-    /** Learned vectors for distances up to 16, added to keys and values. */
-    SHAW("Shaw"),
-
-    /** Projected sinusoids of the distance. */
-    TRANSFORMER_XL("Transformer-XL"),
-
-    /** Learned vectors of distances, projected for queries and for keys, as in DeBERTa. */
-    DISENTANGLED("DeBERTa");
-
-    private final String title;
-
-    Encoding(String title) {
-        this.title = title;
+    private static Stream<Encoding> ofRelative(String relative) {
+        String name = relative.toUpperCase(Locale.ROOT).replaceAll("[^A-Z0-9]", "_");
+        Encoding encoding = new Encoding(name, relative.equals("disentangled") ? "DeBERTa" : relative, relative);
+        return relative.equals(KERPLE_POWER.relative) ? Stream.of(encoding, KERPLE_POWER) : Stream.of(encoding);
     }
 
-    @Override
-    public String title() {
-        return title;
+    /**
+     * Returns all kinds.
+     *
+     * @return the absolute ones first
+     */
+    public static List<Encoding> values() {
+        return VALUES;
+    }
+
+    /**
+     * Returns the kind of a name.
+     *
+     * @param name for example {@code SINUSOIDAL}
+     * @return the kind
+     * @throws IllegalArgumentException if there is none
+     */
+    public static Encoding valueOf(String name) {
+        return VALUES.stream()
+                .filter(encoding -> encoding.name.equals(name))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException(name + " is no kind of encoding"));
+    }
+
+    /** The kind that an option of a command line names, in any case. */
+    static Encoding ofOption(String text) {
+        try {
+            return valueOf(text.toUpperCase(Locale.ROOT));
+        } catch (IllegalArgumentException e) {
+            throw new TypeConversionException("expected one of " + VALUES + " but was '" + text + "'");
+        }
+    }
+
+    /** The names of the kinds on a command line. */
+    static final class Names implements Iterable<String> {
+        @Override
+        public Iterator<String> iterator() {
+            return VALUES.stream().map(Encoding::toString).iterator();
+        }
     }
 
     /** Creates the block that adds positions to the input; an identity for the other kinds. */
     Block absolute(EncoderSpec spec) {
-        return switch (this) {
-            case SINUSOIDAL, SINUSOIDAL_UNIT, SINUSOIDAL_SCALED ->
-                PositionalEncodingBlock.builder()
+        if (name.startsWith(SINUSOIDAL.name)) {
+            return PositionalEncodingBlock.builder()
+                    .setEmbeddingSize(spec.embeddingSize())
+                    .optMaxSequenceLength(spec.maxWords())
+                    .build();
+        }
+        return equals(LEARNED)
+                ? LearnedPositionalEncodingBlock.builder()
                         .setEmbeddingSize(spec.embeddingSize())
                         .optMaxSequenceLength(spec.maxWords())
-                        .build();
-            case LEARNED ->
-                LearnedPositionalEncodingBlock.builder()
-                        .setEmbeddingSize(spec.embeddingSize())
-                        .optMaxSequenceLength(spec.maxWords())
-                        .build();
-            default -> Blocks.identityBlock();
-        };
+                        .build()
+                : Blocks.identityBlock();
     }
 
     /** Creates the relative encoding of one attention block; empty for the other kinds. */
     Optional<RelativeEncoding> relative(EncoderSpec spec) {
-        return Optional.ofNullable(
-                switch (this) {
-                    case ROTARY ->
-                        RotaryEmbeddingBlock.builder()
-                                .setHeadSize(spec.headSize())
-                                .optMaxSequenceLength(spec.maxWords())
-                                .build();
-                    case ALIBI ->
-                        AlibiBiasBlock.builder().setHeadCount(spec.heads()).build();
-                    case T5 ->
-                        RelativePositionBiasBlock.builder()
-                                .setHeadCount(spec.heads())
-                                .build();
-                    case KERPLE ->
-                        KerpleBiasBlock.builder().setHeadCount(spec.heads()).build();
-                    case KERPLE_POWER ->
-                        KerpleBiasBlock.builder()
-                                .setHeadCount(spec.heads())
-                                .optForm(KerpleBiasBlock.Form.POWER)
-                                .build();
-                    case SANDWICH ->
-                        SandwichBiasBlock.builder().setHeadCount(spec.heads()).build();
-                    case DISTANCE_NETWORK ->
-                        DistanceNetworkBiasBlock.builder()
-                                .setHeadCount(spec.heads())
-                                .setHiddenSize(32)
-                                .optLogarithmic(true)
-                                .build();
-                    case FIRE ->
-                        // as in the paper, a quarter of the length that is trained
-                        FireBiasBlock.builder()
-                                .setHeadCount(spec.heads())
-                                .optThreshold(LengthClass.TRAINED_WORDS / 4.0)
-                                .build();
-                    case SHAW ->
-                        ShawRelativePositionBlock.builder()
-                                .setHeadSize(spec.headSize())
-                                .build();
-                    case TRANSFORMER_XL ->
-                        TransformerXlPositionBlock.builder()
-                                .setEmbeddingSize(spec.embeddingSize())
-                                .setHeadCount(spec.heads())
-                                .build();
-                    case DISENTANGLED ->
-                        // the defaults are for 512 tokens
-                        DisentangledPositionBlock.builder()
-                                .setEmbeddingSize(spec.embeddingSize())
-                                .setHeadCount(spec.heads())
-                                .optBuckets(LengthClass.TRAINED_WORDS)
-                                .optMaxDistance(4 * LengthClass.TRAINED_WORDS)
-                                .build();
-                    default -> null;
-                });
+        return Optional.ofNullable(relative)
+                .map(kind -> RelativeEncoding.named(kind, spec.heads(), spec.headSize(), options(spec)));
+    }
+
+    /** The options that are not the defaults. */
+    private Map<String, ?> options(EncoderSpec spec) {
+        return switch (name) {
+            case "ROTARY" -> Map.of("maxSequenceLength", spec.maxWords());
+            case "KERPLE_POWER" -> Map.of("form", "POWER");
+            case "DISTANCE_NETWORK" -> Map.of("hiddenSize", 32, "logarithmic", true);
+            // as in the paper, a quarter of the length that is trained
+            case "FIRE" -> Map.of("threshold", LengthClass.TRAINED_WORDS / 4.0);
+            // the defaults are for 512 tokens
+            case "DISENTANGLED" ->
+                Map.of("buckets", LengthClass.TRAINED_WORDS, "maxDistance", 4 * LengthClass.TRAINED_WORDS);
+            default -> Map.of();
+        };
     }
 
     @Override
     public String toString() {
-        return name().toLowerCase(Locale.ROOT);
+        return name.toLowerCase(Locale.ROOT);
     }
 }

@@ -30,6 +30,7 @@ public final class Program implements IVersionProvider {
     public static CommandLine commandLine(Object command) {
         return new CommandLine(command)
                 .setCaseInsensitiveEnumValuesAllowed(true)
+                .registerConverter(Encoding.class, Encoding::ofOption)
                 // 30s, 2m, 1h30m
                 .registerConverter(Duration.class, value -> Duration.parse("PT" + value))
                 .setParameterExceptionHandler((error, given) -> {

@@ -64,6 +64,7 @@ public final class TrainEncoder extends EngineCommand {
     @Option(
             names = "--encoding",
             split = ",",
+            completionCandidates = Encoding.Names.class,
             description = "One or more of ${COMPLETION-CANDIDATES}, separated by commas.")
     private List<Encoding> encodings = List.of(Encoding.NONE, Encoding.SINUSOIDAL);
 

@@ -17,6 +17,7 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 
 /**
  * A small sentence classifier based on the encoder of Vaswani et al. (2017): input embedding, encoder layers, the mean
@@ -52,11 +53,11 @@ public final class TransformerEncoder extends AbstractBlock {
                 .setVocabularySize(spec.vocabularySize())
                 .setEmbeddingSize(spec.embeddingSize())
                 .optPaddingIndex(PADDING)
-                .optScaleEmbedding(spec.encoding() == Encoding.SINUSOIDAL_SCALED)
+                .optScaleEmbedding(spec.encoding().equals(Encoding.SINUSOIDAL_SCALED))
                 .optPositionalEncoding(spec.encoding().absolute(spec))
                 .optDropoutRate(spec.dropoutRate());
         input = addChildBlock("input", embedding.build());
-        if (spec.encoding() != Encoding.SINUSOIDAL_UNIT && spec.encoding() != Encoding.SINUSOIDAL_SCALED) {
+        if (!Set.of(Encoding.SINUSOIDAL_UNIT, Encoding.SINUSOIDAL_SCALED).contains(spec.encoding())) {
             // here the positions matter more than the words, so words start smaller, with N(0, 2 / D)
             float deviation = (float) Math.sqrt(2.0 / spec.embeddingSize());
             input.setInitializer(new NormalInitializer(deviation), Parameter.Type.WEIGHT);

@@ -13,7 +13,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Stream;
 import javax.imageio.ImageIO;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -39,8 +38,7 @@ class CompareEncodingsTest {
         Engines.assumeAvailable(engine);
         String out = ProgramRun.of("compare --quick --seeds 1 --engine " + engine + " --out " + folder)
                 .success();
-        List<String> kinds =
-                Stream.of(Encoding.values()).map(Encoding::toString).toList();
+        List<String> kinds = Encoding.values().stream().map(Encoding::toString).toList();
         String table = out.substring(out.indexOf("positions "));
         assertThat(table.lines().skip(1).limit(kinds.size()).map(line -> line.substring(0, line.indexOf(' '))))
                 .isEqualTo(kinds);
@@ -67,11 +65,11 @@ class CompareEncodingsTest {
     @Test
     void rowHasTheMeanAndTheRangeOfItsRuns() {
         List<Comparison.Row> rows = Comparison.rows(List.of(
-                run(Encoding.ROTARY, 1, 90),
-                run(Encoding.ALIBI, 1, 50),
-                run(Encoding.ROTARY, 2, 94),
-                run(Encoding.ROTARY, 3, 89)));
-        assertThat(rows).extracting(Comparison.Row::kind).containsExactly(Encoding.ROTARY, Encoding.ALIBI);
+                run(Encoding.SINUSOIDAL, 1, 90),
+                run(Encoding.LEARNED, 1, 50),
+                run(Encoding.SINUSOIDAL, 2, 94),
+                run(Encoding.SINUSOIDAL, 3, 89)));
+        assertThat(rows).extracting(Comparison.Row::kind).containsExactly(Encoding.SINUSOIDAL, Encoding.LEARNED);
         DoubleSummaryStatistics accuracy = rows.get(0).accuracy("17-24");
         assertThat(accuracy.getAverage()).isCloseTo(0.91, within(1e-12));
         assertThat(accuracy.getMin()).isEqualTo(0.89);

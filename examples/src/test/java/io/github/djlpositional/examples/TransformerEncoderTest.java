@@ -93,7 +93,7 @@ class TransformerEncoderTest {
                 WordOrderDataset dataset = new WordOrderDataset(sentences, 20, 1, false);
                 training.train(sizes, dataset, model);
                 double accuracy = Evaluation.of(model, dataset).accuracy();
-                if (encoding == Encoding.NONE) {
+                if (encoding.equals(Encoding.NONE)) {
                     assertThat(accuracy).isEqualTo(0.5);
                 } else {
                     assertThat(accuracy).as("%s", encoding).isGreaterThan(0.9);

@@ -48,8 +48,9 @@ class TrainedModelTest {
         assertThat(smaller).isEqualTo(folder.resolve("model-learned.zip"));
         assertThat(EncoderFile.readLog(smaller).lines())
                 .isNotEmpty()
-                .allMatch(line -> line.encoding() == Encoding.LEARNED);
-        assertThat(EncoderFile.readLog(given).lines()).anyMatch(line -> line.encoding() == Encoding.NONE);
+                .allMatch(line -> line.encoding().equals(Encoding.LEARNED));
+        assertThat(EncoderFile.readLog(given).lines())
+                .anyMatch(line -> line.encoding().equals(Encoding.NONE));
         assertThat(notebook.parts().toString())
                 .contains("'given.zip' has other positions.", "A smaller model is trained now");
     }
