@@ -118,7 +118,8 @@ final class NaiveAttention {
         double[][][] weights = new double[heads][q.length][k.length];
         for (int head = 0; head < heads; head++) {
             for (int i = 0; i < q.length; i++) {
-                double sum = 0;
+                double[] scores = new double[k.length];
+                Arrays.fill(scores, Double.NEGATIVE_INFINITY);
                 for (int j = 0; j < k.length; j++) {
                     if (visible.test(i, j)) {
                         double score = type.score(new Pair(
@@ -129,17 +130,23 @@ final class NaiveAttention {
                                 position(first + i),
                                 position(j),
                                 length));
-                        weights[head][i][j] = Math.exp(cap.applyAsDouble(score) + added.at(head, i, j));
-                        sum += weights[head][i][j];
+                        scores[j] = cap.applyAsDouble(score) + added.at(head, i, j);
                     }
                 }
-                for (int j = 0; j < k.length; j++) {
-                    // a query that sees no key has no weights
-                    weights[head][i][j] /= sum == 0 ? 1 : sum;
-                }
+                weights[head][i] = softmax(scores);
             }
         }
         return weights;
+    }
+
+    /** The weights of scores: all 0 for a query that sees no key. */
+    private static double[] softmax(double... scores) {
+        double greatest = Arrays.stream(scores).max().orElseThrow();
+        double[] powers = Arrays.stream(scores)
+                .map(score -> score == Double.NEGATIVE_INFINITY ? 0 : Math.exp(score - greatest))
+                .toArray();
+        double sum = Math.max(1, Arrays.stream(powers).sum());
+        return Arrays.stream(powers).map(power -> power / sum).toArray();
     }
 
     private ParameterList ofEncoding() {
