@@ -13,6 +13,7 @@ import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.attention.ShawRelativePositionBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerXlPositionBlock;
+import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.GridEncoding;
@@ -131,7 +132,12 @@ public enum BlockType implements TestBlocks {
                     .optAxes(RotaryAxes.of(1, 0, 1))
                     .optSequenceAxis(1)
                     .build()),
-    ALIBI_CAUSAL(new Shape(2, 3, 4), AlibiBiasBlock.builder().setHeadCount(3).optCausal(true)::build),
+    ALIBI_CAUSAL(
+            new Shape(2, 3, 4),
+            AlibiBiasBlock.builder()
+                    .setHeadCount(3)
+                    .optSlopes(AlibiSlopes.given(0.5, 0, 0.25))
+                    .optCausal(true)::build),
     T5_OF_A_DECODER(
             new Shape(2, 3, 4),
             RelativePositionBiasBlock.builder().setHeadCount(3).optBidirectional(false)::build),

@@ -11,6 +11,7 @@ import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.util.JsonUtils;
 import io.github.djlpositional.arguments.HasArguments;
+import io.github.djlpositional.arguments.internal.OptionsBuilder;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.GridEncoding;
@@ -127,10 +128,35 @@ class FromArgumentsTest {
         for (Method method : builder.getDeclaredMethods()) {
             String name = method.getName();
             if ((name.startsWith("set") || name.startsWith("opt")) && !NOT_IN_A_MAP.contains(name)) {
-                assertThat(expected).contains(Character.toLowerCase(name.charAt(3)) + name.substring(4));
+                assertThat(expected).contains(optionOf(method));
             }
         }
         assertThat(expected).containsAll(argumentsOf(kind).keySet());
+    }
+
+    private static String optionOf(Method method) {
+        return Character.toLowerCase(method.getName().charAt(3))
+                + method.getName().substring(4);
+    }
+
+    @ParameterizedTest
+    @MethodSource("io.github.djlpositional.TestBlocks#values")
+    void eachMethodOfABuilderSetsTheOptionOfItsName(TestBlocks kind) throws Exception {
+        Map<Class<?>, Object> values = Map.of(int.class, 3, double.class, 2.5, float.class, 0.5f, boolean.class, true);
+        Object builder = SmallBlocks.call(kind.block().getClass().getMethod("builder"), null);
+        Method options = OptionsBuilder.class.getDeclaredMethod("options");
+        options.setAccessible(true);
+        for (Method method : builder.getClass().getMethods()) {
+            if (method.getName().matches("(set|opt).*") && method.getParameterCount() == 1) {
+                Object value = values.get(method.getParameterTypes()[0]);
+                if (value != null) {
+                    SmallBlocks.call(method, builder, value);
+                    assertThat(((Map<?, ?>) options.invoke(builder)).get(optionOf(method)))
+                            .as("%s", method)
+                            .isEqualTo(value);
+                }
+            }
+        }
     }
 
     /** The keys that the error for an unknown one lists. */

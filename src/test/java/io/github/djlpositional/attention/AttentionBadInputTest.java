@@ -100,11 +100,7 @@ class AttentionBadInputTest {
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "NONE")
     void refusesArgumentsOfEncodings(EncodingType type) {
-        for (String line : type.refused()) {
-            String[] columns = line.split(" *[|] *", -1);
-            Map<?, ?> replaced = JsonUtils.GSON.fromJson("{" + columns[0] + "}", Map.class);
-            requireRefused(type, replaced, columns[1].split(";", -1));
-        }
+        type.forEachRefused((options, values) -> requireRefused(type, options, values));
         for (String size : List.of("headCount", "headSize", "embeddingSize")) {
             if (((HasArguments) type.block()).getArguments().get(size) instanceof Integer number) {
                 requireRefused(type, Map.of(size, 2 * number), size, "" + 2 * number);

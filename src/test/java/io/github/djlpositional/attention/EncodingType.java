@@ -4,29 +4,30 @@ import static io.github.djlpositional.attention.NaiveAttention.dot;
 import static io.github.djlpositional.attention.NaiveAttention.plus;
 
 import ai.djl.ndarray.types.Shape;
+import ai.djl.util.JsonUtils;
 import io.github.djlpositional.TestBlocks;
 import io.github.djlpositional.attention.NaiveAttention.Pair;
-import io.github.djlpositional.math.AlibiSlopes;
-import io.github.djlpositional.math.PairLayout;
-import io.github.djlpositional.math.RotaryScaling;
-import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 
 /**
- * Every relative encoding in the configurations that are tested: how it is built for heads of size 4, the score of a
- * query and a key as its source defines it, and arguments that it rejects, with parts of the message. Tests set its
- * parameters to any numbers from -1 to 1, so a parameter that has to be positive must be stored as its logarithm.
+ * Every relative encoding in the configurations that are tested, with heads of size 4: its name, the options that
+ * differ from the defaults, the score of a query and a key as its source defines it, and lines of options that it
+ * rejects, with parts of the message. Tests set its parameters to any numbers from -1 to 1, so a parameter that has to
+ * be positive must be stored as its logarithm.
  */
 @SuppressWarnings("ImmutableEnumChecker") // the functions have no state
 public enum EncodingType implements TestBlocks {
-    NONE(sizes -> null, Pair::product),
+    NONE(null, "", Pair::product),
     // pairs (0, 1) and (2, 3), frequencies 1 and 10000^(-1/2)
     ROTARY(
-            sizes -> rotary().build(),
+            "rotary",
+            "",
             at -> at.scaled(dot(interleaved(at.q(), at.i(), 10_000), interleaved(at.k(), at.j(), 10_000))),
             "headSize: 7, rotarySize: 7       | rotarySize 7;headSize 7",
             "headSize: 0                      | headSize 0",
@@ -35,15 +36,15 @@ public enum EncodingType implements TestBlocks {
             "maxSequenceLength: 10, autoExtend: 9 | autoExtend 9;10 to"),
     // one pair (0, 1) of frequency 1; dimensions 2 and 3 stay
     ROTARY_HALVES_PARTIAL(
-            sizes ->
-                    rotary().optRotarySize(2).optLayout(PairLayout.CONCATENATED).build(),
+            "rotary",
+            "rotarySize: 2, layout: CONCATENATED",
             at -> at.scaled(dot(rotated(at.q(), 0, 1, at.i()), rotated(at.k(), 0, 1, at.j())))),
-    ROTARY_DYNAMIC(sizes -> rotary().optScaling(RotaryScaling.dynamicNtk(2, 4)).build(), at -> {
+    ROTARY_DYNAMIC("rotary", "scaling: {kind: dynamicNtk, factor: 2, originalLength: 4}", at -> {
         // factor 2, original length 4: base · (2 l / 4 - 1)^(4 / 2) beyond it
         double base = at.length() > 4 ? 10_000 * Math.pow(2.0 * at.length() / 4 - 1, 2) : 10_000;
         return at.scaled(dot(interleaved(at.q(), at.i(), base), interleaved(at.k(), at.j(), base)));
     }),
-    ROTARY_XPOS(sizes -> rotary().optRotaryStart(2).optXpos(1024).build(), at -> {
+    ROTARY_XPOS("rotary", "rotaryStart: 2, xpos: 1024", at -> {
         // one pair (2, 3), scaled by 0.4 / 1.4 to the power of the distance over 1024
         double kept = at.q()[0] * at.k()[0] + at.q()[1] * at.k()[1];
         double turned = dot(rotated(at.q(), 2, 3, at.i()), rotated(at.k(), 2, 3, at.j())) - kept;
@@ -51,42 +52,33 @@ public enum EncodingType implements TestBlocks {
     }),
     // of two heads, the published slopes are 2^-4 and 2^-8
     ALIBI(
-            sizes -> AlibiBiasBlock.builder().setHeadCount(sizes.heads).build(),
+            "ALiBi",
+            "",
             at -> at.product() - Math.pow(2, -4.0 * (at.head() + 1)) * at.distance(),
             "slopes: [1, 2, 3, 4]             | 4 slopes;headCount 2",
             "causal: true, learned: true      | causal and learned;MultiHeadAttentionBlock"),
     ALIBI_LEARNED(
-            sizes -> AlibiBiasBlock.builder()
-                    .setHeadCount(sizes.heads)
-                    .optSlopes(AlibiSlopes.geometric(sizes.heads, 6))
-                    .optLearned(true)
-                    .optScaled(true)
-                    .build(),
+            "ALiBi",
+            "slopes: [0.125, 0.015625], learned: true, scaled: true",
             at -> at.product() - at.scaled(Math.exp(at.number("logSlopes")) * at.distance())),
     T5(
-            sizes -> RelativePositionBiasBlock.builder()
-                    .setHeadCount(sizes.heads)
-                    .optBuckets(8)
-                    .optMaxDistance(6)
-                    .build(),
+            "T5",
+            "buckets: 8, maxDistance: 6",
             at -> at.product() + at.parameter("biases")[bucket(at.j() - at.i())][at.head()],
             "buckets: 31                      | 31"),
     KERPLE(
-            sizes -> KerpleBiasBlock.builder().setHeadCount(sizes.heads).build(),
+            "KERPLE",
+            "",
             at -> at.product() - Math.exp(at.number("logB")) * Math.log1p(Math.exp(at.number("logA")) * at.distance()),
             "form: LINEAR                     | LINEAR"),
     KERPLE_POWER(
-            sizes -> KerpleBiasBlock.builder()
-                    .setHeadCount(sizes.heads)
-                    .optForm(KerpleBiasBlock.Form.POWER)
-                    .build(),
+            "KERPLE",
+            "form: POWER",
             at -> at.product()
                     - Math.exp(at.number("logA")) * Math.pow(at.distance(), 2 / (1 + Math.exp(-at.number("logitP"))))),
     SANDWICH(
-            sizes -> SandwichBiasBlock.builder()
-                    .setHeadCount(sizes.heads)
-                    .optEncoding(SinusoidalEncoding.vaswani(6, 100))
-                    .build(),
+            "Sandwich",
+            "encoding: {embeddingSize: 6, base: 100}",
             at -> {
                 // frequencies 1, 100^(-1/3) and 100^(-2/3); head h of two is divided by 8 h / 2
                 double cosines = IntStream.range(0, 3)
@@ -96,11 +88,8 @@ public enum EncodingType implements TestBlocks {
             },
             "encoding: {embeddingSize: 7}     | size 7;8"),
     FIRE(
-            sizes -> FireBiasBlock.builder()
-                    .setHeadCount(sizes.heads)
-                    .optHiddenSize(5)
-                    .optThreshold(3.3)
-                    .build(),
+            "FIRE",
+            "hiddenSize: 5, threshold: 3.3",
             at -> {
                 double c = at.parameter("c")[0][0];
                 double longest = Math.max(at.i(), Math.abs(3.3 * at.parameter("multiplier")[0][0]));
@@ -110,23 +99,16 @@ public enum EncodingType implements TestBlocks {
             "hiddenSize: 0                    | hiddenSize 0",
             "threshold: 0                     | threshold 0.0"),
     DISTANCE_NETWORK(
-            sizes -> DistanceNetworkBiasBlock.builder()
-                    .setHeadCount(sizes.heads)
-                    .setHiddenSize(3)
-                    .optLogarithmic(true)
-                    .optNormalized(true)
-                    .build(),
+            "distance network",
+            "hiddenSize: 3, logarithmic: true, normalized: true",
             at -> {
                 double logarithm = Math.signum(at.i() - at.j()) * Math.log(at.distance() + 1);
                 return at.product() + at.network(x -> x / (1 + Math.exp(-x)), logarithm);
             },
             "hiddenSize: 0                    | hiddenSize 0"),
     WINDOW(
-            sizes -> WindowBiasBlock.builder()
-                    .setHeadCount(sizes.heads)
-                    .setWindow(sizes.rows, 3)
-                    .optClassToken(true)
-                    .build(),
+            "Swin",
+            "window: [ROWS, 3], classToken: true",
             at -> {
                 // position 0 is a class token; the other positions are the cells
                 double[][] biases = at.parameter("biases");
@@ -145,12 +127,8 @@ public enum EncodingType implements TestBlocks {
             "window: [0, 3]                   | height 0",
             "window: [513, 513]               | [513, 513]"),
     WINDOW_NETWORK(
-            sizes -> WindowNetworkBiasBlock.builder()
-                    .setHeadCount(sizes.heads)
-                    .setWindow(sizes.rows, 3)
-                    .optHiddenSize(5)
-                    .optTrainedWindow(5, 4)
-                    .build(),
+            "Swin V2",
+            "window: [ROWS, 3], hiddenSize: 5, trainedWindow: [5, 4]",
             at -> {
                 double y = logarithmic((at.i() / 3 - at.j() / 3) * 8 / 4.0);
                 double x = logarithmic((at.i() % 3 - at.j() % 3) * 8 / 3.0);
@@ -159,24 +137,18 @@ public enum EncodingType implements TestBlocks {
             "hiddenSize: 0                    | hiddenSize 0",
             "trainedWindow: [3]               | trainedWindow [3];two"),
     WINDOW_VECTORS(
-            sizes -> WindowVectorsBlock.builder()
-                    .setHeadSize(EncodingType.HEAD_SIZE)
-                    .setWindow(sizes.rows, 3)
-                    .build(),
+            "MViTv2",
+            "window: [ROWS, 3]",
             at -> at.product()
                     + dot(at.q(), at.parameter("rows")[at.i() / 3 - at.j() / 3 + EncodingType.WINDOW_ROWS - 1])
                     + dot(at.q(), at.parameter("columns")[at.i() % 3 - at.j() % 3 + 2]),
             "window: [3, -1]                  | width -1"),
-    SHAW(sizes -> shaw(2), at -> shawScore(at, 2), at -> at.parameter("values")[clipped(at, 2)]),
-    SHAW_FAR(sizes -> shaw(40), at -> shawScore(at, 40), at -> at.parameter("values")[clipped(at, 40)]),
+    SHAW("Shaw", "maxDistance: 2", at -> shawScore(at, 2), at -> at.parameter("values")[clipped(at, 2)]),
+    SHAW_FAR("Shaw", "maxDistance: 40", at -> shawScore(at, 40), at -> at.parameter("values")[clipped(at, 40)]),
     // scale 1 / sqrt(3 · 4)
     DISENTANGLED(
-            sizes -> DisentangledPositionBlock.builder()
-                    .setEmbeddingSize(sizes.heads * EncodingType.HEAD_SIZE)
-                    .setHeadCount(sizes.heads)
-                    .optBuckets(6)
-                    .optMaxDistance(12)
-                    .build(),
+            "disentangled",
+            "buckets: 6, maxDistance: 12",
             at -> {
                 double[] position = at.parameter("vectors")[disentangledRow(at.i() - at.j())];
                 double toPosition = dot(at.q(), at.projected("keyWeight", "keyBias", position));
@@ -187,10 +159,8 @@ public enum EncodingType implements TestBlocks {
             "buckets: 1                       | buckets 1",
             "buckets: 8, maxDistance: 5       | maxDistance 5"),
     TRANSFORMER_XL(
-            sizes -> TransformerXlPositionBlock.builder()
-                    .setEmbeddingSize(sizes.heads * EncodingType.HEAD_SIZE)
-                    .setHeadCount(sizes.heads)
-                    .build(),
+            "Transformer-XL",
+            "",
             at -> {
                 double[] content = at.parameter("contentBias")[at.head()];
                 double[] position = at.parameter("positionBias")[at.head()];
@@ -201,30 +171,40 @@ public enum EncodingType implements TestBlocks {
 
     static final int HEAD_SIZE = 4;
 
-    /** A class token and the first of more than 4096 cells, in rows of 3: the tests have inputs of any length. */
+    /** ROWS in options: a class token and the first of more than 4096 cells, as the tests have inputs of any length. */
     private static final int WINDOW_ROWS = 1366;
 
-    /** The number of heads, and of rows of a window. */
-    private record Sizes(int heads, int rows) {}
-
-    private final Function<Sizes, RelativeEncoding> encoding;
+    private final String name;
+    private final String options;
     private final ToDoubleFunction<Pair> score;
     private final Function<Pair, double[]> addedValue;
     private final List<String> refused;
 
-    EncodingType(Function<Sizes, RelativeEncoding> encoding, ToDoubleFunction<Pair> score, String... refused) {
-        this(encoding, score, at -> new double[HEAD_SIZE], refused);
+    EncodingType(String name, String options, ToDoubleFunction<Pair> score, String... refused) {
+        this(name, options, score, at -> new double[HEAD_SIZE], refused);
     }
 
     EncodingType(
-            Function<Sizes, RelativeEncoding> encoding,
+            String name,
+            String options,
             ToDoubleFunction<Pair> score,
             Function<Pair, double[]> addedValue,
             String... refused) {
-        this.encoding = encoding;
+        this.name = name;
+        this.options = options;
         this.score = score;
         this.addedValue = addedValue;
         this.refused = List.of(refused);
+    }
+
+    private RelativeEncoding encoding(int heads, int rows) {
+        return name == null
+                ? null
+                : RelativeEncoding.named(name, heads, HEAD_SIZE, map(options.replace("ROWS", "" + rows)));
+    }
+
+    private static Map<?, ?> map(String options) {
+        return JsonUtils.GSON.fromJson("{" + options + "}", Map.class);
     }
 
     /** Whether the encoding depends on the difference of two positions only, not on the positions themselves. */
@@ -234,7 +214,7 @@ public enum EncodingType implements TestBlocks {
 
     /** Creates an encoding; null for none. */
     public RelativeEncoding encoding(int heads) {
-        return encoding.apply(new Sizes(heads, WINDOW_ROWS));
+        return encoding(heads, WINDOW_ROWS);
     }
 
     /** Returns a builder of an attention with this encoding. */
@@ -249,7 +229,7 @@ public enum EncodingType implements TestBlocks {
     /** The encoding of two heads, with a small window. */
     @Override
     public RelativeEncoding block() {
-        return encoding.apply(new Sizes(2, 2));
+        return encoding(2, 2);
     }
 
     @Override
@@ -267,23 +247,12 @@ public enum EncodingType implements TestBlocks {
         return addedValue.apply(at);
     }
 
-    /**
-     * Arguments that replace those of {@link #block}, and parts of the message that rejects them, as {@code a: 1 |
-     * b;c}.
-     */
-    List<String> refused() {
-        return refused;
-    }
-
-    private static RotaryEmbeddingBlock.Builder rotary() {
-        return RotaryEmbeddingBlock.builder().setHeadSize(HEAD_SIZE);
-    }
-
-    private static RelativeEncoding shaw(int maxDistance) {
-        return ShawRelativePositionBlock.builder()
-                .setHeadSize(HEAD_SIZE)
-                .optMaxDistance(maxDistance)
-                .build();
+    /** Gives each line of refused options, and the parts of the message that rejects them. */
+    void forEachRefused(BiConsumer<Map<?, ?>, String[]> check) {
+        for (String line : refused) {
+            String[] columns = line.split(" *[|] *", -1);
+            check.accept(map(columns[0]), columns[1].split(";", -1));
+        }
     }
 
     private static double shawScore(Pair at, int maxDistance) {
