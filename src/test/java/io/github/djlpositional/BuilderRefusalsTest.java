@@ -11,7 +11,6 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.HasArguments;
-import io.github.djlpositional.attention.TransformerXlPositionBlock;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.HashMap;
@@ -28,10 +27,6 @@ class BuilderRefusalsTest {
 
     private static GridPositionalEncodingBlock.Builder grid() {
         return GridPositionalEncodingBlock.builder().setEncoding(GridEncoding.visionTransformer(4));
-    }
-
-    private static TransformerXlPositionBlock.Builder transformerXl() {
-        return TransformerXlPositionBlock.builder().setHeadCount(3);
     }
 
     /** Creates a block from its arguments, with another value of a setting. */
@@ -73,7 +68,6 @@ class BuilderRefusalsTest {
                         .optPositionalEncoding(positions().build())::build,
                 "size 4",
                 "embeddingSize 6");
-        refused(transformerXl().setEmbeddingSize(8)::build, "embeddingSize 8", "headCount 3");
     }
 
     @Test

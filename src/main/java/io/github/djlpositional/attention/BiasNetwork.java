@@ -27,34 +27,26 @@ final class BiasNetwork {
     /**
      * Adds the parameters {@code weight1}, {@code bias1}, {@code weight2}, … to a block.
      *
-     * @param block the block that has the parameters
      * @param activation the function after each hidden layer
      * @param isNormalized whether hidden layers are normalized, with the parameters {@code scale1}, {@code offset1}, …
      * @param lastBias whether the last layer has a bias
-     * @param inputs the number of inputs
-     * @param hiddenLayers the number of hidden layers
-     * @param hiddenSize the number of units of each of them
-     * @param heads the number of outputs
+     * @param sizes the numbers of inputs, of the units of each hidden layer, and of heads
      */
     BiasNetwork(
             ScoreTermBlock block,
             UnaryOperator<NDArray> activation,
             boolean isNormalized,
             boolean lastBias,
-            int inputs,
-            int hiddenLayers,
-            int hiddenSize,
-            int heads) {
+            int... sizes) {
         this.block = block;
         this.activation = activation;
-        for (int i = 1; i <= hiddenLayers; i++) {
-            layers.add(block.addLayer("weight" + i, "bias" + i, i == 1 ? inputs : hiddenSize, hiddenSize));
-            if (isNormalized) {
-                norms.add(block.addNorm("scale" + i, "offset" + i, hiddenSize));
+        for (int i = 1; i < sizes.length; i++) {
+            boolean isLast = i == sizes.length - 1;
+            layers.add(block.addLayer("weight" + i, isLast && !lastBias ? null : "bias" + i, sizes[i - 1], sizes[i]));
+            if (isNormalized && !isLast) {
+                norms.add(block.addNorm("scale" + i, "offset" + i, sizes[i]));
             }
         }
-        int last = hiddenLayers + 1;
-        layers.add(block.addLayer("weight" + last, lastBias ? "bias" + last : null, hiddenSize, heads));
     }
 
     /**

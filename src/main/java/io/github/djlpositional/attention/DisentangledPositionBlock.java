@@ -34,7 +34,7 @@ import java.util.Objects;
  * to its {@code rel_embeddings} after their layer normalization; with {@code share_att_key}, copy the weights of the
  * attention's own projections of keys and queries.
  *
- * <p>{@link RelativeEncoding} describes inputs and errors; D = N · H. The content of the keys matters here:
+ * <p>{@link RelativeEncoding} describes inputs and errors; D = N · H. The content of the keys matters too:
  * {@code [queries, keys]} are (B, N, T, H) and (B, N, F, H), and {@code [x]} stands for {@code [x, x]}. The output is
  * the sum of both terms, unscaled.
  */
@@ -73,7 +73,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     private final Parameter vectors;
     private final Layer ofKeys;
     private final Layer ofQueries;
-    private final ConstantTable rows;
+    private final ConstantTable bucketNumbers;
 
     private DisentangledPositionBlock(Settings settings) {
         super(settings, settings.headCount, settings.headSize());
@@ -83,7 +83,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
                 "vectors", new Shape(2L * settings.buckets, size), new NormalInitializer(STANDARD_DEVIATION));
         ofKeys = addLayer("keyWeight", "keyBias", size, size);
         ofQueries = addLayer("queryWeight", "queryBias", size, size);
-        rows = addNumbers(relative -> settings.row(-relative));
+        bucketNumbers = addNumbers(relative -> settings.row(-relative));
     }
 
     /** {@return a new builder} */
@@ -125,18 +125,18 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
                         + call.keys().length()
                         + " keys from position 0: expected as many; give queries and keys");
         NDArray shared = call.shared();
-        NDArray positions = shared == null ? projected(ofKeys, call, queries) : rows(shared, 0, settings.headSize());
+        NDArray positions = shared == null ? projected(ofKeys, call, queries) : slice(shared, 0, settings.headSize());
         NDArray toContent = shared == null
                 ? toContent(call, queries, keys)
-                : rows(
+                : slice(
                         shared,
                         settings.headSize()
                                 + call.keys().first()
                                 - call.sharedKeys().first(),
                         call.keys().length());
-        NDArray rows = rows(call, queries);
-        NDArray byQuery = selected(queries.matMul(positions), rows);
-        NDArray byKey = selected(toContent, rows.transpose(0, 2, 1)).transpose(0, 1, 3, 2);
+        NDArray buckets = buckets(call, queries);
+        NDArray byQuery = selected(queries.matMul(positions), buckets);
+        NDArray byKey = selected(toContent, buckets.transpose(0, 2, 1)).transpose(0, 1, 3, 2);
         return scaled(call, byQuery.add(byKey));
     }
 
@@ -155,14 +155,14 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         return flat.reshape(1, -1, settings.headCount, settings.headSize()).transpose(0, 2, 3, 1);
     }
 
-    private static NDArray rows(NDArray array, long first, long count) {
+    private static NDArray slice(NDArray array, long first, long count) {
         return array.get(NDIndex.sliceAxis(2, first, first + count));
     }
 
     /** The row of P for each query and key, (1 or B, T, F), INT32. */
-    private NDArray rows(AttentionCall call, NDArray queries) {
+    private NDArray buckets(AttentionCall call, NDArray queries) {
         DistanceBias.Pairs pairs = DistanceBias.pairs(new Temporaries(), call, queries);
-        NDArray table = pairs.distances().rows(rows, DataType.FLOAT32).squeeze(0);
+        NDArray table = pairs.distances().rows(bucketNumbers, DataType.FLOAT32).squeeze(0);
         NDArray found = Indices.lookUp(pairs.indices(), table, queries.getManager());
         return Arithmetic.toType(found.squeeze(3), DataType.INT32);
     }

@@ -21,7 +21,7 @@ import java.util.Objects;
  *
  * <p>The parameters are {@code weight1}, (E, 1), {@code bias1}, (E), {@code weight2}, (E, E), {@code bias2}, (E),
  * {@code weight3}, (N, E), and {@code bias3}, (N), for E hidden units, and for normalized layers {@code scale1},
- * {@code offset1}, {@code scale2} and {@code offset2}, (E). Their initial values are those of PyTorch.
+ * {@code offset1}, {@code scale2} and {@code offset2}, (E). Their initial values are PyTorch's.
  * {@link RelativeEncoding} describes inputs, output and errors.
  */
 public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
@@ -41,7 +41,14 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
     private DistanceNetworkBiasBlock(Settings settings) {
         super(settings, settings.headCount);
         network = new BiasNetwork(
-                this, BiasNetwork.SILU, settings.normalized, true, 1, 2, settings.hiddenSize, settings.headCount);
+                this,
+                BiasNetwork.SILU,
+                settings.normalized,
+                true,
+                1,
+                settings.hiddenSize,
+                settings.hiddenSize,
+                settings.headCount);
         distances = addNumbers(relative -> {
             double logarithm = Math.copySign(Math.log1p(Math.abs(relative)), -relative);
             return settings.logarithmic ? logarithm : -relative;

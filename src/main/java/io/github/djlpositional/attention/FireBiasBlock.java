@@ -57,7 +57,7 @@ public final class FireBiasBlock extends ScoreTermBlock {
         this.settings = settings;
         c = addParameter("c", new Shape(1), new ConstantInitializer(0.1f));
         multiplier = addParameter("multiplier", new Shape(1), new ConstantInitializer(1));
-        network = new BiasNetwork(this, Activation::relu, false, true, 1, 1, settings.hiddenSize, settings.headCount);
+        network = new BiasNetwork(this, Activation::relu, false, true, 1, settings.hiddenSize, settings.headCount);
     }
 
     /** {@return a new builder} */

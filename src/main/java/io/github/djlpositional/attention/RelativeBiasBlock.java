@@ -16,8 +16,8 @@ abstract class RelativeBiasBlock extends ScoreTermBlock {
     }
 
     /**
-     * Computes the biases of distances, (N, size), in their data type or that of the scores, on any manager. Other
-     * arrays that it creates are closed.
+     * Computes the biases of distances, (N, size), in the data type of the attention or of its scores, on any manager.
+     * Other arrays that it creates are closed.
      */
     abstract NDArray biases(AttentionCall call, Distances distances);
 
@@ -39,7 +39,7 @@ abstract class RelativeBiasBlock extends ScoreTermBlock {
     @Override
     final NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
         NDArray term = DistanceBias.term(new Temporaries(), this, call, queries, null);
-        // that of one query may be a view of a table
+        // the term of one query may be a view of a table
         NDArray copy = call.queries().length() == 1 ? Arithmetic.copy(term) : term;
         copy.attach(queries.getManager());
         return copy;

@@ -51,7 +51,7 @@ import java.util.Set;
  * term is rounded more than once, in FLOAT16 once more from FLOAT32.
  *
  * <p>There is no greatest position, except in a window: a table by distance grows with the longest sequence. Tables are
- * not parameters, and have the lifetime of that of {@link io.github.djlpositional.PositionalEncodingBlock}. A forward
+ * not parameters, and live as long as the table of a {@link io.github.djlpositional.PositionalEncodingBlock}. A forward
  * throws {@link IllegalArgumentException} for queries of another shape or data type, and for a negative start position.
  *
  * <h2>An encoding of your own</h2>
@@ -142,7 +142,7 @@ public interface RelativeEncoding extends Block {
 
     /**
      * Computes biases that depend on the head and the distance only. They are added after the scale. The attention
-     * selects those of each query and key, keeps them for the steps of a decoder, and hands them to the fused kernel.
+     * selects one for each query and key, keeps them for the steps of a decoder, and hands them to the fused kernel.
      *
      * @param call some or all queries of the forward
      * @param distances the distances that are needed

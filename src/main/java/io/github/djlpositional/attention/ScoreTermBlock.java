@@ -257,7 +257,7 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
     /**
      * {@return the products of each query and the vector of its relation to each key, (B, N, T, F)}
      *
-     * @param products those of each query and all vectors, (B, N, T, R)
+     * @param products the products of each query and all vectors, (B, N, T, R)
      * @param vectors the number of the vector for each query and key, (1 or B, T, F), INT32
      */
     static NDArray selected(NDArray products, NDArray vectors) {

@@ -59,7 +59,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     }
 
     private Parameter addVectors(String name) {
-        // the mean norm is then that of projected keys initialized after Glorot and Bengio
+        // the mean norm of projected keys that are initialized after Glorot and Bengio
         float deviation = (float) (1 / Math.sqrt(settings.headSize));
         return addParameter(
                 name, new Shape(2L * settings.maxDistance + 1, settings.headSize), new NormalInitializer(deviation));
@@ -80,9 +80,9 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     }
 
     /**
-     * The vectors for consecutive relative positions: those of first … last, of which the first also stands for
-     * {@code front} more positions before it, and the last for {@code end} more positions after it. If all positions
-     * are clipped to the same end, first and last are equal.
+     * The vectors for consecutive relative positions, from first to last. The first also stands for {@code front} more
+     * positions before it, and the last for {@code end} more positions after it. If all positions are clipped to the
+     * same end, first and last are equal.
      */
     private record Clipped(int first, int last, int front, int end) {
 
@@ -97,7 +97,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
                     Math.max(0, greatest - Math.max(last, least)));
         }
 
-        NDArray rows(NDArray vectors) {
+        NDArray of(NDArray vectors) {
             long zero = vectors.getShape().get(0) / 2;
             return vectors.get(NDIndex.sliceAxis(0, zero + first, zero + last + 1));
         }
@@ -129,7 +129,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
 
     private NDArray termOfIndices(AttentionCall call, NDArray queries) {
         Clipped clipped = Clipped.of(RelativeShift.least(call), RelativeShift.columns(call), settings.maxDistance);
-        NDArray rows = scaled(call, clipped.rows(value(keyVectors, call, queries)));
+        NDArray rows = scaled(call, clipped.of(value(keyVectors, call, queries)));
         NDArray products = queries.matMul(rows.transpose(1, 0));
         return RelativeShift.toKeys(repeatedEnds(products, clipped), call.keys().length());
     }
@@ -163,7 +163,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
         }
         int count = call.keys().length() + call.queries().length() - 1;
         Clipped clipped = Clipped.of(RelativeShift.least(call), count, settings.maxDistance);
-        NDArray vectors = clipped.rows(value(valueVectors, call, probabilities));
+        NDArray vectors = clipped.of(value(valueVectors, call, probabilities));
         return summedEnds(RelativeShift.toPositions(probabilities), clipped).matMul(vectors);
     }
 

@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * A learned bias of each head for each difference of rows and columns in a window of h by w cells: that of Liu et al.,
+ * A learned bias of each head for each difference of rows and columns in a window of h by w cells, after Liu et al.,
  * <em>Swin Transformer: Hierarchical Vision Transformer using Shifted Windows</em> (2021), section 3.2.
  *
  * <pre>{@code
@@ -33,8 +33,8 @@ import java.util.Objects;
  * - x' + w - 1 of the parameter {@code biases}, ((2h - 1) · (2w - 1), N). With a class token, the parameter has three
  * more rows: for the class token as the query, as the key, and as both. These are the tables of the published models.
  *
- * <p>{@link #resample} makes biases for a window from those of another one. {@link RelativeEncoding} describes inputs,
- * output and errors.
+ * <p>{@link #resample} makes biases for a window from the biases for another one. {@link RelativeEncoding} describes
+ * inputs, output and errors.
  */
 public final class WindowBiasBlock extends WindowTermBlock {
 
@@ -51,7 +51,7 @@ public final class WindowBiasBlock extends WindowTermBlock {
             return differences(window)[0] * differences(window)[1];
         }
 
-        /** The coordinate of a token; that of the class token makes a difference which tells it from cells. */
+        /** The coordinate of a token. The differences of the class token are unlike any of two cells. */
         int coordinate(int position, int ofClassToken) {
             if (!classToken) {
                 return ofCell(window, position);
@@ -99,8 +99,8 @@ public final class WindowBiasBlock extends WindowTermBlock {
     }
 
     /**
-     * Sets the biases to those of a block for another window, for example a loaded one. They are resampled by
-     * {@link GridResampling#BICUBIC}, as those of Swin; the rows of a class token are copied.
+     * Sets the biases from a block for another window, for example a loaded one. They are resampled by
+     * {@link GridResampling#BICUBIC}, as in Swin; the rows of a class token are copied.
      *
      * @param trained a block with as many heads, and with a class token if this block has one; unchanged
      * @throws IllegalArgumentException if it does not fit, or a block has no values

@@ -21,8 +21,8 @@ import java.util.Objects;
  * </pre>
  *
  * <p>f has a hidden layer with ReLU. Its parameters are {@code weight1}, (E, 2), {@code bias1}, (E), and
- * {@code weight2}, (N, E), for E hidden units, with the initial values of PyTorch. They fit any window. Tokens are
- * those of a {@link WindowBiasBlock} without a class token. {@link RelativeEncoding} describes inputs, output and
+ * {@code weight2}, (N, E), for E hidden units, with the initial values of PyTorch. They fit any window. Tokens are the
+ * cells, as in a {@link WindowBiasBlock} without a class token. {@link RelativeEncoding} describes inputs, output and
  * errors.
  */
 public final class WindowNetworkBiasBlock extends WindowTermBlock {
@@ -60,7 +60,7 @@ public final class WindowNetworkBiasBlock extends WindowTermBlock {
                 position -> ofCell(settings.window, position));
         int columns = differences(settings.window)[1];
         rows = differences(settings.window)[0] * columns;
-        network = new BiasNetwork(this, Activation::relu, false, false, 2, 1, settings.hiddenSize, settings.headCount);
+        network = new BiasNetwork(this, Activation::relu, false, false, 2, settings.hiddenSize, settings.headCount);
         inputs = addTable(ConstantTable.ofPositions(new Shape(2), rows, rows, (first, count, format, out) -> {
             for (int i = 0; i < count; i++) {
                 format.put(out, 2 * i, settings.input(0, (first + i) / columns));

@@ -63,8 +63,8 @@ abstract class WindowTermBlock extends ScoreTermBlock {
     }
 
     /**
-     * Sets a parameter, one row for each difference of coordinates, to that of a block for another window. Further rows
-     * are copied as they are.
+     * Sets a parameter, one row for each difference of coordinates, from the one of a block for another window. Further
+     * rows are copied as they are.
      */
     static void resample(GridResampling method, Parameter from, int[] fromSizes, Parameter to, int... toSizes) {
         for (Parameter parameter : List.of(from, to)) {
@@ -99,8 +99,8 @@ abstract class WindowTermBlock extends ScoreTermBlock {
     }
 
     /**
-     * A coordinate of a cell. The difference of those of two cells, moved by half the number of differences, is the row
-     * of a table in the order of Swin's.
+     * A coordinate of a cell. The difference of two coordinates, moved by half the number of differences, is the row of
+     * a table in the order of Swin's.
      */
     static int ofCell(List<Integer> window, int cell) {
         int width = window.get(1);

@@ -27,7 +27,8 @@ import java.util.Map;
  * parameters {@code rows}, (2h - 1, H), and {@code columns}, (2w - 1, H), {@code rel_pos_h} and {@code rel_pos_w} in
  * the published code.
  *
- * <p>Tokens are those of a {@link WindowBiasBlock}. {@link RelativeEncoding} describes inputs, output and errors.
+ * <p>Tokens are the cells, as in a {@link WindowBiasBlock}. {@link RelativeEncoding} describes inputs, output and
+ * errors.
  */
 public final class WindowVectorsBlock extends WindowTermBlock {
 
@@ -71,8 +72,8 @@ public final class WindowVectorsBlock extends WindowTermBlock {
     }
 
     /**
-     * Sets the vectors to those of a block for another window, for example a loaded one. They are resampled by
-     * {@link GridResampling#BILINEAR}, as those of SAM.
+     * Sets the vectors from a block for another window, for example a loaded one. They are resampled by
+     * {@link GridResampling#BILINEAR}, as in SAM.
      *
      * @param trained a block for heads of the same size; unchanged
      * @throws IllegalArgumentException if it does not fit, or a block has no values
