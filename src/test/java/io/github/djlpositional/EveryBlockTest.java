@@ -49,7 +49,7 @@ class EveryBlockTest {
                 .collect(Collectors.toCollection(TreeSet::new));
         assertThat(tested)
                 .as(
-                        "a block that is missing here has no constant in TestBlocks: see \"Add an encoding\" in CONTRIBUTING.md")
+                        "a block that is missing here has no constant in BlockType or EncodingType: see \"Add an encoding\" in CONTRIBUTING.md")
                 .isEqualTo(ArchitectureTest.concrete(ConfiguredBlock.class));
     }
 

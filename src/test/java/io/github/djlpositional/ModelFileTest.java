@@ -41,10 +41,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 /**
  * What the blocks write to a model file, and which files they reject.
  *
- * <p>The folder {@code model-files} has a file of each constant of {@link TestBlocks}, so that names, defaults and
- * values of all settings are protected. The file of a new constant is written with {@code mvn test
- * -Dtest=ModelFileTest#write -Dmodel-files.write=v1}; existing files are not changed. A new version of the format gets
- * a new folder, {@code v2}, and a test that it still reads {@code v1}.
+ * <p>The folder {@code model-files} has a file of each of {@link TestBlocks}, so that names, defaults and values of all
+ * settings are protected. The file of a new constant is written with {@code mvn test -Dtest=ModelFileTest#write
+ * -Dmodel-files.write=v1}; existing files are not changed. A new version of the format gets a new folder, {@code v2},
+ * and a test that it still reads {@code v1}.
  */
 class ModelFileTest {
 
