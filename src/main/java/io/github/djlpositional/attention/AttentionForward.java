@@ -10,6 +10,7 @@ import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Positions;
@@ -17,6 +18,7 @@ import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 
 /** One forward of a {@link MultiHeadAttentionBlock}, and what its steps share. */
 final class AttentionForward implements AutoCloseable {
@@ -30,6 +32,9 @@ final class AttentionForward implements AutoCloseable {
 
     /** Null for none. */
     private final RelativeEncoding relative;
+
+    /** The heads of queries, keys and values of a self-attention; null unless they are projected together. */
+    private NDList selfHeads;
 
     /** Stores keys and values in the cache, once the attention has succeeded. */
     private Runnable store = () -> {};
@@ -54,12 +59,9 @@ final class AttentionForward implements AutoCloseable {
 
     private NDArray computed(KeyValueCache cache, PairList<String, Object> params) {
         NDArray queries = queryHeads();
-        AttentionMethod.Operands operands = cache != null && inputs.isSelf()
+        NDArray results = cache != null && inputs.isSelf()
                 ? withPreviousSteps(queries, cache, params)
-                : withGivenKeys(queries, cache, params);
-        AttentionMethod fused = FusedAttention.of(temporaries, operands);
-        AttentionMethod method = fused == null ? new PlainAttention(temporaries, operands) : fused;
-        NDArray results = method.attend(temporaries);
+                : attended(withGivenKeys(queries, cache, params));
         store.run();
         // queries, keys and values of a long sequence are large
         temporaries.close();
@@ -69,6 +71,12 @@ final class AttentionForward implements AutoCloseable {
         NDArray byToken = shape.get(1) == 1 ? results : temporaries.add(results.transpose(0, 2, 1, 3));
         return linear(
                 attention.getResultProjection(), temporaries.add(byToken.reshape(shape.get(0), shape.get(1), -1)));
+    }
+
+    private NDArray attended(AttentionMethod.Operands operands) {
+        AttentionMethod fused = FusedAttention.of(temporaries, operands);
+        AttentionMethod method = fused == null ? new PlainAttention(temporaries, operands) : fused;
+        return method.attend(temporaries);
     }
 
     /** The probabilities, (B, N, T, F), of a forward without parameters: a new array. */
@@ -104,27 +112,51 @@ final class AttentionForward implements AutoCloseable {
         return operands(call, queries, encoded, values, null);
     }
 
-    /** The keys and values of the previous steps, and then those of this one. */
-    private AttentionMethod.Operands withPreviousSteps(
-            NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
+    /** The heads' results, (B, N, T, H), with the keys and values of the previous steps and then those of this one. */
+    private NDArray withPreviousSteps(NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
         KeyValueCache.Steps steps = cache.stepsOf(attention, params);
         Positions tokens = tokens(queries, params, steps.length());
-        NDArray newKeys = keyHeads();
         boolean keepsPlainKeys = attention.encodesKeysAgain();
-        NDArray kept = keepsPlainKeys ? newKeys : encoded(call(tokens, tokens), newKeys);
-        Positions held = steps.write(kept, valueHeads(), tokens);
+        NDArray newKeys = keepsPlainKeys ? keyHeads() : encoded(call(tokens, tokens), keyHeads());
+        NDArray newValues = valueHeads();
+        Positions held = steps.append(newKeys, newValues, tokens);
+        store = () -> cache.done(attention, held.first() + held.length());
         List<Integer> lengths = keepsPlainKeys && tokens.positions() != null ? steps.lengths() : null;
         AttentionCall call = call(tokens, held, lengths);
+        NDArray biases = distanceBiases(steps, call, queries);
+        TorchFunctions functions = isSimpleStep(call, queries) ? TorchFunctions.of(queries) : null;
+        if (functions != null) {
+            NDArray query = scaled(withFactors(call, encodedQueries(call, queries)));
+            int firstKey = attention.visibility().range(call, 0, 1)[0];
+            return steps.step(functions, query, newKeys, newValues, firstKey, biases);
+        }
+        steps.write(newKeys, newValues);
         NDManager manager = queries.getManager();
         NDArray keys = temporaries.add(steps.keys(manager));
         NDArray values = temporaries.add(steps.values(manager));
-        store = () -> cache.done(attention, held.first() + held.length());
-        return operands(
-                call,
-                queries,
-                keepsPlainKeys ? encoded(call, keys) : keys,
-                values,
-                distanceBiases(steps, call, queries));
+        return attended(operands(call, queries, keepsPlainKeys ? encoded(call, keys) : keys, values, biases));
+    }
+
+    /** Whether one query sees all keys of a range, with nothing but biases of distances added to the scores. */
+    private boolean isSimpleStep(AttentionCall call, NDArray queries) {
+        boolean hasOtherTerms = !attention.terms().isEmpty()
+                && (call.hasPositions() || !attention.terms().equals(Set.of(RelativeEncoding.Term.DISTANCE_BIAS)));
+        return call.queries().length() == 1
+                && settings.fusedKernel()
+                && inputs.mask() == null
+                && !attention.encodesKeysAgain()
+                && settings.scoreCap() == null
+                && !settings.sinks()
+                && !hasOtherTerms
+                && !(settings.chunkSize() != null && call.hasPositions())
+                && !queries.hasGradient();
+    }
+
+    /** The queries times the scale, less the factor 1 / √H. */
+    private NDArray scaled(NDArray queries) {
+        return settings.scale() == 1 / Math.sqrt(settings.headSize())
+                ? queries
+                : temporaries.add(Arithmetic.multiply(queries, settings.scale() * Math.sqrt(settings.headSize())));
     }
 
     /** The biases of distances that a cache keeps for steps of one token. */
@@ -195,26 +227,67 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray queryHeads() {
-        return heads(attention.getQueryProjection(), inputs.queries(), settings.headCount(), attention.getQueryNorm());
+        selfHeads = selfHeads();
+        return selfHeads != null
+                ? selfHeads.get(0)
+                : heads(
+                        attention.getQueryProjection(),
+                        inputs.queries(),
+                        settings.headCount(),
+                        attention.getQueryNorm());
     }
 
     private NDArray keyHeads() {
-        return heads(attention.getKeyProjection(), inputs.keys(), settings.keyValueHeadCount(), attention.getKeyNorm());
+        return selfHeads != null
+                ? selfHeads.get(1)
+                : heads(
+                        attention.getKeyProjection(),
+                        inputs.keys(),
+                        settings.keyValueHeadCount(),
+                        attention.getKeyNorm());
     }
 
     private NDArray valueHeads() {
-        return heads(attention.getValueProjection(), inputs.values(), settings.keyValueHeadCount(), null);
+        return selfHeads != null
+                ? selfHeads.get(2)
+                : heads(attention.getValueProjection(), inputs.values(), settings.keyValueHeadCount(), null);
+    }
+
+    /**
+     * The heads of queries, keys and values by one call of PyTorch, which a step of one token needs; null for another
+     * engine, in training, with norms of queries or keys, or for several arrays.
+     */
+    private NDList selfHeads() {
+        NDArray x = inputs.queries();
+        boolean isServed = !training
+                && x == inputs.keys()
+                && x == inputs.values()
+                && attention.getQueryNorm() == null
+                && attention.getKeyNorm() == null;
+        TorchFunctions functions = isServed ? TorchFunctions.of(x) : null;
+        if (functions == null) {
+            return null;
+        }
+        NDArray[] values = new NDArray[6];
+        Linear[] projections = {
+            attention.getQueryProjection(), attention.getKeyProjection(), attention.getValueProjection()
+        };
+        for (int i = 0; i < projections.length; i++) {
+            values[2 * i] = value(projections[i], 0, x);
+            values[2 * i + 1] = settings.bias() ? value(projections[i], 1, x) : null;
+        }
+        // PyTorch compiles a method that records gradients, which may then round otherwise
+        if (values[0].hasGradient()) {
+            return null;
+        }
+        NDList heads = functions.heads(x, values, settings.headCount(), settings.keyValueHeadCount());
+        heads.forEach(temporaries::add);
+        return heads;
     }
 
     /** A projection split into heads, from (B, T, D) to (B, N, T, H), and normalized unless the norm is null. */
     private NDArray heads(Linear projection, NDArray input, int count, Block norm) {
         Shape shape = input.getShape();
-        TorchFunctions functions = training || norm != null ? null : TorchFunctions.of(input);
-        NDArray weight = value(projection, 0, input);
-        if (functions != null && !weight.hasGradient()) {
-            NDArray bias = projection.getParameters().size() > 1 ? value(projection, 1, input) : null;
-            return temporaries.add(functions.heads(input, weight, bias, count));
-        }
         NDArray flat = temporaries.add(linear(projection, input));
         if (shape.get(1) == 1 && norm == null) {
             return temporaries.add(flat.reshape(shape.get(0), count, 1, settings.headSize()));
@@ -237,10 +310,13 @@ final class AttentionForward implements AutoCloseable {
         return relative == null ? keys : temporaries.addUnless(keys, relative.encodeKeys(call, keys));
     }
 
+    private NDArray encodedQueries(AttentionCall call, NDArray queries) {
+        return relative == null ? queries : temporaries.addUnless(queries, relative.encodeQueries(call, queries));
+    }
+
     private AttentionMethod.Operands operands(
             AttentionCall call, NDArray queries, NDArray keys, NDArray values, NDArray distanceBiases) {
-        NDArray encoded =
-                relative == null ? queries : temporaries.addUnless(queries, relative.encodeQueries(call, queries));
+        NDArray encoded = encodedQueries(call, queries);
         AttentionMask mask =
                 AttentionMask.of(temporaries, inputs.mask(), call, queries, attention.visibility(), inputs.isSelf());
         return new AttentionMethod.Operands(

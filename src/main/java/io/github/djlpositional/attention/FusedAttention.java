@@ -32,16 +32,14 @@ final class FusedAttention extends AttentionMethod {
         double factor = settings.scale() * Math.sqrt(settings.headSize());
         boolean isDefault = settings.scale() == 1 / Math.sqrt(settings.headSize());
         queries = isDefault ? operands.encoded() : temporaries.add(Arithmetic.multiply(operands.encoded(), factor));
-        boolean isFree = !isSingle(operands)
-                && !operands.mask().isGiven()
+        boolean isFree = !operands.mask().isGiven()
                 && !call.hasPositions()
                 && operands.mask().isSelf();
         hasLines = terms.equals(Set.of(Term.DISTANCE_BIAS)) && isFree && settings.chunkSize() == null;
         isOnlyCausal = terms.isEmpty()
                 && !operands.mask().isGiven()
                 && visibility.equals(new Visibility(true, null, null))
-                && isOfSameTokens(call)
-                && !isSingle(operands);
+                && isOfSameTokens(call);
     }
 
     /** Returns the method for operands, or null where the engine has no kernel or the kernel does not serve them. */
@@ -49,9 +47,10 @@ final class FusedAttention extends AttentionMethod {
         MultiHeadAttentionBlock.Settings settings = operands.attention().settings();
         boolean isGrouped = settings.headCount() != settings.keyValueHeadCount();
         Set<Term> terms = operands.attention().terms();
-        boolean isGroupedTerm =
-                isGrouped && !isSingle(operands) && (operands.mask().isByHead() || !terms.isEmpty());
+        boolean isGroupedTerm = isGrouped && (operands.mask().isByHead() || !terms.isEmpty());
+        // for one query, the products of the plain way take no longer
         boolean isServed = settings.fusedKernel()
+                && operands.call().queries().length() > 1
                 && !(operands.call().training() && settings.dropoutRate() > 0)
                 && settings.scoreCap() == null
                 && !settings.sinks()
@@ -61,14 +60,10 @@ final class FusedAttention extends AttentionMethod {
         return functions == null ? null : new FusedAttention(temporaries, operands, functions);
     }
 
-    private static boolean isSingle(Operands operands) {
-        return operands.call().queries().length() == 1;
-    }
-
     /** The kernel adds no gradient to its mask, and adds it in the data type of the queries. */
     private static boolean isServed(Set<Term> terms, Operands operands) {
         return !terms.contains(Term.VALUE)
-                && (isSingle(operands) || operands.queries().getDataType() != DataType.FLOAT16)
+                && operands.queries().getDataType() != DataType.FLOAT16
                 && isConstant(operands.attention().getRelativeEncoding().getParameters(), operands.call());
     }
 
@@ -121,13 +116,10 @@ final class FusedAttention extends AttentionMethod {
             NDArray finite = withoutHidden(own, term, hidden);
             bias = bias == null ? finite : own.add(bias.add(finite));
         }
-        if (bias != null && !isSingle(operands)) {
+        if (bias != null) {
             bias = toType(own, bias, partOfQueries.getDataType());
         }
-        NDArray result = isSingle(operands)
-                ? functions.attendOnce(partOfQueries, keys, values, bias)
-                : functions.attend(partOfQueries, keys, values, bias);
-        return mask.maskQueriesWithoutKeys(own, own.add(result));
+        return mask.maskQueriesWithoutKeys(own, own.add(functions.attend(partOfQueries, keys, values, bias)));
     }
 
     /** Whether denormal numbers would make training slow: those of FLOAT32 on a CPU. */

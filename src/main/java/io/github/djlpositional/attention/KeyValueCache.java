@@ -430,11 +430,12 @@ public final class KeyValueCache implements AutoCloseable {
         }
 
         /**
-         * Writes the keys and values of further tokens, (B, N, T, H), and drops those that no query from there on can
-         * see, but for one more to rewind by one step. The written ones count once {@link #done(Block, int)} is called.
-         * Returns the tokens that are held; their positions belong to this object.
+         * Makes room for the keys and values of further tokens, (B, N, T, H), and drops the tokens that no query from
+         * there on can see, but for one more to rewind by one step. The keys and values are then written by
+         * {@link #write} or {@link #step}, and count once {@link #done(Block, int)} is called. Returns the tokens that
+         * are held; their positions belong to this object.
          */
-        Positions write(NDArray newKeys, NDArray newValues, Positions added) {
+        Positions append(NDArray newKeys, NDArray newValues, Positions added) {
             if (keys != null) {
                 requireSame(newKeys);
                 requireFollowing(newValues);
@@ -452,22 +453,20 @@ public final class KeyValueCache implements AutoCloseable {
                 int least = first - tokens.first();
                 Positions held = tokens.part(own, least, length - first);
                 Positions together = held.followedBy(own, added);
-                NDArray[] written = {keys, values};
                 if (isFull) {
                     long room = Math.max(needed, keys == null ? firstRoom() : Math.min(2L * room(), 2L * needed));
-                    written[0] = own.add(moved(keys, first, newKeys, room));
-                    written[1] = own.add(moved(values, first, newValues, room));
+                    NDArray movedKeys = own.add(moved(keys, first, newKeys, room));
+                    NDArray movedValues = own.add(moved(values, first, newValues, room));
+                    closeAll(keys, values);
+                    keys = own.keep(movedKeys);
+                    values = own.keep(movedValues);
+                    origin = first;
                 }
-                int at = length - (isFull ? first : origin);
-                put(written, newKeys, newValues, at);
                 if (attention.encodesKeysAgain() && added.positions() != null) {
                     dropped =
                             Positions.longer(dropped, tokens.part(own, 0, least).lengths());
                 }
-                closeAll(tokens.positions(), isFull ? keys : null, isFull ? values : null);
-                keys = own.keep(written[0]);
-                values = own.keep(written[1]);
-                origin = isFull ? first : origin;
+                closeAll(tokens.positions());
                 givenFrom = tokens.positions() == null ? length : givenFrom;
                 tokens = together;
                 if (tokens.positions() != null) {
@@ -545,14 +544,21 @@ public final class KeyValueCache implements AutoCloseable {
             }
         }
 
-        private static void put(NDArray[] arrays, NDArray newKeys, NDArray newValues, int at) {
-            TorchFunctions functions = TorchFunctions.of(newKeys);
-            if (functions == null) {
-                put(arrays[0], newKeys, at);
-                put(arrays[1], newValues, at);
-            } else {
-                functions.store(arrays[0], arrays[1], newKeys, newValues, at);
-            }
+        /** Writes the keys and values of the last tokens, for which there is room. */
+        void write(NDArray newKeys, NDArray newValues) {
+            int at = length() - origin - (int) newKeys.getShape().get(2);
+            put(keys, newKeys, at);
+            put(values, newValues, at);
+        }
+
+        /**
+         * Writes the key and the value of the last token, and returns the result of its query, (B, K, N / K, H).
+         *
+         * @param firstKey the index of the first key that the query sees
+         * @param bias what is added to the scores, (1 or N, n or more), the nearest distance last; null for nothing
+         */
+        NDArray step(TorchFunctions functions, NDArray query, NDArray key, NDArray value, int firstKey, NDArray bias) {
+            return functions.step(query, key, value, keys, values, firstKey - origin, length() - 1 - origin, bias);
         }
 
         private static void put(NDArray array, NDArray added, int at) {

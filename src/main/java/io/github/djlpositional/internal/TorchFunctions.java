@@ -59,29 +59,43 @@ public final class TorchFunctions {
               training : bool
               def unmasked(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
                 return (self).grouped(q, k, v, None, False)
-              def single(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:
-                type = ops.prim.dtype(q)
-                wide = type
-                if type == 5:
-                  wide = 6
-                scaled = torch.to(torch.reshape(q, [torch.size(q, 0), torch.size(k, 1), -1, torch.size(q, 3)]), wide)
-                scores = torch.matmul(scaled * float(torch.size(q, 3)) ** -0.5, torch.transpose(torch.to(k, wide), 2, 3))
+              def step(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, keys: Tensor, values: Tensor, bias: Tensor, range: Tensor) -> Tensor:
+                first = torch.size(range, 0)
+                at = torch.size(range, 1)
+                _0 = torch.copy_(torch.slice(keys, 2, at, at + 1), k)
+                _1 = torch.copy_(torch.slice(values, 2, at, at + 1), v)
+                seen = torch.transpose(torch.slice(keys, 2, first, at + 1), 2, 3)
+                ofSeen = torch.slice(values, 2, first, at + 1)
+                wide = q
+                if ops.prim.dtype(q) == 5:
+                  wide = torch.to(q, 6)
+                  seen = torch.to(seen, 6)
+                scaled = wide * float(torch.size(q, 3)) ** -0.5
+                if torch.size(q, 1) != torch.size(k, 1):
+                  scaled = torch.reshape(scaled, [torch.size(q, 0), torch.size(k, 1), -1, torch.size(q, 3)])
+                scores = torch.matmul(scaled, seen)
                 if torch.numel(bias) != 0:
-                  byHead = torch.reshape(scores, [torch.size(q, 0), torch.size(q, 1), 1, -1]) + bias
+                  biases = torch.unsqueeze(torch.slice(bias, 1, torch.size(bias, 1) - torch.size(seen, 3)), 1)
+                  byHead = torch.reshape(scores, [torch.size(q, 0), torch.size(q, 1), 1, -1]) + biases
                   scores = torch.reshape(byHead, torch.size(scores))
-                result = torch.matmul(torch.to(torch.softmax(scores, -1), type), v)
-                return torch.reshape(result, torch.size(q))
-              def heads(self: __torch__.M, x: Tensor, weight: Tensor, bias: Tensor, count: Tensor) -> Tensor:
+                weights = torch.softmax(scores, -1)
+                if ops.prim.dtype(q) == 5:
+                  weights = torch.to(weights, 5)
+                return torch.matmul(weights, ofSeen)
+              def project(self: __torch__.M, x: Tensor, weight: Tensor, bias: Tensor, count: int) -> Tensor:
                 if torch.numel(bias) == 0:
                   y = torch.linear(x, weight)
                 else:
                   y = torch.linear(x, weight, bias)
-                return torch.transpose(torch.unflatten(y, -1, [torch.size(count, 0), -1]), 1, 2)
-              def store(self: __torch__.M, keys: Tensor, values: Tensor, k: Tensor, v: Tensor, at: Tensor) -> Tensor:
-                first = torch.size(at, 0)
-                end = first + torch.size(k, 2)
-                _0 = torch.copy_(torch.slice(values, 2, first, end), torch.detach(v))
-                return torch.copy_(torch.slice(keys, 2, first, end), torch.detach(k))
+                if torch.size(x, 1) == 1:
+                  return torch.reshape(y, [torch.size(x, 0), count, 1, -1])
+                else:
+                  return torch.transpose(torch.reshape(y, [torch.size(x, 0), torch.size(x, 1), count, -1]), 1, 2)
+              def heads(self: __torch__.M, x: Tensor, wq: Tensor, bq: Tensor, wk: Tensor, bk: Tensor, wv: Tensor, bv: Tensor, counts: Tensor) -> List[Tensor]:
+                q = self.project(x, wq, bq, torch.size(counts, 0))
+                k = self.project(x, wk, bk, torch.size(counts, 1))
+                v = self.project(x, wv, bv, torch.size(counts, 1))
+                return [q, k, v]
               def causal(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
                 return (self).grouped(q, k, v, None, True)
               def masked(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
@@ -212,8 +226,8 @@ public final class TorchFunctions {
     /** The methods of the archive by name: an array by whose name DJL calls another method than {@code forward}. */
     private final Map<String, NDArray> methods = new HashMap<>();
 
-    /** Arrays without numbers, by the size of their first axis. */
-    private final Map<Integer, NDArray> sizes = new ConcurrentHashMap<>();
+    /** Arrays without numbers, by the sizes of their first axes. */
+    private final Map<Shape, NDArray> bySizes = new ConcurrentHashMap<>();
 
     private TorchFunctions(Model model) {
         this.model = model;
@@ -284,41 +298,50 @@ public final class TorchFunctions {
     }
 
     /**
-     * Returns the results for one query of each head, (B, N, 1, H), with keys and values (B, K, F, H), by products and
-     * softmax, which take less time than the fused kernel. Scores are FLOAT32 if the queries are FLOAT16.
+     * Writes the key and the value of a token, (B, K, 1, H), into those of a cache, (B, K, n, H), and returns the
+     * result of its query, (B, K, N / K, H). Scores are FLOAT32 if the queries are FLOAT16.
      *
-     * @param bias what is added to the scores, (B or 1, N or 1, 1, F), or null
+     * @param firstKey the index in the cache of the first key that the query sees
+     * @param at the index in the cache of the token
+     * @param bias what is added to the scores, (1 or N, n or more), the nearest distance last; null for nothing
      */
-    public NDArray attendOnce(NDArray queries, NDArray keys, NDArray values, NDArray bias) {
-        return run("single", queries, keys, values, bias == null ? size(0) : bias);
-    }
-
-    /**
-     * Returns a projection split into heads, from (B, T, D) to (B, N, T, H).
-     *
-     * @param weight (N · H, D)
-     * @param bias (N · H), or null
-     * @param count N
-     */
-    public NDArray heads(NDArray x, NDArray weight, NDArray bias, int count) {
-        return run("heads", x, weight, bias == null ? size(0) : bias, size(count));
-    }
-
-    /**
-     * Writes keys and values of n tokens, (B, K, n, H), without their gradients, into arrays of more tokens.
-     *
-     * @param at the index of the first token in the arrays
-     */
-    public void store(NDArray keys, NDArray values, NDArray newKeys, NDArray newValues, int at) {
-        try (NDArray index = keys.getManager().create(new Shape(at, 0))) {
-            run("store", keys, values, newKeys, newValues, index).close();
+    public NDArray step(
+            NDArray query,
+            NDArray key,
+            NDArray value,
+            NDArray keys,
+            NDArray values,
+            int firstKey,
+            int at,
+            NDArray bias) {
+        try (NDArray range = query.getManager().create(new Shape(firstKey, at, 0))) {
+            return run("step", query, key, value, keys, values, bias == null ? sizes(0) : bias, range);
         }
     }
 
-    /** An array without numbers whose first axis has a size: how a method gets a whole number. */
-    private NDArray size(int size) {
-        return sizes.computeIfAbsent(size, key -> {
-            NDArray array = model.getNDManager().create(new Shape(size, 0));
+    /**
+     * Returns the heads of queries, (B, N, T, H), keys and values, (B, K, T, H), of a self-attention.
+     *
+     * @param x (B, T, D)
+     * @param weightsAndBiases those of the projections to queries, keys and values, (N · H, D) or (K · H, D), each
+     *     followed by its bias, or by null
+     * @param headCount N
+     * @param keyHeadCount K
+     */
+    public NDList heads(NDArray x, NDArray[] weightsAndBiases, int headCount, int keyHeadCount) {
+        NDArray[] arrays = new NDArray[8];
+        arrays[0] = x;
+        for (int i = 0; i < 6; i++) {
+            arrays[1 + i] = weightsAndBiases[i] == null ? sizes(0) : weightsAndBiases[i];
+        }
+        arrays[7] = sizes(headCount, keyHeadCount);
+        return results("heads", arrays);
+    }
+
+    /** An array without numbers whose first axes have sizes: how a method gets whole numbers. */
+    private NDArray sizes(long... sizes) {
+        return bySizes.computeIfAbsent(new Shape(sizes), shape -> {
+            NDArray array = model.getNDManager().create(shape.add(0));
             NDScope.unregister(array);
             return array;
         });
@@ -392,6 +415,10 @@ public final class TorchFunctions {
     }
 
     private NDArray run(String method, NDArray... arrays) {
+        return results(method, arrays).singletonOrThrow();
+    }
+
+    private NDList results(String method, NDArray... arrays) {
         NDList inputs = new NDList(arrays);
         try (Temporaries temporaries = new Temporaries()) {
             for (int i = 0; i < arrays.length; i++) {
@@ -402,7 +429,7 @@ public final class TorchFunctions {
             }
             inputs.add(methods.get(method));
             // not in training, DJL would run it in inference mode, in which no gradient is recorded
-            return model.getBlock().forward(none, inputs, true).singletonOrThrow();
+            return model.getBlock().forward(none, inputs, true);
         }
     }
 }
