@@ -5,9 +5,9 @@ Run with Python 3 and mpmath (Debian: python3-mpmath), from the repository root:
     python3 src/test/python/reference_values.py
 
 It writes frequencies.csv, zero_crossings.csv, conventions.csv, grids.csv, grid_coordinates.csv, rotary_scalings.csv, rotary_rows.csv,
-xpos_rows.csv, query_scales.csv, kerple_biases.csv, kerple_powers.csv, sandwich_biases.csv, disentangled_buckets.csv, gaussians.csv and
-fourier_features.csv in src/test/resources/goldens. The other files beside them come from the published formulas too, with 50-digit
-arithmetic.
+xpos_rows.csv, query_scales.csv, kerple_biases.csv, kerple_powers.csv, sandwich_biases.csv, gaussian_biases.csv, disentangled_buckets.csv,
+gaussians.csv and fourier_features.csv in src/test/resources/goldens. The other files beside them come from the published formulas too,
+with 50-digit arithmetic.
 """
 
 from mpmath import mp, mpf, nstr, pi, sin, cos, exp, log, floor, ceil
@@ -345,6 +345,13 @@ with open(FOLDER + "kerple_powers.csv", "w") as out:
         for distance in [0, 1, 2, 3, 10, 511, 512, 2049, 100003]:
             bias = -exp(mpf(log_a)) * mpf(distance) ** (2 / (1 + exp(-mpf(logit_p))))
             out.write(f"{log_a},{logit_p},{distance},{nstr(bias, 30)}\n")
+
+with open(FOLDER + "gaussian_biases.csv", "w") as out:
+    out.write("log_sigma,distance,bias\n")
+    for log_sigma in ["0", "-0.75", "2.25", "9.5"]:
+        for distance in [0, 1, 2, 3, 10, 511, 512, 2049, 100003]:
+            bias = -mpf(distance) ** 2 / (2 * exp(mpf(log_sigma)) ** 2)
+            out.write(f"{log_sigma},{distance},{nstr(bias, 30)}\n")
 
 with open(FOLDER + "sandwich_biases.csv", "w") as out:
     out.write("heads,head,distance,bias\n")

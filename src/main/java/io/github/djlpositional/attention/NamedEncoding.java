@@ -26,6 +26,7 @@ record NamedEncoding(
             of("T5", RelativePositionBiasBlock.Settings.class, RelativePositionBiasBlock::fromArguments),
             of("KERPLE", KerpleBiasBlock.Settings.class, KerpleBiasBlock::fromArguments),
             of("Sandwich", SandwichBiasBlock.Settings.class, SandwichBiasBlock::fromArguments),
+            of("Gaussian", GaussianBiasBlock.Settings.class, GaussianBiasBlock::fromArguments),
             of("distance network", DistanceNetworkBiasBlock.Settings.class, DistanceNetworkBiasBlock::fromArguments),
             of("FIRE", FireBiasBlock.Settings.class, FireBiasBlock::fromArguments),
             of("Shaw", ShawRelativePositionBlock.Settings.class, ShawRelativePositionBlock::fromArguments),

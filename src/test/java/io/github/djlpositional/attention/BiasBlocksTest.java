@@ -220,6 +220,46 @@ class BiasBlocksTest {
         }
     }
 
+    @EngineTest
+    void gaussianIsTheSquareOfTheDistance(NDManager manager) {
+        // reference: goldens/gaussian_biases.csv, with 60-digit arithmetic
+        int farthest = 100_003;
+        for (DataType type : new DataType[] {DataType.FLOAT32, DataType.FLOAT64}) {
+            GaussianBiasBlock block =
+                    GaussianBiasBlock.builder().setHeadCount(1).build();
+            block.initialize(manager, type, new Shape(1, -1, 4));
+            NDArray x = manager.zeros(new Shape(1, 1, 4), type);
+            double unit = type == DataType.FLOAT32 ? 0x1p-24 : 0x1p-53;
+            for (String[] row : Goldens.rows("gaussian_biases.csv")) {
+                // FLOAT32 holds these logarithms exactly
+                array(block, "logSigma").setScalar(new NDIndex(0), Double.valueOf(row[0]));
+                double expected = Double.parseDouble(row[2]);
+                // in units of half an ulp: half the square of the distance (1), 1 / σ (2), which counts twice, its
+                // square (1) and the product (1)
+                double tolerance = 7 * unit * Math.abs(expected);
+                double[] biases = doubles(Forward.inferFrom(manager, farthest, block, x));
+                assertThat(biases[farthest - Integer.parseInt(row[1])])
+                        .as("%s %s", String.join(",", row), type)
+                        .isCloseTo(expected, within(tolerance));
+            }
+        }
+    }
+
+    @EngineTest
+    void gaussianBeginsWithTheGivenSigma(NDManager manager) {
+        Map<GaussianBiasBlock.Builder, Double> sigmas = Map.of(
+                GaussianBiasBlock.builder(), 3.0, GaussianBiasBlock.builder().optSigma(2.5), 2.5);
+        sigmas.forEach((builder, sigma) -> {
+            GaussianBiasBlock block = builder.setHeadCount(3).build();
+            block.initialize(manager, DataType.FLOAT32, new Shape(1, -1, 4));
+            assertThat(array(block, "logSigma").getShape()).isEqualTo(new Shape(3));
+            for (double log : doubles(array(block, "logSigma"))) {
+                // the nearest float: half an ulp of logarithms below 2
+                assertThat(log).isCloseTo(Math.log(sigma), within(0x1p-24));
+            }
+        });
+    }
+
     @Test
     void bucketsOfDisentangledAttentionAreThoseOfDeberta() {
         // reference: goldens/disentangled_buckets.csv, with 60-digit arithmetic

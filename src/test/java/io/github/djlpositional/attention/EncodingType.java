@@ -87,6 +87,12 @@ public enum EncodingType implements TestBlocks {
                 return at.product() + cosines / (4.0 * (at.head() + 1));
             },
             "encoding: {embeddingSize: 7}     | size 7;8"),
+    GAUSSIAN(
+            "Gaussian",
+            "sigma: 2.5",
+            at -> at.product() - Math.pow(at.distance() / Math.exp(at.number("logSigma")), 2) / 2,
+            "sigma: 0                         | sigma 0.0",
+            "sigma: Infinity                  | sigma Infinity"),
     FIRE(
             "FIRE",
             "hiddenSize: 5, threshold: 3.3",
