@@ -19,6 +19,9 @@ final class FusedAttention extends AttentionMethod {
     /** The encoded queries, so that the kernel's factor 1 / √H gives the scale, (B, N, T, H). */
     private final NDArray queries;
 
+    /** What the kernel computes in. */
+    private final DataType type;
+
     /** Whether the term of the relative encoding is computed once for each distance. */
     private final boolean hasLines;
 
@@ -32,6 +35,7 @@ final class FusedAttention extends AttentionMethod {
         double factor = settings.scale() * Math.sqrt(settings.headSize());
         boolean isDefault = settings.scale() == 1 / Math.sqrt(settings.headSize());
         queries = isDefault ? operands.encoded() : temporaries.add(Arithmetic.multiply(operands.encoded(), factor));
+        type = settings.kernelType() == null ? queries.getDataType() : settings.kernelType();
         boolean isFree = !operands.mask().isGiven()
                 && !call.hasPositions()
                 && operands.mask().isSelf();
@@ -60,10 +64,11 @@ final class FusedAttention extends AttentionMethod {
         return functions == null ? null : new FusedAttention(temporaries, operands, functions);
     }
 
-    /** The kernel adds no gradient to its mask, and adds it in the data type of the queries. */
+    /** The kernel adds no gradient to its mask. In FLOAT16 on a CPU, it is slower than products in FLOAT32. */
     private static boolean isServed(Set<Term> terms, Operands operands) {
         return !terms.contains(Term.VALUE)
-                && operands.queries().getDataType() != DataType.FLOAT16
+                && (operands.queries().getDataType() != DataType.FLOAT16
+                        || !HostData.isHost(operands.queries().getDevice()))
                 && isConstant(operands.attention().getRelativeEncoding().getParameters(), operands.call());
     }
 
@@ -88,7 +93,7 @@ final class FusedAttention extends AttentionMethod {
      * Whether the kernel copies a mask whose rows overlap, so that it takes memory for each query and key after all.
      */
     private boolean copiesLines() {
-        return !HostData.isHost(queries.getDevice()) && queries.getDataType() != DataType.FLOAT16;
+        return !HostData.isHost(queries.getDevice()) && (type == DataType.FLOAT32 || type == DataType.FLOAT64);
     }
 
     @Override
@@ -97,35 +102,40 @@ final class FusedAttention extends AttentionMethod {
         NDArray keys = ofKeys(own, operands.keys(), 2, call);
         NDArray values = ofKeys(own, operands.values(), 2, call);
         if (hasLines) {
-            NDArray lines = own.add(DistanceBias.line(relative, call, partOfQueries));
+            NDArray lines = own.add(DistanceBias.line(relative, call, ofScores(own, partOfQueries)));
             if (isLimited(call, partOfQueries)) {
                 lines = own.add(functions.limited(partOfQueries, keys, values, lines));
             }
-            NDArray hidden = operands.mask().ofDistances(own, call, partOfQueries);
+            NDArray hidden = operands.mask().ofDistances(own, call, lines);
             return functions.attendByDistance(
-                    partOfQueries, keys, values, hidden == null ? lines : own.add(lines.add(hidden)));
+                    partOfQueries, keys, values, hidden == null ? lines : own.add(lines.add(hidden)), type);
         }
         if (isOnlyCausal) {
-            return functions.attendCausally(partOfQueries, keys, values);
+            return functions.attendCausally(partOfQueries, keys, values, type);
         }
-        NDArray term = terms.isEmpty() ? null : term(own, call, ofQueries(own, operands.queries(), call, from), keys);
+        NDArray like = terms.isEmpty() ? partOfQueries : ofScores(own, ofQueries(own, operands.queries(), call, from));
+        NDArray term = terms.isEmpty() ? null : term(own, call, like, keys);
         NDArray hidden = hiddenByTerm(own, call, term);
-        AttentionMask.Part mask = operands.mask().part(own, call, from, partOfQueries, hidden);
+        AttentionMask.Part mask = operands.mask().part(own, call, from, like, hidden);
         NDArray bias = mask.bias();
         if (term != null) {
             NDArray finite = withoutHidden(own, term, hidden);
             bias = bias == null ? finite : own.add(bias.add(finite));
         }
-        if (bias != null) {
-            bias = toType(own, bias, partOfQueries.getDataType());
-        }
-        return mask.maskQueriesWithoutKeys(own, own.add(functions.attend(partOfQueries, keys, values, bias)));
+        NDArray result = own.add(functions.attend(partOfQueries, keys, values, bias, type));
+        return mask.maskQueriesWithoutKeys(own, result);
+    }
+
+    /** Queries in the data type of scores, which terms are computed in. */
+    private static NDArray ofScores(Temporaries own, NDArray queries) {
+        return toType(own, queries, PlainAttention.scoreType(queries));
     }
 
     /** Whether denormal numbers would make training slow: those of FLOAT32 on a CPU. */
-    private static boolean isLimited(AttentionCall call, NDArray queries) {
+    private boolean isLimited(AttentionCall call, NDArray queries) {
         return call.training()
                 && queries.getDataType() == DataType.FLOAT32
+                && type == DataType.FLOAT32
                 && HostData.isHost(queries.getDevice())
                 && isOfSameTokens(call);
     }

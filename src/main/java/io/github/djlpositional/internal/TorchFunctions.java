@@ -44,6 +44,10 @@ public final class TorchFunctions {
      * in reverse order: it takes no memory for each query and key. {@code toKeys} and {@code toPositions} are views of
      * that kind too; their gradients are written once, where the gradient of each slice would fill a whole array.
      *
+     * <p>The kernel computes in a type of its own. In FLOAT16, numbers beyond its range become the greatest ones. The
+     * biases of distances are therefore less the bias of a query's own key, which it always sees: a key whose bias is
+     * less by 65504 has weight 0 before and after.
+     *
      * <p>The types of {@code toHalf}, {@code toFloat} and {@code toDouble} are PyTorch's numbers of them.
      * {@code lookUp} compares and replaces on the device, where nothing waits.
      *
@@ -57,8 +61,8 @@ public final class TorchFunctions {
               __parameters__ = []
               __buffers__ = []
               training : bool
-              def unmasked(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-                return (self).grouped(q, k, v, None, False)
+              def unmasked(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, type: Tensor) -> Tensor:
+                return (self).grouped(q, k, v, None, torch.size(type, 0), False)
               def step(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, keys: Tensor, values: Tensor, bias: Tensor, range: Tensor) -> Tensor:
                 first = torch.size(range, 0)
                 at = torch.size(range, 1)
@@ -96,15 +100,23 @@ public final class TorchFunctions {
                 k = self.project(x, wk, bk, torch.size(counts, 1))
                 v = self.project(x, wv, bv, torch.size(counts, 1))
                 return [q, k, v]
-              def causal(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-                return (self).grouped(q, k, v, None, True)
-              def masked(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
-                mask0 = torch.contiguous(mask)
+              def causal(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, type: Tensor) -> Tensor:
+                return (self).grouped(q, k, v, None, torch.size(type, 0), True)
+              def narrow(self: __torch__.M, mask: Tensor, type: int) -> Tensor:
+                if torch.eq(type, 5):
+                  return torch.to(torch.where(torch.isinf(mask), mask, torch.clamp(mask, -65504., 65504.)), 5)
+                else:
+                  return torch.to(mask, type)
+              def masked(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, type: Tensor) -> Tensor:
+                mask0 = torch.contiguous((self).narrow(mask, torch.size(type, 0)))
                 if torch.ne(torch.size(q, 1), torch.size(k, 1)):
                   if torch.ne(torch.size(mask, 0), 1):
                     mask0 = torch.repeat_interleave(mask0, torch.size(k, 1), 0)
-                return (self).grouped(q, k, v, mask0, False)
-              def grouped(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor], causal: bool) -> Tensor:
+                return (self).grouped(q, k, v, mask0, torch.size(type, 0), False)
+              def grouped(self: __torch__.M, given: Tensor, keys: Tensor, values: Tensor, mask: Optional[Tensor], type: int, causal: bool) -> Tensor:
+                q = torch.to(given, type)
+                k = torch.to(keys, type)
+                v = torch.to(values, type)
                 if torch.eq(torch.size(q, 1), torch.size(k, 1)):
                   y = torch.scaled_dot_product_attention(q, k, v, mask, 0., causal)
                 else:
@@ -114,12 +126,13 @@ public final class TorchFunctions {
                   k0 = torch.expand(torch.reshape(k, size), [-1, n, -1, -1])
                   v0 = torch.expand(torch.reshape(v, size), [-1, n, -1, -1])
                   y = torch.reshape(torch.scaled_dot_product_attention(q0, k0, v0, mask, 0., causal), torch.size(q))
-                return y
-              def distances(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, lines: Tensor) -> Tensor:
+                return torch.to(y, ops.prim.dtype(given))
+              def distances(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, lines: Tensor, type: Tensor) -> Tensor:
+                own = torch.size(k, 2) - 1
+                narrow = (self).narrow(lines - torch.slice(lines, 1, own, own + 1), torch.size(type, 0))
                 size = [1, torch.size(lines, 0), torch.size(q, 2), torch.size(k, 2)]
-                mask = torch.as_strided(torch.contiguous(lines), size, [0, torch.size(lines, 1), 1, 1])
-                reversed = torch.scaled_dot_product_attention(torch.flip(q, [2]), k, v, mask, 0., False)
-                return torch.flip(reversed, [2])
+                mask = torch.as_strided(torch.contiguous(narrow), size, [0, torch.size(lines, 1), 1, 1])
+                return torch.flip((self).grouped(torch.flip(q, [2]), k, v, mask, torch.size(type, 0), False), [2])
               def limited(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, lines: Tensor) -> Tensor:
                 q0 = torch.detach(q)
                 k0 = torch.detach(k)
@@ -292,9 +305,24 @@ public final class TorchFunctions {
     /**
      * Returns the results for queries (B, N, T, H), keys and values (B, K, F, H), where K divides N, and a mask that is
      * added to the scores, or null: a new array. The mask is (B or 1, N or 1, T or 1, F), of one head if K is not N.
+     *
+     * @param type the data type that the kernel computes in; the result has that of the queries
      */
-    public NDArray attend(NDArray queries, NDArray keys, NDArray values, NDArray mask) {
-        return mask == null ? run("unmasked", queries, keys, values) : run("masked", queries, keys, values, mask);
+    public NDArray attend(NDArray queries, NDArray keys, NDArray values, NDArray mask, DataType type) {
+        return mask == null
+                ? run("unmasked", queries, keys, values, number(type))
+                : run("masked", queries, keys, values, mask, number(type));
+    }
+
+    /** An array whose size is PyTorch's number of a data type. */
+    private NDArray number(DataType type) {
+        return sizes(
+                switch (type) {
+                    case FLOAT16 -> 5;
+                    case FLOAT64 -> 7;
+                    case BFLOAT16 -> 15;
+                    default -> 6;
+                });
     }
 
     /**
@@ -348,8 +376,8 @@ public final class TorchFunctions {
     }
 
     /** Returns the results where query i sees the keys 0 … i. */
-    public NDArray attendCausally(NDArray queries, NDArray keys, NDArray values) {
-        return run("causal", queries, keys, values);
+    public NDArray attendCausally(NDArray queries, NDArray keys, NDArray values, DataType type) {
+        return run("causal", queries, keys, values, number(type));
     }
 
     /**
@@ -357,8 +385,8 @@ public final class TorchFunctions {
      *
      * @param lines what is added, (N or 1, T + F - 1): column j - i + T - 1 for query i and key j
      */
-    public NDArray attendByDistance(NDArray queries, NDArray keys, NDArray values, NDArray lines) {
-        return run("distances", queries, keys, values, lines);
+    public NDArray attendByDistance(NDArray queries, NDArray keys, NDArray values, NDArray lines, DataType type) {
+        return run("distances", queries, keys, values, lines, number(type));
     }
 
     /**

@@ -224,9 +224,11 @@ class AttentionDevicesTest {
                 assertThat(engine.takeWaits()).as("waits of %s", options).isZero();
                 assertThat(y.getDevice()).isEqualTo(Device.gpu(0));
                 if (!(options.training && options.scores == Scores.WITH_DROPOUT)) {
+                    // with biases in FLOAT16, a GPU has the fused kernel, which rounds scores below 4 and their weights
+                    double tolerance = options.type == DataType.FLOAT16 ? 1e-2 : 1e-5;
                     assertThat(doubles(y))
                             .as("%s", options)
-                            .containsExactly(doubles(options.forward(cpu, () -> {})), within(1e-5));
+                            .containsExactly(doubles(options.forward(cpu, () -> {})), within(tolerance));
                 }
             }
         });
