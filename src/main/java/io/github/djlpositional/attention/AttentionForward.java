@@ -124,11 +124,14 @@ final class AttentionForward implements AutoCloseable {
         List<Integer> lengths = keepsPlainKeys && tokens.positions() != null ? steps.lengths() : null;
         AttentionCall call = call(tokens, held, lengths);
         NDArray biases = distanceBiases(steps, call, queries);
-        TorchFunctions functions = isSimpleStep(call, queries) ? TorchFunctions.of(queries) : null;
+        boolean isStep = isSimpleStep(call) && !hasGradient(call, queries, newKeys, newValues);
+        TorchFunctions functions = isStep ? TorchFunctions.of(queries) : null;
         if (functions != null) {
-            NDArray query = scaled(withFactors(call, encodedQueries(call, queries)));
+            NDArray query = withFactors(call, encodedQueries(call, queries));
             int firstKey = attention.visibility().range(call, 0, 1)[0];
-            return steps.step(functions, query, newKeys, newValues, firstKey, biases);
+            boolean isDefault = settings.scale() == 1 / Math.sqrt(settings.headSize());
+            NDArray scale = isDefault ? null : temporaries.add(Arithmetic.number(query, settings.scale()));
+            return steps.step(functions, query, newKeys, newValues, firstKey, biases, scale);
         }
         steps.write(newKeys, newValues);
         NDManager manager = queries.getManager();
@@ -138,7 +141,7 @@ final class AttentionForward implements AutoCloseable {
     }
 
     /** Whether one query sees all keys of a range, with nothing but biases of distances added to the scores. */
-    private boolean isSimpleStep(AttentionCall call, NDArray queries) {
+    private boolean isSimpleStep(AttentionCall call) {
         boolean hasOtherTerms = !attention.terms().isEmpty()
                 && (call.hasPositions() || !attention.terms().equals(Set.of(RelativeEncoding.Term.DISTANCE_BIAS)));
         return call.queries().length() == 1
@@ -148,15 +151,13 @@ final class AttentionForward implements AutoCloseable {
                 && settings.scoreCap() == null
                 && !settings.sinks()
                 && !hasOtherTerms
-                && !(settings.chunkSize() != null && call.hasPositions())
-                && !queries.hasGradient();
+                && !(settings.chunkSize() != null && call.hasPositions());
     }
 
-    /** The queries times the scale, less the factor 1 / √H. */
-    private NDArray scaled(NDArray queries) {
-        return settings.scale() == 1 / Math.sqrt(settings.headSize())
-                ? queries
-                : temporaries.add(Arithmetic.multiply(queries, settings.scale() * Math.sqrt(settings.headSize())));
+    /** Whether gradients are recorded, which arrays of a cache that are written again and again cannot have. */
+    private boolean hasGradient(AttentionCall call, NDArray... arrays) {
+        return Arrays.stream(arrays).anyMatch(NDArray::hasGradient)
+                || (relative != null && !FusedAttention.isConstant(relative.getParameters(), call));
     }
 
     /** The biases of distances that a cache keeps for steps of one token. */
@@ -277,7 +278,7 @@ final class AttentionForward implements AutoCloseable {
             values[2 * i + 1] = settings.bias() ? value(projections[i], 1, x) : null;
         }
         // PyTorch compiles a method that records gradients, which may then round otherwise
-        if (values[0].hasGradient()) {
+        if (x.hasGradient() || Arrays.stream(values).anyMatch(value -> value != null && value.hasGradient())) {
             return null;
         }
         NDList heads = functions.heads(x, values, settings.headCount(), settings.keyValueHeadCount());

@@ -1,6 +1,7 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.ParameterList;
@@ -72,7 +73,8 @@ final class FusedAttention extends AttentionMethod {
                 && isConstant(operands.attention().getRelativeEncoding().getParameters(), operands.call());
     }
 
-    private static boolean isConstant(ParameterList parameters, AttentionCall call) {
+    /** Whether no gradient is recorded for parameters. */
+    static boolean isConstant(ParameterList parameters, AttentionCall call) {
         return parameters.isEmpty()
                 || (!call.training()
                         && parameters.values().stream()
@@ -105,6 +107,12 @@ final class FusedAttention extends AttentionMethod {
             NDArray lines = own.add(DistanceBias.line(relative, call, ofScores(own, partOfQueries)));
             if (isLimited(call, partOfQueries)) {
                 lines = own.add(functions.limited(partOfQueries, keys, values, lines));
+            }
+            if (type != DataType.FLOAT32 && type != DataType.FLOAT64) {
+                // less the bias of a query's own key, which it always sees, near biases are small: half precision has
+                // few bits for large ones
+                int zero = -RelativeShift.least(call);
+                lines = own.add(lines.sub(own.add(lines.get(NDIndex.sliceAxis(1, zero, zero + 1L)))));
             }
             NDArray hidden = operands.mask().ofDistances(own, call, lines);
             return functions.attendByDistance(

@@ -556,9 +556,18 @@ public final class KeyValueCache implements AutoCloseable {
          *
          * @param firstKey the index of the first key that the query sees
          * @param bias what is added to the scores, (1 or N, n or more), the nearest distance last; null for nothing
+         * @param scale the factor of the scores, a number; null for 1 / √H
          */
-        NDArray step(TorchFunctions functions, NDArray query, NDArray key, NDArray value, int firstKey, NDArray bias) {
-            return functions.step(query, key, value, keys, values, firstKey - origin, length() - 1 - origin, bias);
+        NDArray step(
+                TorchFunctions functions,
+                NDArray query,
+                NDArray key,
+                NDArray value,
+                int firstKey,
+                NDArray bias,
+                NDArray scale) {
+            return functions.step(
+                    query, key, value, keys, values, firstKey - origin, length() - 1 - origin, bias, scale);
         }
 
         private static void put(NDArray array, NDArray added, int at) {

@@ -41,7 +41,7 @@ final class PlainAttention extends AttentionMethod {
     /** The queries times the scale; in place unless they are needed, or in training. */
     private NDArray scaled(Temporaries temporaries, NDArray encoded) {
         boolean isNeeded = relative != null && encoded == queries;
-        return isNeeded || operands.call().training() || !Arithmetic.isInPlaceSafe(encoded)
+        return isNeeded || operands.call().training() || encoded.hasGradient() || !Arithmetic.isInPlaceSafe(encoded)
                 ? temporaries.add(Arithmetic.multiply(encoded, settings.scale()))
                 : Arithmetic.multiplyInPlace(encoded, settings.scale());
     }

@@ -44,9 +44,9 @@ public final class TorchFunctions {
      * in reverse order: it takes no memory for each query and key. {@code toKeys} and {@code toPositions} are views of
      * that kind too; their gradients are written once, where the gradient of each slice would fill a whole array.
      *
-     * <p>The kernel computes in a type of its own. In FLOAT16, numbers beyond its range become the greatest ones. The
-     * biases of distances are therefore less the bias of a query's own key, which it always sees: a key whose bias is
-     * less by 65504 has weight 0 before and after.
+     * <p>The kernel computes in a type of its own. In FLOAT16, numbers beyond its range become the greatest ones. A
+     * mask of another type is therefore less its greatest number in each row, which changes no weight: a key whose
+     * number is less by 65504 has weight 0 before and after.
      *
      * <p>The types of {@code toHalf}, {@code toFloat} and {@code toDouble} are PyTorch's numbers of them.
      * {@code lookUp} compares and replaces on the device, where nothing waits.
@@ -63,7 +63,7 @@ public final class TorchFunctions {
               training : bool
               def unmasked(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, type: Tensor) -> Tensor:
                 return (self).grouped(q, k, v, None, torch.size(type, 0), False)
-              def step(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, keys: Tensor, values: Tensor, bias: Tensor, range: Tensor) -> Tensor:
+              def step(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, keys: Tensor, values: Tensor, bias: Tensor, factor: Tensor, range: Tensor) -> Tensor:
                 first = torch.size(range, 0)
                 at = torch.size(range, 1)
                 _0 = torch.copy_(torch.slice(keys, 2, at, at + 1), k)
@@ -75,6 +75,8 @@ public final class TorchFunctions {
                   wide = torch.to(q, 6)
                   seen = torch.to(seen, 6)
                 scaled = wide * float(torch.size(q, 3)) ** -0.5
+                if torch.numel(factor) != 0:
+                  scaled = wide * factor
                 if torch.size(q, 1) != torch.size(k, 1):
                   scaled = torch.reshape(scaled, [torch.size(q, 0), torch.size(k, 1), -1, torch.size(q, 3)])
                 scores = torch.matmul(scaled, seen)
@@ -108,7 +110,12 @@ public final class TorchFunctions {
                 else:
                   return torch.to(mask, type)
               def masked(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, type: Tensor) -> Tensor:
-                mask0 = torch.contiguous((self).narrow(mask, torch.size(type, 0)))
+                mask0 = mask
+                if torch.ne(ops.prim.dtype(mask), torch.size(type, 0)):
+                  top = torch.amax(mask, [-1], True)
+                  shift = torch.where(torch.isinf(top), torch.zeros_like(top), top)
+                  mask0 = (self).narrow(mask - shift, torch.size(type, 0))
+                mask0 = torch.contiguous(mask0)
                 if torch.ne(torch.size(q, 1), torch.size(k, 1)):
                   if torch.ne(torch.size(mask, 0), 1):
                     mask0 = torch.repeat_interleave(mask0, torch.size(k, 1), 0)
@@ -128,8 +135,7 @@ public final class TorchFunctions {
                   y = torch.reshape(torch.scaled_dot_product_attention(q0, k0, v0, mask, 0., causal), torch.size(q))
                 return torch.to(y, ops.prim.dtype(given))
               def distances(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, lines: Tensor, type: Tensor) -> Tensor:
-                own = torch.size(k, 2) - 1
-                narrow = (self).narrow(lines - torch.slice(lines, 1, own, own + 1), torch.size(type, 0))
+                narrow = (self).narrow(lines, torch.size(type, 0))
                 size = [1, torch.size(lines, 0), torch.size(q, 2), torch.size(k, 2)]
                 mask = torch.as_strided(torch.contiguous(narrow), size, [0, torch.size(lines, 1), 1, 1])
                 return torch.flip((self).grouped(torch.flip(q, [2]), k, v, mask, torch.size(type, 0), False), [2])
@@ -156,7 +162,7 @@ public final class TorchFunctions {
                 return torch.as_strided(padded, [torch.size(x, 0), n, t, w], [n * h, h, w + 1, 1], 0)
               def complex(self: __torch__.M, x: Tensor) -> Tensor:
                 pairs = torch.unflatten(x, -1, [-1, 2])
-                odd = torch.storage_offset(pairs) % 2 + torch.stride(pairs, -1) - 1
+                odd = torch.storage_offset(pairs) % 2 + (torch.stride(pairs, -1) - 1) * (torch.stride(pairs, -1) - 1)
                 for axis in range(torch.dim(pairs) - 1):
                   odd = odd + torch.stride(pairs, axis) % 2
                 if odd != 0:
@@ -332,6 +338,7 @@ public final class TorchFunctions {
      * @param firstKey the index in the cache of the first key that the query sees
      * @param at the index in the cache of the token
      * @param bias what is added to the scores, (1 or N, n or more), the nearest distance last; null for nothing
+     * @param scale the factor of the scores, a number; null for 1 / √H
      */
     public NDArray step(
             NDArray query,
@@ -341,9 +348,20 @@ public final class TorchFunctions {
             NDArray values,
             int firstKey,
             int at,
-            NDArray bias) {
+            NDArray bias,
+            NDArray scale) {
         try (NDArray range = query.getManager().create(new Shape(firstKey, at, 0))) {
-            return run("step", query, key, value, keys, values, bias == null ? sizes(0) : bias, range);
+            NDArray none = sizes(0);
+            return run(
+                    "step",
+                    query,
+                    key,
+                    value,
+                    keys,
+                    values,
+                    bias == null ? none : bias,
+                    scale == null ? none : scale,
+                    range);
         }
     }
 

@@ -770,4 +770,29 @@ class KeyValueCacheTest {
         PairList<String, Object> array = Forward.params(PositionalEncodingBlock.POSITIONS, new int[] {0, 1, 2});
         refused(() -> infer(manager, plain, array, x), "positions is a int[]", "NDArray");
     }
+
+    /** A cache that kept the graph of its keys would grow with each step. */
+    @EngineTest(engine = "PyTorch")
+    void keysInACacheHaveNoGradient(NDManager manager, boolean isFused) {
+        MultiHeadAttentionBlock block = filled(
+                manager,
+                EncodingType.NONE
+                        .attention(HEADS)
+                        .optCausal(true)
+                        .optFusedKernel(isFused)
+                        .build(),
+                DataType.FLOAT64);
+        block.freezeParameters(true);
+        block.getKeyProjection().freezeParameters(false);
+        block.getKeyProjection().getParameters().get("weight").getArray().setRequiresGradient(true);
+        NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, 3, SIZE);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int i = 0; i < 3; i++) {
+                NDArray token = x.get(":, " + i + ":" + (i + 1));
+                assertThat(Forward.infer(manager, block, cache.nextStep(), token)
+                                .hasGradient())
+                        .isFalse();
+            }
+        }
+    }
 }
