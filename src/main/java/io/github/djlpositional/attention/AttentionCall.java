@@ -4,6 +4,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.internal.Positions;
 import java.util.List;
+import java.util.function.Supplier;
 
 /**
  * The context of one attention call, for a {@link RelativeEncoding}: T queries and F keys, at least one of each, those
@@ -20,6 +21,7 @@ public final class AttentionCall {
      *     positions of queries and keys tell it
      * @param term the shared term; null for none
      * @param keys all keys of the forward, if there is a shared term
+     * @param steps what a cache keeps for steps of one token; null in other forwards
      */
     private record Shared(
             ParameterStore parameterStore,
@@ -28,7 +30,8 @@ public final class AttentionCall {
             boolean causal,
             double scale,
             NDArray term,
-            Positions keys) {}
+            Positions keys,
+            KeyValueCache.Steps steps) {}
 
     private final Shared all;
     private final Positions queries;
@@ -49,13 +52,20 @@ public final class AttentionCall {
             List<Integer> sequenceLengths,
             boolean causal,
             double scale) {
-        this(new Shared(parameterStore, training, sequenceLengths, causal, scale, null, null), queries, keys);
+        this(new Shared(parameterStore, training, sequenceLengths, causal, scale, null, null, null), queries, keys);
     }
 
     /** The same call with the term that its parts share. */
     AttentionCall with(NDArray term) {
-        Shared shared =
-                new Shared(all.parameterStore, all.training, all.sequenceLengths, all.causal, all.scale, term, keys);
+        Shared shared = new Shared(
+                all.parameterStore, all.training, all.sequenceLengths, all.causal, all.scale, term, keys, all.steps);
+        return new AttentionCall(shared, queries, keys);
+    }
+
+    /** The same call as a step of one token, for which a cache keeps arrays. */
+    AttentionCall ofStep(KeyValueCache.Steps steps) {
+        Shared shared = new Shared(
+                all.parameterStore, all.training, all.sequenceLengths, all.causal, all.scale, null, null, steps);
         return new AttentionCall(shared, queries, keys);
     }
 
@@ -126,6 +136,11 @@ public final class AttentionCall {
     /** The keys with their positions. */
     Positions keys() {
         return keys;
+    }
+
+    /** An array that depends on parameters only: from an earlier step of a decoder, or else computed. */
+    NDArray kept(String name, Supplier<NDArray> computed) {
+        return all.steps == null ? computed.get() : all.steps.ofParameters(name, computed);
     }
 
     List<Integer> sequenceLengths() {

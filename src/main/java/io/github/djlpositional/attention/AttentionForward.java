@@ -123,6 +123,7 @@ final class AttentionForward implements AutoCloseable {
         store = () -> cache.done(attention, held.first() + held.length());
         List<Integer> lengths = keepsPlainKeys && tokens.positions() != null ? steps.lengths() : null;
         AttentionCall call = call(tokens, held, lengths);
+        call = tokens.length() == 1 ? call.ofStep(steps) : call;
         NDArray biases = distanceBiases(steps, call, queries);
         boolean isStep = isSimpleStep(call) && !hasGradient(call, queries, newKeys, newValues);
         TorchFunctions functions = isStep ? TorchFunctions.of(queries) : null;

@@ -124,7 +124,12 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
                 () -> "keys of shape " + keys.getShape() + " with "
                         + call.keys().length()
                         + " keys from position 0: expected as many; give queries and keys");
+        NDArray buckets = buckets(call, queries);
         NDArray shared = call.shared();
+        if (shared == null && call.queries().length() == 1) {
+            NDArray byQuery = selected(queries.matMul(projected(ofKeys, call, queries)), buckets);
+            return scaled(call, byQuery.add(byKeyOfOneQuery(call, queries, keys, buckets)));
+        }
         NDArray positions = shared == null ? projected(ofKeys, call, queries) : slice(shared, 0, settings.headSize());
         NDArray toContent = shared == null
                 ? toContent(call, queries, keys)
@@ -134,7 +139,6 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
                                 + call.keys().first()
                                 - call.sharedKeys().first(),
                         call.keys().length());
-        NDArray buckets = buckets(call, queries);
         NDArray byQuery = selected(queries.matMul(positions), buckets);
         NDArray byKey = selected(toContent, buckets.transpose(0, 2, 1)).transpose(0, 1, 3, 2);
         return scaled(call, byQuery.add(byKey));
@@ -142,17 +146,39 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     /** The products of keys and W_q P, (B, N, F, 2k). */
     private NDArray toContent(AttentionCall call, NDArray queries, NDArray keys) {
+        return ofHeads(queries, keys).matMul(projected(ofQueries, call, queries));
+    }
+
+    /** The products of each key and the one vector of W_q P for its distance, (B, N, 1, F). */
+    private NDArray byKeyOfOneQuery(AttentionCall call, NDArray queries, NDArray keys, NDArray buckets) {
+        NDArray rows = Indices.lookUp(buckets.squeeze(1), flat(ofQueries, call, queries), queries.getManager());
+        Shape shape = rows.getShape();
+        NDArray vectorsOfKeys = rows.reshape(shape.get(0), shape.get(1), settings.headCount, settings.headSize())
+                .transpose(0, 2, 1, 3);
+        return ofHeads(queries, keys).mul(vectorsOfKeys).sum(new int[] {3}).expandDims(2);
+    }
+
+    /** The keys of each query head, (B, N, F, H), in the data type of the queries. */
+    private static NDArray ofHeads(NDArray queries, NDArray keys) {
         NDArray typed = Arithmetic.toType(keys, queries.getDataType());
         long group = queries.getShape().get(1) / keys.getShape().get(1);
-        NDArray ofHeads = group == 1 ? typed : typed.repeat(1, group);
-        return ofHeads.matMul(projected(ofQueries, call, queries));
+        return group == 1 ? typed : typed.repeat(1, group);
     }
 
     /** W P + b, (1, N, H, 2k), on the manager of the queries. */
     private NDArray projected(Layer layer, AttentionCall call, NDArray queries) {
-        NDArray flat = linear(layer, call, value(vectors, call, queries));
-        flat.attach(queries.getManager());
-        return flat.reshape(1, -1, settings.headCount, settings.headSize()).transpose(0, 2, 3, 1);
+        return flat(layer, call, queries)
+                .reshape(1, -1, settings.headCount, settings.headSize())
+                .transpose(0, 2, 3, 1);
+    }
+
+    /** W P + b, (2k, N · H), on the manager of the queries, or of a cache. */
+    private NDArray flat(Layer layer, AttentionCall call, NDArray queries) {
+        return call.kept(layer.weight().getName(), () -> {
+            NDArray flat = linear(layer, call, value(vectors, call, queries));
+            flat.attach(queries.getManager());
+            return flat;
+        });
     }
 
     private static NDArray slice(NDArray array, long first, long count) {

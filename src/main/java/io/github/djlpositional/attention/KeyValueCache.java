@@ -15,8 +15,10 @@ import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
@@ -350,6 +352,9 @@ public final class KeyValueCache implements AutoCloseable {
         /** The biases of distances, (1 or N, n), the nearest last; null for none. */
         private NDArray biases;
 
+        /** Arrays that depend on parameters only, by name. */
+        private final Map<String, NDArray> ofParameters = new HashMap<>();
+
         /** The index of the first token in the arrays, of which the first ones may have been dropped. */
         private int origin;
 
@@ -594,6 +599,12 @@ public final class KeyValueCache implements AutoCloseable {
             return biases;
         }
 
+        /** An array that depends on parameters only, which belongs to this object: from an earlier step or computed. */
+        NDArray ofParameters(String name, Supplier<NDArray> computed) {
+            return ofParameters.computeIfAbsent(
+                    name, key -> owned(manager, computed.get().stopGradient()));
+        }
+
         /** The keys of the tokens that are held, (B, N, n, H): a new array. */
         NDArray keys(NDManager receiver) {
             return from(tokens.first(), keys, receiver);
@@ -660,6 +671,7 @@ public final class KeyValueCache implements AutoCloseable {
         @Override
         public void close() {
             closeAll(keys, values, tokens.positions(), biases);
+            ofParameters.values().forEach(NDArray::close);
         }
     }
 }

@@ -85,8 +85,10 @@ public final class WindowNetworkBiasBlock extends WindowTermBlock {
 
     @Override
     NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
-        NDArray logits = network.biases(call, inputs.table(rows, queries, PlainAttention.scoreType(queries)));
-        NDArray table = Arithmetic.multiply(Activation.sigmoid(logits), 16);
+        NDArray table = call.kept("biases", () -> {
+            NDArray logits = network.biases(call, inputs.table(rows, queries, PlainAttention.scoreType(queries)));
+            return Arithmetic.multiply(Activation.sigmoid(logits), 16);
+        });
         return lookUp(difference(call, queries, 0, 0, rows / 2), table, queries);
     }
 
