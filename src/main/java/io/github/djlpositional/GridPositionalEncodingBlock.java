@@ -266,7 +266,8 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
                 isSequence ? 1 : 2,
                 isSequence ? "[x], the tokens of a grid" : "[x] or [x, mask], whose shapes give the places");
         if (shapes.length == 2) {
-            Shape expected = new Shape(shapes[0].get(0)).addAll(requireGrid(shapes[0], null));
+            Shape grid = requireGrid(shapes[0], null);
+            Shape expected = new Shape(shapes[0].get(0)).addAll(grid);
             Check.that(
                     shapes[0].dimension() == settings.encoding.getAxes() + 2 && shapes[1].equals(expected),
                     () -> "mask of shape " + shapes[1] + " for input " + shapes[0] + ": expected " + expected

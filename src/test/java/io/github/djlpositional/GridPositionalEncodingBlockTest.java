@@ -151,6 +151,8 @@ class GridPositionalEncodingBlockTest {
         String expected = "expected (…, H, W, C)";
         refused(manager, block, List.of(manager.zeros(new Shape(5, 8))), "rank 2", expected, "rank 3 or more");
         refused(manager, block, List.of(manager.zeros(new Shape(8))), "rank 1", expected);
+        NDArray number = manager.zeros(new Shape());
+        refused(manager, block, List.of(number, number), "rank 0", expected);
         NDArray first = manager.zeros(new Shape(1, 8, 3, 5));
         refused(manager, block, List.of(first), "5 channels", expected + " with 8", "optChannelsFirst(boolean)");
         NDArray volume = manager.zeros(new Shape(1, 9, 2, 3, 4));

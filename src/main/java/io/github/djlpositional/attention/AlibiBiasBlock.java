@@ -39,7 +39,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
             Check.that(
                     !causal || !learned,
                     "causal and learned biases: expected one of them; build the MultiHeadAttentionBlock with optCausal(true)");
-            int count = slopesOf(headCount, slopes).heads();
+            int count = slopes == null ? headCount : slopesOf(headCount, slopes).heads();
             Check.that(
                     count == headCount,
                     count + " slopes with headCount " + headCount
