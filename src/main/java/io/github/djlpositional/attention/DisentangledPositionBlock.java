@@ -118,7 +118,13 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
 
     @Override
     NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
-        requireHeads(keys.getShape(), "keys", -1, settings.headSize());
+        Shape shape = keys.getShape();
+        requireHeads(shape, "keys", -1, settings.headSize());
+        Check.that(
+                shape.get(0) == queries.getShape().get(0) && shape.get(1) > 0 && settings.headCount % shape.get(1) == 0,
+                () -> "keys of shape " + shape + " for queries " + queries.getShape()
+                        + ": expected the same batch size, and a number of heads that divides " + settings.headCount
+                        + "; give the keys of these queries");
         Check.that(
                 keys.getShape().get(2) == call.keys().length(),
                 () -> "keys of shape " + keys.getShape() + " with "

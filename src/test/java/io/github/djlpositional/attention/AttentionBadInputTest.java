@@ -222,6 +222,9 @@ class AttentionBadInputTest {
         refusedInputs(manager, disentangled, """
                 1x3x8           | queries of shape (1, 3, 8);(B, 2, T, 4)
                 1x2x3x4 1x3x4   | keys of shape (1, 3, 4);(B, N, T, 4)
+                1x2x3x4 1x0x3x4 | keys of shape (1, 0, 3, 4);(1, 2, 3, 4);divides 2
+                1x2x3x4 1x7x3x4 | keys of shape (1, 7, 3, 4);(1, 2, 3, 4);divides 2
+                1x2x3x4 5x2x3x4 | keys of shape (5, 2, 3, 4);(1, 2, 3, 4);same batch size
                 """);
         refused(
                 () -> Forward.inferFrom(manager, 2, disentangled, array(manager, "1x2x3x4")),
