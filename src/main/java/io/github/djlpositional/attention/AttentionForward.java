@@ -261,7 +261,11 @@ final class AttentionForward implements AutoCloseable {
      */
     private NDList selfHeads() {
         NDArray x = inputs.queries();
+        // on a CPU, the call takes longer than the operations, unless a step is one more call
+        boolean isWorth = !HostData.isHost(x.getDevice())
+                || Set.of(RelativeEncoding.Term.DISTANCE_BIAS).containsAll(attention.terms());
         boolean isServed = !training
+                && isWorth
                 && x == inputs.keys()
                 && x == inputs.values()
                 && attention.getQueryNorm() == null
