@@ -274,19 +274,19 @@ final class AttentionForward implements AutoCloseable {
         if (functions == null) {
             return null;
         }
-        NDArray[] values = new NDArray[6];
+        NDArray[] weights = new NDArray[6];
         Linear[] projections = {
             attention.getQueryProjection(), attention.getKeyProjection(), attention.getValueProjection()
         };
         for (int i = 0; i < projections.length; i++) {
-            values[2 * i] = value(projections[i], 0, x);
-            values[2 * i + 1] = settings.bias() ? value(projections[i], 1, x) : null;
+            weights[2 * i] = value(projections[i], 0, x);
+            weights[2 * i + 1] = settings.bias() ? value(projections[i], 1, x) : null;
         }
         // PyTorch compiles a method that records gradients, which may then round otherwise
-        if (x.hasGradient() || Arrays.stream(values).anyMatch(value -> value != null && value.hasGradient())) {
+        if (x.hasGradient() || Arrays.stream(weights).anyMatch(weight -> weight != null && weight.hasGradient())) {
             return null;
         }
-        NDList heads = functions.heads(x, values, settings.headCount(), settings.keyValueHeadCount());
+        NDList heads = functions.heads(x, weights, settings.headCount(), settings.keyValueHeadCount());
         heads.forEach(temporaries::add);
         return heads;
     }

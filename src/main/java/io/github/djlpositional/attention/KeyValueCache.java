@@ -458,6 +458,10 @@ public final class KeyValueCache implements AutoCloseable {
                 int least = first - tokens.first();
                 Positions held = tokens.part(own, least, length - first);
                 Positions together = held.followedBy(own, added);
+                // read before anything changes: it may fail
+                long[] longest = attention.encodesKeysAgain() && added.positions() != null
+                        ? Positions.longer(dropped, tokens.part(own, 0, least).lengths())
+                        : dropped;
                 if (isFull) {
                     long room = Math.max(needed, keys == null ? firstRoom() : Math.min(2L * room(), 2L * needed));
                     NDArray movedKeys = own.add(moved(keys, first, newKeys, room));
@@ -467,10 +471,7 @@ public final class KeyValueCache implements AutoCloseable {
                     values = own.keep(movedValues);
                     origin = first;
                 }
-                if (attention.encodesKeysAgain() && added.positions() != null) {
-                    dropped =
-                            Positions.longer(dropped, tokens.part(own, 0, least).lengths());
-                }
+                dropped = longest;
                 closeAll(tokens.positions());
                 givenFrom = tokens.positions() == null ? length : givenFrom;
                 tokens = together;
