@@ -1,9 +1,12 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.internal.Positions;
 import java.util.List;
+import java.util.function.IntFunction;
 import java.util.function.Supplier;
 
 /**
@@ -140,7 +143,24 @@ public final class AttentionCall {
 
     /** An array that depends on parameters only: from an earlier step of a decoder, or else computed. */
     NDArray kept(String name, Supplier<NDArray> computed) {
-        return all.steps == null ? computed.get() : all.steps.ofParameters(name, computed);
+        return all.steps == null ? computed.get() : all.steps.kept(name, 0, 0, none -> computed.get());
+    }
+
+    /** Whether this is a step of one token with a cache, whose keys are the query's and those before it. */
+    boolean isStep() {
+        return all.steps != null && !hasPositions();
+    }
+
+    /**
+     * An array for the distances of the keys of a {@linkplain #isStep step}, which depends on parameters and distances
+     * only: a view of what an earlier step computed, or else computed for as many distances as the function is given.
+     *
+     * @param axis the axis of the distances, the nearest last
+     */
+    NDArray byDistance(String name, int axis, NDManager receiver, IntFunction<NDArray> computed) {
+        NDArray array = all.steps.kept(name, axis, keys.length(), computed);
+        long end = array.getShape().get(axis);
+        return array.get(receiver, NDIndex.sliceAxis(axis, end - keys.length(), end));
     }
 
     List<Integer> sequenceLengths() {

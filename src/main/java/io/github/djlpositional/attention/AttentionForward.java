@@ -169,7 +169,9 @@ final class AttentionForward implements AutoCloseable {
             return null;
         }
         NDArray typed = AttentionMethod.toType(temporaries, queries, PlainAttention.scoreType(queries));
-        return steps.biases(
+        return steps.kept(
+                "distanceBiases",
+                1,
                 call.keys().length(),
                 count -> DistanceBias.ofDistances(relative, call, Distances.consecutive(typed, 1 - count, count)));
     }

@@ -1,6 +1,7 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
@@ -130,11 +131,15 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
                 () -> "keys of shape " + keys.getShape() + " with "
                         + call.keys().length()
                         + " keys from position 0: expected as many; give queries and keys");
+        if (call.isStep()) {
+            return termOfStep(call, queries, keys);
+        }
         NDArray buckets = buckets(call, queries);
         NDArray shared = call.shared();
         if (shared == null && call.queries().length() == 1) {
             NDArray byQuery = selected(queries.matMul(projected(ofKeys, call, queries)), buckets);
-            return scaled(call, byQuery.add(byKeyOfOneQuery(call, queries, keys, buckets)));
+            NDArray rows = Indices.lookUp(buckets.squeeze(1), flat(ofQueries, call, queries), queries.getManager());
+            return scaled(call, byQuery.add(byKeyOfOneQuery(queries, keys, byHead(rows))));
         }
         NDArray positions = shared == null ? projected(ofKeys, call, queries) : slice(shared, 0, settings.headSize());
         NDArray toContent = shared == null
@@ -150,18 +155,40 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
         return scaled(call, byQuery.add(byKey));
     }
 
+    /** A cache keeps the row of P and of W_q P for each distance. */
+    private NDArray termOfStep(AttentionCall call, NDArray queries, NDArray keys) {
+        NDManager manager = queries.getManager();
+        NDArray buckets = call.byDistance("buckets", 1, manager, count -> buckets(queries, count));
+        NDArray byQuery = selected(queries.matMul(projected(ofKeys, call, queries)), buckets.expandDims(1));
+        NDArray rows = call.byDistance(
+                "rows",
+                2,
+                manager,
+                count -> byHead(Indices.lookUp(buckets(queries, count), flat(ofQueries, call, queries), manager)));
+        return scaled(call, byQuery.add(byKeyOfOneQuery(queries, keys, rows)));
+    }
+
+    /** The rows of P for the nearest distances, (1, count), INT32. */
+    private NDArray buckets(NDArray queries, int count) {
+        NDArray rows = ofDistances(Distances.consecutive(queries, 1 - count, count));
+        return Arithmetic.toType(rows.reshape(1, count), DataType.INT32);
+    }
+
     /** The products of keys and W_q P, (B, N, F, 2k). */
     private NDArray toContent(AttentionCall call, NDArray queries, NDArray keys) {
         return ofHeads(queries, keys).matMul(projected(ofQueries, call, queries));
     }
 
-    /** The products of each key and the one vector of W_q P for its distance, (B, N, 1, F). */
-    private NDArray byKeyOfOneQuery(AttentionCall call, NDArray queries, NDArray keys, NDArray buckets) {
-        NDArray rows = Indices.lookUp(buckets.squeeze(1), flat(ofQueries, call, queries), queries.getManager());
+    /** The products of each key and the one row of W_q P for its distance, (B, N, 1, F). */
+    private NDArray byKeyOfOneQuery(NDArray queries, NDArray keys, NDArray rows) {
+        return ofHeads(queries, keys).mul(rows).sum(new int[] {3}).expandDims(2);
+    }
+
+    /** From (1 or B, F, N · H) to (1 or B, N, F, H). */
+    private NDArray byHead(NDArray rows) {
         Shape shape = rows.getShape();
-        NDArray vectorsOfKeys = rows.reshape(shape.get(0), shape.get(1), settings.headCount, settings.headSize())
+        return rows.reshape(shape.get(0), shape.get(1), settings.headCount, settings.headSize())
                 .transpose(0, 2, 1, 3);
-        return ofHeads(queries, keys).mul(vectorsOfKeys).sum(new int[] {3}).expandDims(2);
     }
 
     /** The keys of each query head, (B, N, F, H), in the data type of the queries. */
@@ -194,9 +221,13 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     /** The row of P for each query and key, (1 or B, T, F), INT32. */
     private NDArray buckets(AttentionCall call, NDArray queries) {
         DistanceBias.Pairs pairs = DistanceBias.pairs(new Temporaries(), call, queries);
-        NDArray table = pairs.distances().rows(bucketNumbers, DataType.FLOAT32).squeeze(0);
-        NDArray found = Indices.lookUp(pairs.indices(), table, queries.getManager());
+        NDArray found = Indices.lookUp(pairs.indices(), ofDistances(pairs.distances()), queries.getManager());
         return Arithmetic.toType(found.squeeze(3), DataType.INT32);
+    }
+
+    /** The row of P of each distance, (size, 1), FLOAT32. */
+    private NDArray ofDistances(Distances distances) {
+        return distances.rows(bucketNumbers, DataType.FLOAT32).squeeze(0);
     }
 
     /** Builds a {@link DisentangledPositionBlock}. */

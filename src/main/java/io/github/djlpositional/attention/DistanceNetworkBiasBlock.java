@@ -71,8 +71,7 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
 
     @Override
     NDArray biases(AttentionCall call, Distances requested) {
-        NDArray inputs = requested.numbers(distances).expandDims(1);
-        return network.biases(call, inputs).transpose(1, 0);
+        return network.biases(call, requested.numbers(distances).expandDims(0));
     }
 
     /** Builds a {@link DistanceNetworkBiasBlock}. */

@@ -94,8 +94,11 @@ public final class FireBiasBlock extends ScoreTermBlock {
         NDArray threshold = Arithmetic.multiply(value(multiplier, call, i).abs(), settings.threshold);
         NDArray longest = Arithmetic.add(psi(call, i.maximum(threshold)), EPSILON);
         NDArray share = psi(call, i.sub(j)).div(longest);
-        NDArray biases = network.biases(call, share.expandDims(3));
-        return Arithmetic.toType(biases.transpose(0, 3, 1, 2), queries.getDataType());
+        Shape pairs = share.getShape();
+        NDArray biases = network.biases(call, share.reshape(1, pairs.size()));
+        NDArray byHead =
+                biases.reshape(new Shape(settings.headCount).addAll(pairs)).swapAxes(0, 1);
+        return Arithmetic.toType(byHead, queries.getDataType());
     }
 
     /** ln(|c · x| + 1). */

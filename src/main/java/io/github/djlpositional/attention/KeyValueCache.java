@@ -349,11 +349,8 @@ public final class KeyValueCache implements AutoCloseable {
 
         private NDArray values;
 
-        /** The biases of distances, (1 or N, n), the nearest last; null for none. */
-        private NDArray biases;
-
-        /** Arrays that depend on parameters only, by name. */
-        private final Map<String, NDArray> ofParameters = new HashMap<>();
+        /** Arrays that depend on parameters and distances only, by name. */
+        private final Map<String, NDArray> kept = new HashMap<>();
 
         /** The index of the first token in the arrays, of which the first ones may have been dropped. */
         private int origin;
@@ -584,26 +581,24 @@ public final class KeyValueCache implements AutoCloseable {
         }
 
         /**
-         * The biases of at least so many distances: from an earlier step, or else computed for twice as many. They
-         * belong to this object. Null if the encoding has none.
+         * An array that depends on parameters and distances only: from an earlier step, or else computed for twice as
+         * many distances. It belongs to this object. Null if null was computed.
+         *
+         * @param axis the axis of the distances, the nearest last
+         * @param count the number of distances that are needed; 0 if the array does not depend on distances
          */
-        NDArray biases(int count, IntFunction<NDArray> computed) {
-            if (biases == null || biases.getShape().get(1) < count) {
-                try (NDArray longer = computed.apply(Math.min(2 * count, Positions.UNLIMITED))) {
-                    if (longer == null) {
-                        return null;
-                    }
-                    closeAll(biases);
-                    biases = kept(manager, longer);
+        NDArray kept(String name, int axis, int count, IntFunction<NDArray> computed) {
+            NDArray before = kept.get(name);
+            if (before != null && before.getShape().get(axis) >= count) {
+                return before;
+            }
+            try (NDArray longer = computed.apply(Math.min(2 * count, Positions.UNLIMITED))) {
+                if (longer != null) {
+                    kept.put(name, KeyValueCache.kept(manager, longer));
+                    closeAll(before);
                 }
             }
-            return biases;
-        }
-
-        /** An array that depends on parameters only, which belongs to this object: from an earlier step or computed. */
-        NDArray ofParameters(String name, Supplier<NDArray> computed) {
-            return ofParameters.computeIfAbsent(
-                    name, key -> owned(manager, computed.get().stopGradient()));
+            return kept.get(name);
         }
 
         /** The keys of the tokens that are held, (B, N, n, H): a new array. */
@@ -671,8 +666,8 @@ public final class KeyValueCache implements AutoCloseable {
 
         @Override
         public void close() {
-            closeAll(keys, values, tokens.positions(), biases);
-            ofParameters.values().forEach(NDArray::close);
+            closeAll(keys, values, tokens.positions());
+            kept.values().forEach(NDArray::close);
         }
     }
 }

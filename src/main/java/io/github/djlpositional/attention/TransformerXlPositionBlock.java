@@ -110,9 +110,26 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
 
     @Override
     NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
+        if (call.isStep()) {
+            return termOfStep(call, queries);
+        }
         return call.hasPositions()
                 ? termOfPositions(call, queries)
                 : RelativeShift.toKeys(byPosition(call, queries), call.keys().length());
+    }
+
+    /** The sequences of a batch are rows of one product, since W R is the same for all. */
+    private NDArray termOfStep(AttentionCall call, NDArray queries) {
+        NDArray rows = call.byDistance("projected", 2, queries.getManager(), count -> {
+            NDArray projected = projected(call, Distances.consecutive(queries, 1 - count, count), queries);
+            // a row for each distance, as the keys have, is read faster
+            return projected
+                    .transpose(0, 1, 3, 2)
+                    .reshape(-1)
+                    .reshape(1, settings.headCount, count, settings.headSize());
+        });
+        NDArray bySequence = biasedQueries(call, queries).transpose(2, 1, 0, 3);
+        return bySequence.matMul(rows.transpose(0, 1, 3, 2)).transpose(2, 1, 0, 3);
     }
 
     private NDArray termOfPositions(AttentionCall call, NDArray queries) {
@@ -177,9 +194,9 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
 
     /** W R of distances, (1, N, H, columns). */
     private NDArray projected(AttentionCall call, Distances distances, NDArray queries) {
-        NDArray weight = value(projection, call, queries).transpose(1, 0);
-        NDArray projected = sinusoids(distances, queries).matMul(weight);
-        return projected.reshape(1, -1, settings.headCount, settings.headSize()).transpose(0, 2, 3, 1);
+        NDArray projected = value(projection, call, queries)
+                .matMul(sinusoids(distances, queries).transpose(1, 0));
+        return projected.reshape(1, settings.headCount, settings.headSize(), -1);
     }
 
     /** Builds a {@link TransformerXlPositionBlock}. */

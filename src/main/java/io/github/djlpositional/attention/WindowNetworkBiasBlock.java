@@ -85,11 +85,13 @@ public final class WindowNetworkBiasBlock extends WindowTermBlock {
 
     @Override
     NDArray term(AttentionCall call, NDArray queries, NDArray keys) {
-        NDArray table = call.kept("biases", () -> {
-            NDArray logits = network.biases(call, inputs.table(rows, queries, PlainAttention.scoreType(queries)));
-            return Arithmetic.multiply(Activation.sigmoid(logits), 16);
+        NDArray biases = call.kept("biases", () -> {
+            NDArray table = inputs.table(rows, queries, PlainAttention.scoreType(queries));
+            NDArray logits = network.biases(call, table.transpose(1, 0));
+            NDArray bounded = Arithmetic.multiply(Activation.sigmoid(logits), 16);
+            return bounded.transpose(1, 0).reshape(-1).reshape(rows, -1);
         });
-        return lookUp(difference(call, queries, 0, 0, rows / 2), table, queries);
+        return lookUp(difference(call, queries, 0, 0, rows / 2), biases, queries);
     }
 
     /** Builds a {@link WindowNetworkBiasBlock}. */
