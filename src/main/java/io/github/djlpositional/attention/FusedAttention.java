@@ -65,11 +65,9 @@ final class FusedAttention extends AttentionMethod {
         return functions == null ? null : new FusedAttention(temporaries, operands, functions);
     }
 
-    /** The kernel adds no gradient to its mask. In FLOAT16 on a CPU, it is slower than products in FLOAT32. */
+    /** The kernel adds no gradient to its mask. */
     private static boolean isServed(Set<Term> terms, Operands operands) {
         return !terms.contains(Term.VALUE)
-                && (operands.queries().getDataType() != DataType.FLOAT16
-                        || !HostData.isHost(operands.queries().getDevice()))
                 && isConstant(operands.attention().getRelativeEncoding().getParameters(), operands.call());
     }
 
