@@ -66,8 +66,8 @@ import java.util.function.Function;
  * its vector is NaN; a {@linkplain Builder#optTokenEmbedding given token embedding} gets the ids as they are.
  *
  * <p>The token table is initialized with N(0, 1), or N(0, 1 / D) with {@link Builder#optScaleEmbedding}, unless
- * {@link #setInitializer} says otherwise. A token's vector is then about as long as a position's. DJL cannot save a
- * table of 2 GiB or more (V · D times the bytes of a number): use a smaller one, or train in FLOAT16.
+ * {@link #setInitializer} says otherwise. A token's vector is then √2 times as long as a sinusoidal one. DJL cannot
+ * save a table of 2 GiB or more (V · D times the bytes of a number): use a smaller one, or train in FLOAT16.
  *
  * <h2>Padding</h2>
  *

@@ -17,7 +17,7 @@ public enum GridResampling {
      */
     BICUBIC_ANTIALIASED(2, -0.5),
 
-    /** Keys's cubic convolution with a = -3/4 (mode bicubic). The tables of DINO and Swin are resampled with it. */
+    /** Keys's cubic convolution with a = -3/4 (mode bicubic). Swin's tables are resampled with it. */
     BICUBIC(2, -0.75),
 
     /** Linear interpolation between the centers of the cells (modes linear, bilinear and trilinear). */

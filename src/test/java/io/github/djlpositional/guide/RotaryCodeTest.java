@@ -1,0 +1,132 @@
+package io.github.djlpositional.guide;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.attention.RotaryPresets;
+import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.math.PairLayout;
+import io.github.djlpositional.math.RotaryScaling;
+import java.util.Arrays;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** The code of docs/rotary.md. */
+class RotaryCodeTest {
+
+    @EngineTest
+    void patchesOfAPicture(NDManager manager) {
+        NDArray x = manager.randomNormal(new Shape(1, 5 + 4 * 6, 128));
+        ParameterStore parameterStore = new ParameterStore(manager, false);
+        // tag::picture[]
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(128)
+                .setHeadCount(2)
+                .optRelativeEncoding(RotaryPresets.dinov3(64).build())
+                .build();
+        attention.initialize(manager, DataType.FLOAT32, x.getShape()); // x: (B, 5 + 4 · 6, 128)
+
+        // a class token and 4 registers, which are not rotated, then 4 rows of 6 patches
+        NDArray positions =
+                manager.create(RotaryPresets.dinov3Positions(5, 4, 6)).expandDims(1); // (2, 1, T)
+        PairList<String, Object> params = new PairList<>();
+        params.add(PositionalEncodingBlock.POSITIONS, positions);
+        NDArray result =
+                attention.forward(parameterStore, new NDList(x), false, params).singletonOrThrow();
+        // end::picture[]
+        assertThat(result.getShape()).isEqualTo(x.getShape());
+        NDArray mirrored =
+                manager.create(RotaryPresets.dinov3Positions(5, 6, 4)).expandDims(1);
+        PairList<String, Object> others = new PairList<>();
+        others.add(PositionalEncodingBlock.POSITIONS, mirrored);
+        NDArray other =
+                attention.forward(parameterStore, new NDList(x), false, others).singletonOrThrow();
+        assertThat(result.sub(other).abs().max().toFloatArray()[0]).isGreaterThan(1e-4f);
+    }
+
+    // tag::video[]
+    /** Positions (3, T) of text, then a video of frames, rows and columns of tokens, then text. */
+    static int[][] positions(int textBefore, int[] video, int textAfter) {
+        double[][] cells = RotaryPresets.positions(video);
+        int next = textBefore + Arrays.stream(video).max().orElseThrow(); // one more than the greatest position so far
+        int[][] positions = new int[3][];
+        for (int axis = 0; axis < 3; axis++) {
+            IntStream before = IntStream.range(0, textBefore);
+            IntStream inVideo = Arrays.stream(cells[axis]).mapToInt(cell -> textBefore + (int) cell);
+            IntStream after = IntStream.range(next, next + textAfter);
+            positions[axis] =
+                    IntStream.concat(IntStream.concat(before, inVideo), after).toArray();
+        }
+        return positions;
+    }
+    // end::video[]
+
+    /** The example in the documentation of transformers' {@code Qwen2VLModel.get_rope_index}. */
+    @Test
+    void positionsOfAVideoAreThoseOfQwen2Vl() {
+        assertThat(positions(0, new int[] {3, 2, 2}, 5)).isDeepEqualTo(new int[][] {
+            {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 4, 5, 6, 7},
+            {0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 3, 4, 5, 6, 7},
+            {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 3, 4, 5, 6, 7}
+        });
+        assertThat(positions(2, new int[] {1, 1, 2}, 1)[2]).containsExactly(0, 1, 2, 3, 4);
+    }
+
+    @EngineTest
+    void videoInAnAttention(NDManager manager) {
+        NDArray queries = manager.randomNormal(new Shape(1, 2, 17, 128));
+        NDArray keys = manager.randomNormal(new Shape(1, 2, 17, 128));
+        ParameterStore parameterStore = new ParameterStore(manager, false);
+        // tag::rotate[]
+        RotaryEmbeddingBlock rotary =
+                RotaryPresets.qwen2Vl(128, 1_000_000, 16, 24, 24).build();
+        NDArray positions = manager.create(positions(0, new int[] {3, 2, 2}, 5)).expandDims(1); // (3, 1, T)
+        NDList rotated = rotary.forward(parameterStore, new NDList(queries, keys, positions), false);
+        // end::rotate[]
+        assertThat(rotated.get(1).getShape()).isEqualTo(keys.getShape());
+    }
+
+    @EngineTest
+    void scalings(NDManager manager) {
+        // tag::scalings[]
+        RotaryEmbeddingBlock.Builder rotary = RotaryEmbeddingBlock.builder()
+                .setHeadSize(128)
+                .optLayout(PairLayout.CONCATENATED) // most checkpoints
+                .optBase(500_000)
+                .optScaling(RotaryScaling.ntkAware(4)) // four times the trained length, without training
+                .optMaxSequenceLength(4 * 8192);
+        // end::scalings[]
+        // tag::decay[]
+        RotaryEmbeddingBlock decaying =
+                RotaryEmbeddingBlock.builder().setHeadSize(64).optXpos(512).build();
+        // end::decay[]
+        // tag::proportional[]
+        RotaryEmbeddingBlock partly = RotaryEmbeddingBlock.builder()
+                .setHeadSize(512)
+                .optLayout(PairLayout.CONCATENATED)
+                .optFrequencies(Frequencies.proportional(512, 0.25, 1_000_000, 1)) // a quarter of the pairs turns
+                .build();
+        // end::proportional[]
+        NDArray x = manager.randomNormal(new Shape(1, 1, 3, 512));
+        NDArray rotated = Forward.infer(manager, partly, x);
+        // of 256 pairs, the first 64 turn: dimensions 64 to 255 and 320 to 511 do not
+        assertThat(rotated.get(":, :, :, 64:256").toFloatArray())
+                .containsExactly(x.get(":, :, :, 64:256").toFloatArray(), within(0f));
+        assertThat(rotated.get(":, :, :, :64").toFloatArray())
+                .isNotEqualTo(x.get(":, :, :, :64").toFloatArray());
+        assertThat(rotary.build().toString()).contains("ntkAware");
+        assertThat(decaying.toString()).contains("512");
+    }
+}
