@@ -132,6 +132,19 @@ class DocumentationTest {
     }
 
     @Test
+    void everyPublicTypeIsListedByTask() throws IOException {
+        List<String> types = Files.readAllLines(Path.of("src/test/resources/api.txt")).stream()
+                .filter(line -> line.startsWith("io.github.djlpositional.") && !line.contains("$"))
+                .map(line -> line.substring(0, line.indexOf(':')).replace('.', '/'))
+                .toList();
+        Matcher link = LINK.matcher(Files.readString(Path.of("docs/api.md")));
+        List<String> listed = link.results()
+                .map(found -> found.group(1).replace("../src/main/java/", "").replace(".java", ""))
+                .toList();
+        assertThat(listed).containsExactlyInAnyOrderElementsOf(types);
+    }
+
+    @Test
     void theVersionIsTheSameEverywhere() throws IOException {
         String version = "(?:<artifactId>djl-positional[a-z-]*</artifactId>\\s*<version>|<djl-positional\\.version>"
                 + "|djlpositional:djl-positional:)([^$<']+)[<']";
