@@ -52,8 +52,9 @@ import java.util.function.UnaryOperator;
  * <ul>
  *   <li>{@code [x]} or {@code [x, mask]}: x is (B, T, D), of the data type of the weights, and the mask is one for a
  *       {@link MultiHeadAttentionBlock}.
- *   <li>With a cross-attention, {@code [x, memory]}, {@code [x, memory, memoryMask]} or {@code [x, memory, memoryMask,
- *       mask]}: memory is (B, S, D), and memoryMask is (B, S) or any other mask for T queries and S keys.
+ *   <li>With a cross-attention, {@code [x, memory]} or {@code [x, memory, mask, memoryMask]}, in the order of PyTorch:
+ *       memory is (B, S, D), and memoryMask is (B, S) or any other mask for T queries and S keys. An empty array, such
+ *       as (B, 0), stands for no mask. A single mask is refused, since it may be meant for x or for the memory.
  * </ul>
  *
  * The output is (B, T, D), a new array on the device and the manager of x; the caller's to close. The attentions get
@@ -107,6 +108,8 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
             Check.rate("dropoutRate", dropoutRate);
         }
     }
+
+    private static final String DECODER_INPUTS = "[x, memory] or [x, memory, mask, memoryMask]";
 
     private final Settings settings;
     private final int embeddingSize;
@@ -284,13 +287,13 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
             Forward forward = new Forward(this, parameterStore, training, params, own);
             boolean isDecoder = crossAttention != null;
             x = forward.residual(
-                    x, attentionNorm, normed -> forward.attend(attention, inputs, isDecoder ? 3 : 1, normed));
+                    x, attentionNorm, normed -> forward.attend(attention, inputs, isDecoder ? 2 : 1, normed));
             if (isDecoder) {
                 NDArray memory = inputs.get(1);
                 x = forward.residual(
                         x,
                         crossAttentionNorm,
-                        normed -> forward.attend(crossAttention, inputs, 2, memory, normed, memory));
+                        normed -> forward.attend(crossAttention, inputs, 3, memory, normed, memory));
             }
             return new NDList(own.keep(forward.residual(x, feedForwardNorm, forward::feed)));
         }
@@ -314,8 +317,9 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
         /** An attention over some arrays, with the mask among the layer's inputs if there is one. */
         NDArray attend(MultiHeadAttentionBlock block, NDList inputs, int maskIndex, NDArray... arrays) {
             NDList all = new NDList(arrays);
-            if (inputs.size() > maskIndex) {
-                all.add(inputs.get(maskIndex));
+            NDArray mask = inputs.size() > maskIndex ? inputs.get(maskIndex) : null;
+            if (mask != null && (mask.size() > 0 || layer.crossAttention == null)) {
+                all.add(mask);
             }
             return own.add(block.forward(store, all, training, params).singletonOrThrow());
         }
@@ -367,14 +371,18 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
     protected void requireShapes(Shape... inputShapes) {
         int count = inputShapes.length;
         Check.that(
-                crossAttention == null ? count == 1 || count == 2 : count >= 2 && count <= 4,
+                crossAttention == null ? count == 1 || count == 2 : count == 2 || count == 4,
                 () -> count + " inputs were given: expected "
                         + (crossAttention == null
-                                ? "[x] or [x, mask]"
-                                : "[x, memory], [x, memory, memoryMask] or [x, memory, memoryMask, mask]")
-                        + "; pass one of these");
+                                ? "[x] or [x, mask]; pass one of these"
+                                : DECODER_INPUTS
+                                        + "; pass an empty array, such as (B, 0), for a mask that is not needed"));
         AttentionInputs.requireShapes(new Shape[] {inputShapes[0]}, embeddingSize);
         if (crossAttention != null) {
+            Check.that(
+                    inputShapes[1].dimension() == 3,
+                    () -> "memory of shape " + inputShapes[1] + ": expected (B, S, " + embeddingSize
+                            + "), the second of " + DECODER_INPUTS + "; pass the inputs in this order");
             AttentionInputs.requireShapes(crossShapes(inputShapes), embeddingSize);
         }
     }

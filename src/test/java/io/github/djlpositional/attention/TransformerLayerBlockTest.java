@@ -106,8 +106,16 @@ class TransformerLayerBlockTest {
                 NDArray x = stored.get("input", type);
                 NDArray memory = stored.get("memory", type);
                 requireEqual(Forward.infer(manager, block, x, memory), stored, "output");
-                requireEqual(Forward.infer(manager, block, x, memory, isMemory), stored, "output_memory_padded");
-                requireEqual(Forward.infer(manager, block, x, memory, isMemory, isToken), stored, "output_padded");
+                NDArray none = manager.create(new Shape(2, 0));
+                requireEqual(Forward.infer(manager, block, x, memory, none, isMemory), stored, "output_memory_padded");
+                requireEqual(Forward.infer(manager, block, x, memory, isToken, isMemory), stored, "output_padded");
+                NDArray isAll = isMemory.onesLike();
+                requireClose(
+                        Forward.infer(manager, block, x, memory, isToken, none),
+                        Forward.infer(manager, block, x, memory, isToken, isAll)
+                                .toType(DataType.FLOAT64, true)
+                                .toDoubleArray(),
+                        TOLERANCES.get(type));
             }
         }
     }
@@ -154,11 +162,12 @@ class TransformerLayerBlockTest {
             Block block = stored.load(manager, decoder(name).build(), DataType.FLOAT64);
             NDArray memory = stored.get("memory");
             NDArray isMemory = stored.get("memory_padding").logicalNot();
+            NDArray none = manager.create(new Shape(0));
             try (KeyValueCache cache = new KeyValueCache(manager)) {
                 int from = 0;
                 for (int count : new int[] {2, 1, 1, 1}) {
                     NDArray x = stored.get("input").get(":, {}:{}", from, from + count);
-                    NDArray y = Forward.infer(manager, block, cache.nextStep(), x, memory, isMemory);
+                    NDArray y = Forward.infer(manager, block, cache.nextStep(), x, memory, none, isMemory);
                     NDArray expected = stored.get("output_memory_padded").get(":, {}:{}", from, from + count);
                     requireClose(y, expected.toDoubleArray(), 1e-10);
                     from += count;
@@ -323,12 +332,24 @@ class TransformerLayerBlockTest {
             refused(() -> Forward.infer(manager, encoder), "0 inputs", "[x, mask]");
             refused(() -> Forward.infer(manager, encoder, x, mask, mask), "3 inputs", "[x, mask]");
             refused(() -> Forward.infer(manager, decoder, x), "1 inputs", "[x, memory]");
+            // a single mask may be one of x or of the memory
+            refused(
+                    () -> Forward.infer(manager, decoder, x, memory, mask),
+                    "3 inputs",
+                    "[x, memory, mask, memoryMask]",
+                    "(B, 0)");
             refused(() -> Forward.infer(manager, encoder, x.get("0")), "(5, 8)", "expandDims(0)");
             refused(() -> Forward.infer(manager, encoder, mask.expandDims(2)), "(2, 5, 1)", "(B, T, 8)");
-            refused(() -> Forward.infer(manager, decoder, x, mask), "(2, 5)", "(B, F, 8)");
+            refused(
+                    () -> Forward.infer(manager, decoder, x, mask, memory, mask),
+                    "memory of shape (2, 5)",
+                    "(B, S, 8)",
+                    "[x, memory, mask, memoryMask]");
             refused(() -> Forward.infer(manager, decoder, x, memory.get("1:")), "(1, 4, 8)", "(2, 5, 8)");
             refused(() -> Forward.infer(manager, encoder, x, memory.get(":, :, 0")), "(2, 4)", "(2, 5)");
-            refused(() -> Forward.infer(manager, decoder, x, memory, mask), "(2, 5)", "(2, 4)");
+            NDArray ofMemory = manager.ones(new Shape(2, 4));
+            // in the reverse order
+            refused(() -> Forward.infer(manager, decoder, x, memory, ofMemory, mask), "(2, 4)", "(2, 5)");
             NDArray doubles = x.toType(DataType.FLOAT64, false);
             refused(() -> Forward.infer(manager, encoder, doubles), "float64", "float32");
             refused(

@@ -304,7 +304,9 @@ class DecoderCodeTest {
         ParameterStore store = new ParameterStore(manager, false);
         // tag::layers[]
         NDList memory = encoder.forward(store, new NDList(source, isToken), false); // [x, mask]
-        NDList y = decoder.forward(store, new NDList(target, memory.head(), isToken), false); // [x, memory, memoryMask]
+        NDArray none = manager.create(new Shape(2, 0)); // no mask of x: its attention is causal
+        NDList inputs = new NDList(target, memory.head(), none, isToken); // [x, memory, mask, memoryMask]
+        NDList y = decoder.forward(store, inputs, false);
         // end::layers[]
         assertThat(y.head().getShape()).isEqualTo(target.getShape());
     }
