@@ -242,6 +242,22 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         return table;
     }
 
+    /**
+     * Returns which tokens are not padding, as a mask for an attention.
+     *
+     * @param ids the token ids of a forward; not closed here
+     * @return booleans of the same shape, false for the padding token; on the device and the manager of the ids, the
+     *     caller's to close; null if this block was built without {@link Builder#optPaddingIndex}
+     */
+    public NDArray mask(NDArray ids) {
+        if (settings.paddingIndex == null) {
+            return null;
+        }
+        try (NDArray padding = Arithmetic.number(ids, settings.paddingIndex)) {
+            return ids.neq(padding);
+        }
+    }
+
     @Override
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
@@ -262,9 +278,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         }
         try (Temporaries temporaries = new Temporaries()) {
             NDArray indices = temporaries.addUnless(ids, Indices.forLookUp(ids));
-            NDArray mask = settings.paddingIndex == null
-                    ? null
-                    : temporaries.add(indices.neq(temporaries.add(Arithmetic.number(indices, settings.paddingIndex))));
+            NDArray mask = settings.paddingIndex == null ? null : temporaries.add(mask(indices));
             boolean countsTokens = settings.positionsFromPadding != null;
             NDArray tokens = embed(temporaries, parameterStore, indices, training);
             if (mask != null && !countsTokens) {

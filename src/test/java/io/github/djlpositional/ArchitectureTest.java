@@ -57,7 +57,7 @@ public class ArchitectureTest {
             packageOf("math"), List.of("arguments", "arguments.internal"),
             packageOf("internal"), List.of("ai.djl..", "com.google.gson..", "arguments", "arguments.internal", "math"),
             packageOf(""), List.of("ai.djl..", "arguments.internal", "math", "internal"),
-            packageOf("attention"), List.of("ai.djl..", "arguments.internal", "math", "internal"),
+            packageOf("attention"), List.of("ai.djl..", "arguments.internal", "math", "internal", ""),
             packageOf("weights"),
                     List.of("ai.djl..", "com.google.gson..", "arguments.internal", "math", "internal", "attention"));
 

@@ -12,6 +12,7 @@ import io.github.djlpositional.attention.RmsNormBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.attention.ShawRelativePositionBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
+import io.github.djlpositional.attention.TransformerStackBlock;
 import io.github.djlpositional.attention.TransformerXlPositionBlock;
 import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.FourierFeatures;
@@ -231,6 +232,38 @@ public enum BlockType implements TestBlocks {
                     .optBias(false)
                     .optDropoutRate(0.1f)
                     .build()),
+    STACK(
+            new Shape(2, 3, 8),
+            () -> TransformerStackBlock.builder()
+                    .setLayers(
+                            2,
+                            () -> TransformerLayerBlock.builder()
+                                    .setAttention((MultiHeadAttentionBlock) ATTENTION.block())
+                                    .setHiddenSize(12))
+                    .build()),
+    STACK_OF_EVERY_SETTING(new Shape(2, 3), () -> {
+        RotaryEmbeddingBlock shared =
+                RotaryEmbeddingBlock.builder().setHeadSize(4).build();
+        return TransformerStackBlock.builder()
+                .optInput(InputEmbeddingBlock.builder()
+                        .setVocabularySize(7)
+                        .setEmbeddingSize(8)
+                        .optPaddingIndex(1)
+                        .optNoPositions()
+                        .build())
+                .setLayers(
+                        3,
+                        () -> TransformerLayerBlock.builder()
+                                .setAttention(MultiHeadAttentionBlock.builder()
+                                        .setEmbeddingSize(8)
+                                        .setHeadCount(2)
+                                        .optRelativeEncoding(shared)
+                                        .build())
+                                .setHiddenSize(12)
+                                .optNorm(TransformerLayerBlock.Norm.RMS))
+                .optFinalNorm(true)
+                .build();
+    }),
     RMS_NORM(
             new Shape(2, 3, 4),
             () -> RmsNormBlock.builder().setEmbeddingSize(4).optEpsilon(1e-5).build());

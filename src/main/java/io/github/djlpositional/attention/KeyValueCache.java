@@ -4,6 +4,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.util.PairList;
@@ -99,6 +100,9 @@ public final class KeyValueCache implements AutoCloseable {
     private final int capacity;
     private final IdentityHashMap<Block, Steps> steps = new IdentityHashMap<>();
     private final IdentityHashMap<Block, Source> sources = new IdentityHashMap<>();
+
+    /** Which tokens are not padding, (B, F), INT32: for stacks that mask padding, from the first padding on. */
+    private final IdentityHashMap<Block, NDArray> masks = new IdentityHashMap<>();
 
     /** The number of positions that each attention has processed. */
     private final IdentityHashMap<Block, Integer> lengths = new IdentityHashMap<>();
@@ -206,6 +210,7 @@ public final class KeyValueCache implements AutoCloseable {
             steps.values().removeIf(entry -> entry.keys == null);
             steps.values().forEach(entry -> entry.requireRows(rows));
             steps.values().forEach(entry -> entry.select(rows));
+            masks.replaceAll((stack, mask) -> Steps.selected(manager, mask, rows));
             sources.values().forEach(Source::close);
             sources.clear();
             return null;
@@ -221,6 +226,7 @@ public final class KeyValueCache implements AutoCloseable {
             KeyValueCache copy = new KeyValueCache(parent, capacity);
             copy.lengths.putAll(lengths);
             steps.forEach((attention, entry) -> copy.steps.put(attention, entry.copy(copy.manager)));
+            masks.forEach((stack, mask) -> copy.masks.put(stack, owned(copy.manager, mask.duplicate())));
             sources.forEach((attention, source) ->
                     copy.keep(attention, source.givenKeys, source.givenValues, source.keys, source.values));
             return copy;
@@ -234,6 +240,8 @@ public final class KeyValueCache implements AutoCloseable {
             isPending = false;
             steps.values().forEach(Steps::close);
             steps.clear();
+            masks.values().forEach(NDArray::close);
+            masks.clear();
             sources.values().forEach(Source::close);
             sources.clear();
             return null;
@@ -296,6 +304,40 @@ public final class KeyValueCache implements AutoCloseable {
         Steps entry = steps.computeIfAbsent(attention, key -> new Steps(manager, capacity, attention));
         entry.rewind(length);
         return entry;
+    }
+
+    /**
+     * Returns which of all tokens up to those of a step are not padding, (B, F), INT32, which belongs to this object;
+     * null if all are known not to be.
+     *
+     * @param stack the block that masks padding
+     * @param ofStep which of the step's tokens are not padding, (B, T), INT32
+     * @param isWithoutPadding whether none of them is known to be
+     * @param first the index of the first of them
+     */
+    NDArray maskOf(Block stack, NDArray ofStep, boolean isWithoutPadding, int first) {
+        return exclusively(() -> {
+            NDArray before = first == 0 ? null : masks.get(stack);
+            if (before == null && isWithoutPadding) {
+                return null;
+            }
+            Check.that(
+                    before == null || before.getShape().get(1) >= first,
+                    () -> "the step at position " + first + " has no mask, but steps since position "
+                            + before.getShape().get(1) + " had: expected masks for all steps or for none; give one of"
+                            + " all tokens so far, (B, F), or let "
+                            + stack.getClass().getSimpleName() + " mask padding");
+            try (Temporaries own = new Temporaries()) {
+                long batch = ofStep.getShape().get(0);
+                NDArray earlier = own.add(
+                        before == null
+                                ? manager.ones(new Shape(batch, first), DataType.INT32, ofStep.getDevice())
+                                : before.get(NDIndex.sliceAxis(1, 0, first)));
+                NDArray all = owned(manager, first == 0 ? ofStep.duplicate() : earlier.concat(ofStep, 1));
+                Steps.closeAll(masks.put(stack, all));
+                return all;
+            }
+        });
     }
 
     /** Sets the number of positions that an attention has processed. */
@@ -616,12 +658,13 @@ public final class KeyValueCache implements AutoCloseable {
         }
 
         void select(NDArray rows) {
-            keys = selected(keys, rows);
-            values = selected(values, rows);
+            keys = selected(manager, keys, rows);
+            values = selected(manager, values, rows);
             NDArray positions = tokens.positions();
             if (positions != null
                     && positions.getShape().get(positions.getShape().dimension() - 2) > 1) {
-                tokens = new Positions(tokens.first(), tokens.length(), selected(positions, rows), tokens.end());
+                tokens = new Positions(
+                        tokens.first(), tokens.length(), selected(manager, positions, rows), tokens.end());
             }
             if (dropped.length > 1) {
                 dropped = Arrays.stream(HostData.doubles(rows))
@@ -631,9 +674,9 @@ public final class KeyValueCache implements AutoCloseable {
         }
 
         /** Some rows along the batch's axis, in place of an array. */
-        private NDArray selected(NDArray array, NDArray rows) {
+        private static NDArray selected(NDManager manager, NDArray array, NDArray rows) {
             Shape shape = array.getShape();
-            // the batch is the first axis of keys and values, and the last but one of positions
+            // the batch is the first axis of keys and values, and the last but one of positions and masks
             int axis = shape.dimension() == 4 ? 0 : shape.dimension() - 2;
             try (Temporaries own = new Temporaries()) {
                 NDArray first = axis == 0 ? array : own.add(array.swapAxes(0, 1));

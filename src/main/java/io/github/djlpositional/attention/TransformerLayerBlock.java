@@ -24,6 +24,7 @@ import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Temporaries;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
 /**
@@ -62,7 +63,7 @@ import java.util.function.UnaryOperator;
  * of another number, shape or data type, and for what the attentions reject.
  *
  * <p>With {@link Builder#optPreNorm} the sum of the residual connections is not normalized: a model normalizes the
- * output of its last layer.
+ * output of its last layer, as a {@link TransformerStackBlock} does.
  */
 public final class TransformerLayerBlock extends ConfiguredBlock {
 
@@ -158,14 +159,17 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
     }
 
     private Block addNorm(String name) {
-        return addChildBlock(
-                name,
-                settings.norm == Norm.LAYER
-                        ? new SizedLayerNorm(embeddingSize, settings.epsilon)
-                        : RmsNormBlock.builder()
-                                .setEmbeddingSize(embeddingSize)
-                                .optEpsilon(settings.epsilon)
-                                .build());
+        return addChildBlock(name, newNorm());
+    }
+
+    /** A normalization such as those of this layer. */
+    Block newNorm() {
+        return settings.norm == Norm.LAYER
+                ? new SizedLayerNorm(embeddingSize, settings.epsilon)
+                : RmsNormBlock.builder()
+                        .setEmbeddingSize(embeddingSize)
+                        .optEpsilon(settings.epsilon)
+                        .build();
     }
 
     /** DJL's layer normalization of a size that is known before it is initialized. */
@@ -226,6 +230,10 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
                 MultiHeadAttentionBlock.class,
                 values -> Records.ofType(
                         name, values, Map.of("MultiHeadAttentionBlock", MultiHeadAttentionBlock::fromArguments)));
+    }
+
+    boolean isPreNorm() {
+        return settings.preNorm;
     }
 
     /** {@return the attention over the layer's input, a child of this block} */
@@ -297,6 +305,27 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
             }
             return new NDList(own.keep(forward.residual(x, feedForwardNorm, forward::feed)));
         }
+    }
+
+    /**
+     * Adds a mask for the self-attention to the inputs of a forward, unless they have one.
+     *
+     * @param mask returns the mask, or null for none
+     */
+    void addMask(Temporaries own, NDList inputs, Supplier<NDArray> mask) {
+        if (inputs.size() > (crossAttention == null ? 1 : 3)) {
+            return;
+        }
+        NDArray given = mask.get();
+        if (given == null) {
+            return;
+        }
+        if (crossAttention != null && inputs.size() == 2) {
+            NDArray memory = inputs.get(1);
+            Shape shape = memory.getShape().slice(0, 2);
+            inputs.add(own.add(memory.getManager().ones(shape, DataType.INT32, memory.getDevice())));
+        }
+        inputs.add(given);
     }
 
     /** What the parts of a forward share. */

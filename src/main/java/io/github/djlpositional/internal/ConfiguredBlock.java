@@ -171,13 +171,14 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     }
 
     @Override
-    public final Map<String, Object> getArguments() {
+    public Map<String, Object> getArguments() {
         Map<String, Object> arguments = new LinkedHashMap<>(Records.write(settings));
         configuredChildren.forEach((name, child) -> arguments.put(name, argumentsOf(child)));
         return Collections.unmodifiableMap(arguments);
     }
 
-    private Map<String, Object> argumentsOf(Block child) {
+    /** Returns the type and the arguments of a child, in a new map. */
+    protected final Map<String, Object> argumentsOf(Block child) {
         Map<String, Object> arguments = new LinkedHashMap<>();
         if (child instanceof ConfiguredBlock configured) {
             arguments.put(Records.TYPE, child.getClass().getSimpleName());
@@ -483,12 +484,18 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     /** Returns the settings of the block and of the blocks within it. */
     @Override
     public String toString() {
+        Map<String, Integer> counts = new LinkedHashMap<>();
+        for (Block child : configuredChildren.values()) {
+            counts.merge(
+                    child instanceof ConfiguredBlock
+                            ? child.toString()
+                            : child.getClass().getSimpleName(),
+                    1,
+                    Integer::sum);
+        }
         StringBuilder text = new StringBuilder(Records.describe(settings));
-        configuredChildren.forEach((name, child) -> text.append(" with ")
-                .append(
-                        child instanceof ConfiguredBlock
-                                ? child
-                                : child.getClass().getSimpleName()));
+        counts.forEach((child, count) ->
+                text.append(" with ").append(count == 1 ? "" : count + " × ").append(child));
         return text.toString();
     }
 }

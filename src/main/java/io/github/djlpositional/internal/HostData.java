@@ -15,6 +15,7 @@ import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.function.Function;
 import java.util.function.IntUnaryOperator;
 import java.util.function.LongSupplier;
@@ -254,6 +255,11 @@ public final class HostData {
         try (Temporaries temporaries = new Temporaries()) {
             return read(temporaries.addUnless(array, Arithmetic.toType(array, type)), reader);
         }
+    }
+
+    /** Whether an array holds nothing but ones, which is not known of one on a GPU: nothing waits for that. */
+    public static boolean areKnownOnes(NDArray array) {
+        return isHost(array.getDevice()) && Arrays.stream(doubles(array)).allMatch(value -> value == 1);
     }
 
     /** Reads the values of an array, row-major. This waits for its device. */
