@@ -291,8 +291,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                         Positions.start(params, Positions.UNLIMITED) == 0,
                         () -> "ids " + ids.getShape() + " at " + Positions.START + " " + params.get(Positions.START)
                                 + " were given to a block with positionsFromPadding, which cannot see the padding before"
-                                + " them: expected [ids, positions]; give the positions of the tokens, which do not count"
-                                + " padding");
+                                + " them: expected positions, which do not count padding; give [ids, positions], or "
+                                + Positions.POSITIONS + " among the forward parameters");
                 toEncode.add(positionsOfTokens(temporaries, mask));
             }
             NDArray encoded = encode(temporaries, parameterStore, toEncode, training, params);

@@ -101,8 +101,8 @@ public final class KeyValueCache implements AutoCloseable {
     private final IdentityHashMap<Block, Steps> steps = new IdentityHashMap<>();
     private final IdentityHashMap<Block, Source> sources = new IdentityHashMap<>();
 
-    /** Which tokens are not padding, (B, F), INT32: for stacks that mask padding, from the first padding on. */
-    private final IdentityHashMap<Block, NDArray> masks = new IdentityHashMap<>();
+    /** What each stack of layers that masks padding has seen. */
+    private final IdentityHashMap<Block, Padding> paddings = new IdentityHashMap<>();
 
     /** The number of positions that each attention has processed. */
     private final IdentityHashMap<Block, Integer> lengths = new IdentityHashMap<>();
@@ -185,6 +185,7 @@ public final class KeyValueCache implements AutoCloseable {
                 steps.values().forEach(Steps::close);
                 steps.clear();
             }
+            paddings.replaceAll((stack, padding) -> padding.cut(manager, length));
             steps.values().forEach(entry -> entry.rewind(length));
             lengths.replaceAll((attention, longer) -> length);
             isPending = false;
@@ -210,7 +211,7 @@ public final class KeyValueCache implements AutoCloseable {
             steps.values().removeIf(entry -> entry.keys == null);
             steps.values().forEach(entry -> entry.requireRows(rows));
             steps.values().forEach(entry -> entry.select(rows));
-            masks.replaceAll((stack, mask) -> Steps.selected(manager, mask, rows));
+            paddings.replaceAll((stack, padding) -> padding.select(manager, rows));
             sources.values().forEach(Source::close);
             sources.clear();
             return null;
@@ -226,7 +227,7 @@ public final class KeyValueCache implements AutoCloseable {
             KeyValueCache copy = new KeyValueCache(parent, capacity);
             copy.lengths.putAll(lengths);
             steps.forEach((attention, entry) -> copy.steps.put(attention, entry.copy(copy.manager)));
-            masks.forEach((stack, mask) -> copy.masks.put(stack, owned(copy.manager, mask.duplicate())));
+            paddings.forEach((stack, padding) -> copy.paddings.put(stack, padding.copy(copy.manager)));
             sources.forEach((attention, source) ->
                     copy.keep(attention, source.givenKeys, source.givenValues, source.keys, source.values));
             return copy;
@@ -240,8 +241,8 @@ public final class KeyValueCache implements AutoCloseable {
             isPending = false;
             steps.values().forEach(Steps::close);
             steps.clear();
-            masks.values().forEach(NDArray::close);
-            masks.clear();
+            paddings.values().forEach(Padding::close);
+            paddings.clear();
             sources.values().forEach(Source::close);
             sources.clear();
             return null;
@@ -317,26 +318,29 @@ public final class KeyValueCache implements AutoCloseable {
      */
     NDArray maskOf(Block stack, NDArray ofStep, boolean isWithoutPadding, int first) {
         return exclusively(() -> {
-            NDArray before = first == 0 ? null : masks.get(stack);
-            if (before == null && isWithoutPadding) {
-                return null;
-            }
+            Padding known = paddings.getOrDefault(stack, new Padding(0, null));
+            long batch = ofStep.getShape().get(0);
+            Shape earlier = new Shape(batch, first);
+            Shape held = known.mask == null ? new Shape(batch, known.length) : known.mask.getShape();
             Check.that(
-                    before == null || before.getShape().get(1) >= first,
-                    () -> "the step at position " + first + " has no mask, but steps since position "
-                            + before.getShape().get(1) + " had: expected masks for all steps or for none; give one of"
-                            + " all tokens so far, (B, F), or let "
-                            + stack.getClass().getSimpleName() + " mask padding");
-            try (Temporaries own = new Temporaries()) {
-                long batch = ofStep.getShape().get(0);
-                NDArray earlier = own.add(
-                        before == null
-                                ? manager.ones(new Shape(batch, first), DataType.INT32, ofStep.getDevice())
-                                : before.get(NDIndex.sliceAxis(1, 0, first)));
-                NDArray all = owned(manager, first == 0 ? ofStep.duplicate() : earlier.concat(ofStep, 1));
-                Steps.closeAll(masks.put(stack, all));
-                return all;
+                    held.equals(earlier),
+                    () -> "a step " + ofStep.getShape() + " without a mask at position " + first
+                            + " follows tokens " + held + " without one: expected " + earlier
+                            + "; give a mask of all tokens so far, (B, F), at every step or at none, or start again with"
+                            + " clear()");
+            NDArray all = known.mask == null && isWithoutPadding ? null : ofStep.duplicate();
+            if (all != null && first > 0) {
+                try (NDArray added = all;
+                        NDArray before = known.mask == null
+                                ? manager.ones(earlier, DataType.INT32, ofStep.getDevice())
+                                : known.mask) {
+                    all = before.concat(added, 1);
+                }
             }
+            paddings.put(
+                    stack,
+                    new Padding(first + (int) ofStep.getShape().get(1), all == null ? null : owned(manager, all)));
+            return all;
         });
     }
 
@@ -377,6 +381,37 @@ public final class KeyValueCache implements AutoCloseable {
         public void close() {
             keys.close();
             values.close();
+        }
+    }
+
+    /**
+     * The padding among the first tokens.
+     *
+     * @param mask which of them are not padding, (B, length), INT32; null if all are known not to be
+     */
+    private record Padding(int length, NDArray mask) implements AutoCloseable {
+
+        Padding cut(NDManager manager, int shorter) {
+            if (length <= shorter) {
+                return this;
+            }
+            try (this) {
+                boolean isKept = mask != null && shorter > 0;
+                return new Padding(shorter, isKept ? owned(manager, mask.get(NDIndex.sliceAxis(1, 0, shorter))) : null);
+            }
+        }
+
+        Padding select(NDManager manager, NDArray rows) {
+            return mask == null ? this : new Padding(length, Steps.selected(manager, mask, rows));
+        }
+
+        Padding copy(NDManager manager) {
+            return new Padding(length, Steps.copied(mask, manager));
+        }
+
+        @Override
+        public void close() {
+            Steps.closeAll(mask);
         }
     }
 

@@ -313,19 +313,21 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
      * @param mask returns the mask, or null for none
      */
     void addMask(Temporaries own, NDList inputs, Supplier<NDArray> mask) {
-        if (inputs.size() > (crossAttention == null ? 1 : 3)) {
+        boolean isDecoder = crossAttention != null;
+        int index = isDecoder ? 2 : 1;
+        boolean isPresent = inputs.size() > index;
+        NDArray added = isPresent && !(isDecoder && inputs.get(index).size() == 0) ? null : mask.get();
+        if (added == null) {
             return;
         }
-        NDArray given = mask.get();
-        if (given == null) {
+        if (isPresent) {
+            inputs.set(index, added);
             return;
         }
-        if (crossAttention != null && inputs.size() == 2) {
-            NDArray memory = inputs.get(1);
-            Shape shape = memory.getShape().slice(0, 2);
-            inputs.add(own.add(memory.getManager().ones(shape, DataType.INT32, memory.getDevice())));
+        inputs.add(added);
+        if (isDecoder) {
+            inputs.add(own.add(added.getManager().create(new Shape(0))));
         }
-        inputs.add(given);
     }
 
     /** What the parts of a forward share. */

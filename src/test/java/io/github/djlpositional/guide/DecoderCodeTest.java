@@ -29,11 +29,11 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RmsNormBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.attention.TransformerLayerBlock.Norm;
+import io.github.djlpositional.attention.TransformerStackBlock;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -53,20 +53,20 @@ class DecoderCodeTest {
     /** Token ids (B, T) to a score for each token of the vocabulary, (B, T, 100): the architecture of Llama. */
     static final class Decoder extends AbstractBlock {
 
-        private final Block input = addChildBlock(
-                "input",
-                InputEmbeddingBlock.builder()
-                        .setVocabularySize(100)
-                        .setEmbeddingSize(64)
-                        .optNoPositions() // the attentions have rotary positions
+        private final Block layers = addChildBlock(
+                "layers",
+                TransformerStackBlock.builder()
+                        .optInput(InputEmbeddingBlock.builder()
+                                .setVocabularySize(100)
+                                .setEmbeddingSize(64)
+                                .optNoPositions() // the attentions have rotary positions
+                                .build())
+                        .setLayers(2, Decoder::layer) // normalized behind the last one, since they are pre-norm
                         .build());
-        private final List<Block> layers = List.of(addChildBlock("layer", layer()), addChildBlock("layer", layer()));
-        private final Block norm = addChildBlock(
-                "norm", RmsNormBlock.builder().setEmbeddingSize(64).build());
         private final Block head = addChildBlock(
                 "head", Linear.builder().setUnits(100).optBias(false).build());
 
-        private static TransformerLayerBlock layer() {
+        private static TransformerLayerBlock.Builder layer() {
             return TransformerLayerBlock.builder()
                     .setAttention(MultiHeadAttentionBlock.builder()
                             .setEmbeddingSize(64)
@@ -81,27 +81,20 @@ class DecoderCodeTest {
                     .optNonlinearity(Nonlinearity.SWIGLU)
                     .optNorm(Norm.RMS)
                     .optPreNorm(true)
-                    .optBias(false)
-                    .build();
+                    .optBias(false);
         }
 
         @Override
         protected NDList forwardInternal(
                 ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-            NDList x = input.forward(store, inputs, training, params);
-            for (Block layer : layers) {
-                x = layer.forward(store, x, training, params); // params: the cache
-            }
-            return head.forward(store, norm.forward(store, x, training), training);
+            NDList x = layers.forward(store, inputs, training, params); // params: the cache
+            return head.forward(store, x, training);
         }
 
         @Override
         protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-            Shape vectors = inputShapes[0].add(64);
-            input.initialize(manager, dataType, inputShapes);
-            layers.forEach(layer -> layer.initialize(manager, dataType, vectors));
-            norm.initialize(manager, dataType, vectors);
-            head.initialize(manager, dataType, vectors);
+            layers.initialize(manager, dataType, inputShapes);
+            head.initialize(manager, dataType, inputShapes[0].add(64));
         }
 
         @Override
@@ -309,5 +302,35 @@ class DecoderCodeTest {
         NDList y = decoder.forward(store, inputs, false);
         // end::layers[]
         assertThat(y.head().getShape()).isEqualTo(target.getShape());
+    }
+
+    @EngineTest
+    void aStackOfLayers(NDManager manager) {
+        // tag::stack[]
+        TransformerStackBlock encoder = TransformerStackBlock.builder()
+                .optInput(InputEmbeddingBlock.builder()
+                        .setVocabularySize(100)
+                        .setEmbeddingSize(64)
+                        .optPaddingIndex(0)
+                        .build())
+                .setLayers(
+                        6,
+                        () -> TransformerLayerBlock.builder()
+                                .setAttention(MultiHeadAttentionBlock.builder()
+                                        .setEmbeddingSize(64)
+                                        .setHeadCount(4)
+                                        .build())
+                                .setHiddenSize(256))
+                .build();
+        NDArray ids = manager.create(new int[][] {{5, 17, 3, 9}, {8, 2, 0, 0}}); // 0 is padding
+        // end::stack[]
+        encoder.initialize(manager, DataType.FLOAT32, ids.getShape());
+        ParameterStore store = new ParameterStore(manager, false);
+        // tag::stack[]
+        NDArray y = encoder.forward(store, new NDList(ids), false).singletonOrThrow(); // (2, 4, 64)
+        // end::stack[]
+        NDArray alone =
+                encoder.forward(store, new NDList(ids.get("1:, :2")), false).singletonOrThrow();
+        assertThat(y.get("1:, :2").sub(alone).abs().max().getFloat()).isLessThan(1e-5f);
     }
 }
