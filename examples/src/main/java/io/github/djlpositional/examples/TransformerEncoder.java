@@ -15,8 +15,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
-import java.util.ArrayList;
-import java.util.List;
+import io.github.djlpositional.attention.TransformerStackBlock;
 import java.util.Set;
 
 /**
@@ -35,8 +34,7 @@ public final class TransformerEncoder extends AbstractBlock {
 
     private final EncoderSpec spec;
     private final boolean returnsEmbedding;
-    private final Block input;
-    private final List<TransformerLayerBlock> layers = new ArrayList<>();
+    private final TransformerStackBlock layers;
     private final Block head;
 
     /**
@@ -49,27 +47,30 @@ public final class TransformerEncoder extends AbstractBlock {
     public TransformerEncoder(EncoderSpec spec, boolean returnsEmbedding) {
         this.spec = spec;
         this.returnsEmbedding = returnsEmbedding;
-        InputEmbeddingBlock.Builder embedding = InputEmbeddingBlock.builder()
+        InputEmbeddingBlock input = InputEmbeddingBlock.builder()
                 .setVocabularySize(spec.vocabularySize())
                 .setEmbeddingSize(spec.embeddingSize())
                 .optPaddingIndex(PADDING)
                 .optScaleEmbedding(spec.encoding().equals(Encoding.SINUSOIDAL_SCALED))
                 .optPositionalEncoding(spec.encoding().absolute(spec))
-                .optDropoutRate(spec.dropoutRate());
-        input = addChildBlock("input", embedding.build());
+                .optDropoutRate(spec.dropoutRate())
+                .build();
         if (!Set.of(Encoding.SINUSOIDAL_UNIT, Encoding.SINUSOIDAL_SCALED).contains(spec.encoding())) {
             // here the positions matter more than the words, so words start smaller, with N(0, 2 / D)
             float deviation = (float) Math.sqrt(2.0 / spec.embeddingSize());
             input.setInitializer(new NormalInitializer(deviation), Parameter.Type.WEIGHT);
         }
-        for (int i = 0; i < spec.layers(); i++) {
-            layers.add(addChildBlock("layer", layer(spec)));
-        }
+        layers = addChildBlock(
+                "layers",
+                TransformerStackBlock.builder()
+                        .optInput(input)
+                        .setLayers(spec.layers(), () -> layer(spec))
+                        .build());
         head = addChildBlock("head", Linear.builder().setUnits(CLASSES).build());
     }
 
     /** One layer as in the paper, section 3.1: normalized after each part, with ReLU. */
-    static TransformerLayerBlock layer(EncoderSpec spec) {
+    static TransformerLayerBlock.Builder layer(EncoderSpec spec) {
         MultiHeadAttentionBlock.Builder attention = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(spec.embeddingSize())
                 .setHeadCount(spec.heads())
@@ -78,8 +79,7 @@ public final class TransformerEncoder extends AbstractBlock {
         return TransformerLayerBlock.builder()
                 .setAttention(attention.build())
                 .setHiddenSize(spec.feedForwardSize())
-                .optDropoutRate(spec.dropoutRate())
-                .build();
+                .optDropoutRate(spec.dropoutRate());
     }
 
     /**
@@ -95,7 +95,7 @@ public final class TransformerEncoder extends AbstractBlock {
     protected NDList forwardInternal(
             ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
         NDArray isToken = isToken(inputs);
-        NDArray x = encode(store, inputs, training, null);
+        NDArray x = layers.forward(store, inputs, training).singletonOrThrow();
         NDArray sum = x.mul(isToken.expandDims(2)).sum(new int[] {1});
         NDArray mean = sum.div(isToken.sum(new int[] {1}, true));
         NDList outputs = head.forward(store, new NDList(mean), training);
@@ -109,37 +109,21 @@ public final class TransformerEncoder extends AbstractBlock {
         return inputs.head().neq(PADDING).toType(DataType.FLOAT32, false);
     }
 
-    /**
-     * Returns the token vectors (B, T, D), and adds the attention probabilities of each layer to {@code maps} unless
-     * null.
-     */
-    private NDArray encode(ParameterStore store, NDList inputs, boolean training, NDList maps) {
-        NDArray isToken = isToken(inputs);
-        NDArray x = input.forward(store, inputs, training).singletonOrThrow();
-        for (TransformerLayerBlock layer : layers) {
-            NDList given = new NDList(x, isToken);
-            if (maps != null) {
-                maps.add(layer.getAttention().probabilities(store, given));
-            }
-            x = layer.forward(store, given, training).singletonOrThrow();
-        }
-        return x;
-    }
-
     /** Returns the attention probabilities of each layer, (B, heads, T, T), for the inputs of a forward. */
     NDList attentionOf(ParameterStore store, NDList inputs) {
         NDList maps = new NDList();
-        encode(store, inputs, false, maps);
+        NDList x = layers.getInput().forward(store, inputs, false);
+        for (TransformerLayerBlock layer : layers.getLayers()) {
+            x.add(isToken(inputs));
+            maps.add(layer.getAttention().probabilities(store, x));
+            x = layer.forward(store, x, false);
+        }
         return maps;
     }
 
     @Override
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-        input.initialize(manager, dataType, inputShapes);
-        Shape embedded = inputShapes[0].add(spec.embeddingSize());
-        for (Block layer : layers) {
-            layer.initialize(manager, dataType, embedded);
-        }
+        layers.initialize(manager, dataType, inputShapes);
         head.initialize(manager, dataType, new Shape(inputShapes[0].get(0), spec.embeddingSize()));
     }
 

@@ -105,7 +105,8 @@ class TransformerEncoderTest {
     @EngineTest
     void permutingALayersInputPermutesItsOutputAndNothingElse(String engine) {
         try (NDManager manager = Engines.newManager(engine)) {
-            Block layer = TransformerEncoder.layer(new EncoderSpec(Encoding.NONE, 20, 8, 16, 1, 4, 32, 0));
+            Block layer = TransformerEncoder.layer(new EncoderSpec(Encoding.NONE, 20, 8, 16, 1, 4, 32, 0))
+                    .build();
             layer.initialize(manager, DataType.FLOAT32, new Shape(1, 5, 16));
             NDArray x = manager.randomNormal(new Shape(1, 5, 16));
             NDArray noMask = manager.ones(new Shape(1, 5));

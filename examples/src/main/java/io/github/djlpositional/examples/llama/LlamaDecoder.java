@@ -17,11 +17,11 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.KeyValueCache;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RmsNormBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.attention.TransformerLayerBlock.Norm;
+import io.github.djlpositional.attention.TransformerStackBlock;
 import io.github.djlpositional.examples.UserError;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
@@ -64,9 +64,7 @@ public final class LlamaDecoder extends AbstractBlock {
     /** The rotary encoding that all layers share. */
     private final RotaryEmbeddingBlock rotary;
 
-    private final InputEmbeddingBlock input;
-    private final List<TransformerLayerBlock> layers = new ArrayList<>();
-    private final RmsNormBlock norm;
+    private final TransformerStackBlock layers;
 
     /** The weight of the output layer, (V, D). */
     private final Parameter head;
@@ -78,36 +76,31 @@ public final class LlamaDecoder extends AbstractBlock {
     /** Creates a decoder. Each layer is passed to a check, by the names of its tensors, before the next is created. */
     private LlamaDecoder(LlamaConfig config, Consumer<Map<String, Parameter>> check) {
         this.config = config;
-        input = addChildBlock(
-                "input",
-                InputEmbeddingBlock.builder()
-                        .setVocabularySize(config.vocabularySize())
-                        .setEmbeddingSize(config.embeddingSize())
-                        .optNoPositions() // the attentions have rotary positions
-                        .build());
+        InputEmbeddingBlock input = InputEmbeddingBlock.builder()
+                .setVocabularySize(config.vocabularySize())
+                .setEmbeddingSize(config.embeddingSize())
+                .optNoPositions() // the attentions have rotary positions
+                .build();
         rotary = config.attention().rotary().build();
+        List<TransformerLayerBlock> built = new ArrayList<>();
         for (int i = 0; i < config.layerCount(); i++) {
-            MultiHeadAttentionBlock attention =
-                    config.attention().attention(i).optRelativeEncoding(rotary).build();
-            layers.add(addChildBlock(
-                    "layer",
-                    TransformerLayerBlock.builder()
-                            .setAttention(attention)
-                            .setHiddenSize(config.hiddenSize())
-                            .optNonlinearity(Nonlinearity.SWIGLU)
-                            .optNorm(Norm.RMS)
-                            .optEpsilon(config.epsilon())
-                            .optPreNorm(true)
-                            .optBias(config.hasFeedForwardBias())
-                            .build()));
-            check.accept(layerParameters(i));
+            built.add(TransformerLayerBlock.builder()
+                    .setAttention(config.attention()
+                            .attention(i)
+                            .optRelativeEncoding(rotary)
+                            .build())
+                    .setHiddenSize(config.hiddenSize())
+                    .optNonlinearity(Nonlinearity.SWIGLU)
+                    .optNorm(Norm.RMS)
+                    .optEpsilon(config.epsilon())
+                    .optPreNorm(true)
+                    .optBias(config.hasFeedForwardBias())
+                    .build());
+            check.accept(layerParameters(i, built.get(i)));
         }
-        norm = addChildBlock(
-                "norm",
-                RmsNormBlock.builder()
-                        .setEmbeddingSize(config.embeddingSize())
-                        .optEpsilon(config.epsilon())
-                        .build());
+        layers = addChildBlock(
+                "layers",
+                TransformerStackBlock.builder().optInput(input).setLayers(built).build());
         head = config.isHeadTied()
                 ? input.getTokenTable()
                 : addParameter(Parameter.builder()
@@ -163,20 +156,19 @@ public final class LlamaDecoder extends AbstractBlock {
     /** The parameters by the names of their tensors in published files. */
     private Map<String, Parameter> parametersByName() {
         Map<String, Parameter> parameters = new LinkedHashMap<>();
-        parameters.put("model.embed_tokens.weight", input.getTokenTable());
-        for (int i = 0; i < layers.size(); i++) {
-            parameters.putAll(layerParameters(i));
+        parameters.put("model.embed_tokens.weight", layers.getInput().getTokenTable());
+        for (int i = 0; i < layers.getLayers().size(); i++) {
+            parameters.putAll(layerParameters(i, layers.getLayers().get(i)));
         }
-        add(parameters, "model.norm", norm);
+        add(parameters, "model.norm", layers.getFinalNorm());
         if (!config.isHeadTied()) {
             parameters.put("lm_head.weight", head);
         }
         return parameters;
     }
 
-    private Map<String, Parameter> layerParameters(int index) {
+    private static Map<String, Parameter> layerParameters(int index, TransformerLayerBlock layer) {
         Map<String, Parameter> parameters = new LinkedHashMap<>();
-        TransformerLayerBlock layer = layers.get(index);
         MultiHeadAttentionBlock attention = layer.getAttention();
         String prefix = "model.layers." + index + ".";
         add(parameters, prefix + "input_layernorm", layer.getAttentionNorm());
@@ -290,31 +282,22 @@ public final class LlamaDecoder extends AbstractBlock {
     @Override
     protected NDList forwardInternal(
             ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-        NDList x = input.forward(store, inputs, training, params);
-        for (Block layer : layers) {
-            try (NDList given = x) {
-                x = layer.forward(store, given, training, params); // params: the cache
-            }
-        }
+        NDList x = layers.forward(store, inputs, training, params); // params: the cache
         if (params != null && params.contains(LAST_ONLY)) {
             try (NDList all = x) {
                 long length = all.head().getShape().get(1);
                 x = new NDList(all.head().get(NDIndex.sliceAxis(1, length - 1, length)));
             }
         }
-        try (NDList last = x;
-                NDList normalized = norm.forward(store, last, training)) {
-            NDArray weight = store.getValue(head, normalized.head().getDevice(), training);
-            return Linear.linear(normalized.head(), weight);
+        try (NDList last = x) {
+            NDArray weight = store.getValue(head, last.head().getDevice(), training);
+            return Linear.linear(last.head(), weight);
         }
     }
 
     @Override
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-        Shape vectors = inputShapes[0].add(config.embeddingSize());
-        input.initialize(manager, dataType, inputShapes);
-        layers.forEach(layer -> layer.initialize(manager, dataType, vectors));
-        norm.initialize(manager, dataType, vectors);
+        layers.initialize(manager, dataType, inputShapes);
     }
 
     @Override

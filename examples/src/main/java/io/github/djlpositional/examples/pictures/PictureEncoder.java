@@ -16,10 +16,9 @@ import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.TransformerLayerBlock;
+import io.github.djlpositional.attention.TransformerStackBlock;
 import io.github.djlpositional.attention.WindowBiasBlock;
 import java.nio.FloatBuffer;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 
@@ -41,7 +40,7 @@ final class PictureEncoder extends AbstractBlock {
     private final int side;
     private final Block pixels = addChildBlock("pixels", linear(SIZE));
     private final Block positions;
-    private final List<TransformerLayerBlock> layers = new ArrayList<>();
+    private final TransformerStackBlock layers;
     private final Block head = addChildBlock("head", linear(CLASSES));
 
     /**
@@ -54,17 +53,16 @@ final class PictureEncoder extends AbstractBlock {
         this.encoding = encoding;
         this.side = side;
         positions = addChildBlock("positions", encoding.absolute(SIZE, side));
-        for (int i = 0; i < LAYERS; i++) {
-            MultiHeadAttentionBlock.Builder attention =
-                    MultiHeadAttentionBlock.builder().setEmbeddingSize(SIZE).setHeadCount(HEADS);
-            encoding.relative(HEADS, SIZE / HEADS, side).ifPresent(attention::optRelativeEncoding);
-            layers.add(addChildBlock(
-                    "layer",
-                    TransformerLayerBlock.builder()
-                            .setAttention(attention.build())
-                            .setHiddenSize(FEED_FORWARD_SIZE)
-                            .build()));
-        }
+        layers = addChildBlock(
+                "layers",
+                TransformerStackBlock.builder().setLayers(LAYERS, this::layer).build());
+    }
+
+    private TransformerLayerBlock.Builder layer() {
+        MultiHeadAttentionBlock.Builder attention =
+                MultiHeadAttentionBlock.builder().setEmbeddingSize(SIZE).setHeadCount(HEADS);
+        encoding.relative(HEADS, SIZE / HEADS, side).ifPresent(attention::optRelativeEncoding);
+        return TransformerLayerBlock.builder().setAttention(attention.build()).setHiddenSize(FEED_FORWARD_SIZE);
     }
 
     private static Block linear(int units) {
@@ -91,13 +89,17 @@ final class PictureEncoder extends AbstractBlock {
             }
         }
         for (int i = 0; i < LAYERS; i++) {
-            RelativeEncoding trained = layers.get(i).getAttention().getRelativeEncoding();
-            RelativeEncoding resampled = resized.layers.get(i).getAttention().getRelativeEncoding();
+            RelativeEncoding trained = relative(i);
+            RelativeEncoding resampled = resized.relative(i);
             if (trained instanceof WindowBiasBlock window) {
                 ((WindowBiasBlock) resampled).resample(window);
             }
         }
         return resized;
+    }
+
+    private RelativeEncoding relative(int layer) {
+        return layers.getLayers().get(layer).getAttention().getRelativeEncoding();
     }
 
     @Override
@@ -107,9 +109,7 @@ final class PictureEncoder extends AbstractBlock {
         PairList<String, Object> places = places(pictures.getManager());
         NDArray tokens = pictures.reshape(pictures.getShape().get(0), (long) side * side, 1);
         NDList x = positions.forward(store, pixels.forward(store, new NDList(tokens), training), training, places);
-        for (TransformerLayerBlock layer : layers) {
-            x = layer.forward(store, x, training, places);
-        }
+        x = layers.forward(store, x, training, places);
         return head.forward(store, new NDList(x.singletonOrThrow().mean(new int[] {1})), training);
     }
 
@@ -141,9 +141,7 @@ final class PictureEncoder extends AbstractBlock {
         Shape tokens = new Shape(batch, -1, SIZE);
         pixels.initialize(manager, dataType, new Shape(batch, (long) side * side, 1));
         positions.initialize(manager, dataType, tokens);
-        for (Block layer : layers) {
-            layer.initialize(manager, dataType, tokens);
-        }
+        layers.initialize(manager, dataType, tokens);
         head.initialize(manager, dataType, new Shape(batch, SIZE));
     }
 

@@ -18,7 +18,7 @@ import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
-import java.util.ArrayList;
+import io.github.djlpositional.attention.TransformerStackBlock;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -61,7 +61,7 @@ final class BertEncoder extends AbstractBlock {
     private final InputEmbeddingBlock input;
     private final Parameter tokenTypes;
     private final Block inputNorm;
-    private final List<TransformerLayerBlock> layers = new ArrayList<>();
+    private final TransformerStackBlock layers;
 
     /**
      * Builds an encoder that has no weights yet.
@@ -95,17 +95,19 @@ final class BertEncoder extends AbstractBlock {
         inputNorm = addChildBlock(
                 "inputNorm",
                 LayerNorm.builder().axis(2).optEpsilon((float) EPSILON).build());
-        for (int i = 0; i < sizes.layers; i++) {
-            layers.add(addChildBlock("layer", layer(sizes)));
-        }
+        layers = addChildBlock(
+                "layers",
+                TransformerStackBlock.builder()
+                        .setLayers(sizes.layers, () -> layer(sizes))
+                        .build());
         // the position table starts like this, or with the given encodings
         Initializer initializer = new NormalInitializer(DEVIATION);
         input.getTokenTable().setInitializer(initializer);
         tokenTypes.setInitializer(initializer);
-        layers.forEach(layer -> layer.setInitializer(initializer, Parameter.Type.WEIGHT));
+        layers.setInitializer(initializer, Parameter.Type.WEIGHT);
     }
 
-    private static TransformerLayerBlock layer(Sizes sizes) {
+    private static TransformerLayerBlock.Builder layer(Sizes sizes) {
         return TransformerLayerBlock.builder()
                 .setAttention(MultiHeadAttentionBlock.builder()
                         .setEmbeddingSize(sizes.size)
@@ -113,8 +115,7 @@ final class BertEncoder extends AbstractBlock {
                         .build())
                 .setHiddenSize(sizes.hiddenSize)
                 .optNonlinearity(TransformerLayerBlock.Nonlinearity.GELU)
-                .optEpsilon(EPSILON)
-                .build();
+                .optEpsilon(EPSILON);
     }
 
     /**
@@ -151,7 +152,7 @@ final class BertEncoder extends AbstractBlock {
 
     /** Returns the layers, from the first to the last. */
     List<TransformerLayerBlock> layers() {
-        return layers;
+        return layers.getLayers();
     }
 
     /** Returns the parameters by the names that they have in Hugging Face's {@code BertModel}. */
@@ -161,9 +162,8 @@ final class BertEncoder extends AbstractBlock {
         named.put("embeddings.position_embeddings.weight", positions.getTable());
         named.put("embeddings.token_type_embeddings.weight", tokenTypes);
         put(named, "embeddings.LayerNorm", inputNorm, "gamma", "beta");
-        for (int i = 0; i < layers.size(); i++) {
-            String name = "encoder.layer." + i;
-            TransformerLayerBlock layer = layers.get(i);
+        for (TransformerLayerBlock layer : layers.getLayers()) {
+            String name = "encoder.layer." + layers.getLayers().indexOf(layer);
             MultiHeadAttentionBlock attention = layer.getAttention();
             put(named, name + ".attention.self.query", attention.getQueryProjection(), "weight", "bias");
             put(named, name + ".attention.self.key", attention.getKeyProjection(), "weight", "bias");
@@ -188,13 +188,9 @@ final class BertEncoder extends AbstractBlock {
         NDArray x = input.forward(store, new NDList(inputs.head()), training).singletonOrThrow();
         // all tokens of a single text have type 0
         NDArray type = store.getValue(tokenTypes, x.getDevice(), training).get(0);
-        x = inputNorm.forward(store, new NDList(x.add(type)), training).singletonOrThrow();
-        for (TransformerLayerBlock layer : layers) {
-            NDList given = new NDList(inputs);
-            given.set(0, x);
-            x = layer.forward(store, given, training).singletonOrThrow();
-        }
-        return new NDList(x);
+        NDList given = inputNorm.forward(store, new NDList(x.add(type)), training);
+        given.addAll(inputs.subNDList(1));
+        return layers.forward(store, given, training);
     }
 
     /**
@@ -218,9 +214,7 @@ final class BertEncoder extends AbstractBlock {
         Shape vectors = inputShapes[0].add(sizes.size);
         input.initialize(manager, dataType, inputShapes[0]);
         inputNorm.initialize(manager, dataType, vectors);
-        for (TransformerLayerBlock layer : layers) {
-            layer.initialize(manager, dataType, vectors);
-        }
+        layers.initialize(manager, dataType, vectors);
     }
 
     @Override
