@@ -84,7 +84,7 @@ class LearnedTablesTest {
         double[] printed = run.after("position     length   cosine to the next one", 3 * 15);
         try (ZooModel<String, Classifications> model = EncoderFile.load(
                 folder.resolve("model.zip"), Engine.getEngine("MXNet"), Device.cpu(), Classifications.class)) {
-            NDArray table = model.getBlock().getChildren().get("01input").getParameters().stream()
+            NDArray table = model.getBlock().getParameters().stream()
                     .map(parameter -> parameter.getValue().getArray())
                     .filter(array -> array.getShape().equals(new Shape(16, 64)))
                     .findAny()
