@@ -121,12 +121,13 @@ final class CompareEncodings extends EngineCommand {
                         trainingOptions.dataset(vocabulary, training, seed, true),
                         measuring));
                 out.println(runs.get(runs.size() - 1));
-                Comparison.saveRuns(folder, runs);
+                Comparison.saveRuns(folder, Comparison.Measure.ACCURACY, runs);
             }
         }
         Comparison.publish(
                 out,
                 folder,
+                Comparison.Measure.ACCURACY,
                 "Trained on at most " + LengthClass.TRAINED_WORDS + " words, tested on others",
                 "words",
                 runs);
@@ -149,7 +150,7 @@ final class CompareEncodings extends EngineCommand {
             Duration time = Duration.ofNanos(System.nanoTime() - start);
             Map<String, Evaluation> evaluations = new LinkedHashMap<>();
             measuring.forEach((length, dataset) -> evaluations.put(length.toString(), Evaluation.of(model, dataset)));
-            return new Comparison.Run(
+            return Comparison.Run.of(
                     sizes.encoding(), training.seed(), evaluations, Comparison.parametersOf(model.getBlock()), time);
         }
     }

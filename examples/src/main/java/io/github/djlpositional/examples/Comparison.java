@@ -8,6 +8,8 @@ import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.DoubleSummaryStatistics;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -20,12 +22,16 @@ import java.util.stream.Collectors;
 import org.apache.commons.csv.CSVFormat;
 import org.apache.commons.csv.CSVPrinter;
 import org.knowm.xchart.CategoryChart;
+import org.knowm.xchart.XYChart;
 
 /** The result of a comparison: its runs as {@code runs.csv}, and a summary as text, CSV and a picture. */
 public final class Comparison {
 
     private static final CSVFormat CSV =
             CSVFormat.DEFAULT.builder().setRecordSeparator("\n").get();
+
+    /** The number of curves in a chart: the colors other than gray. */
+    private static final int CURVES = 7;
 
     private Comparison() {}
 
@@ -45,21 +51,40 @@ public final class Comparison {
      *
      * @param kind the kind of positional encoding
      * @param seed the seed of the training
-     * @param evaluations what was measured, by the sizes of the examples, the same sizes for all runs
+     * @param measured the accuracy or the loss, by the sizes of the examples, the same sizes for all runs
      * @param parameters the number of trained numbers
      * @param training the duration of the training
+     * @param inferenceMillis the mean time of the forwards for 1000 examples, in milliseconds
      */
-    public record Run(Kind kind, int seed, Map<String, Evaluation> evaluations, long parameters, Duration training) {
+    public record Run(
+            Kind kind,
+            int seed,
+            Map<String, Double> measured,
+            long parameters,
+            Duration training,
+            double inferenceMillis) {
 
-        /** Returns the mean time of the forwards for 1000 examples, in milliseconds. */
-        double inferenceMillis() {
+        /**
+         * Creates a run of a classifier.
+         *
+         * @param kind the kind of positional encoding
+         * @param seed the seed of the training
+         * @param evaluations the evaluations, by the sizes of the examples
+         * @param parameters the number of trained numbers
+         * @param training the duration of the training
+         * @return the run
+         */
+        public static Run of(
+                Kind kind, int seed, Map<String, Evaluation> evaluations, long parameters, Duration training) {
+            Map<String, Double> accuracies = new LinkedHashMap<>();
             double nanos = 0;
             long examples = 0;
-            for (Evaluation each : evaluations.values()) {
-                nanos += each.time().toNanos();
-                examples += each.examples();
+            for (Map.Entry<String, Evaluation> each : evaluations.entrySet()) {
+                accuracies.put(each.getKey(), each.getValue().accuracy());
+                nanos += each.getValue().time().toNanos();
+                examples += each.getValue().examples();
             }
-            return nanos / 1e3 / examples;
+            return new Run(kind, seed, accuracies, parameters, training, nanos / 1e3 / examples);
         }
 
         double trainingSeconds() {
@@ -68,21 +93,32 @@ public final class Comparison {
 
         @Override
         public String toString() {
-            String accuracies = evaluations.values().stream()
-                    .map(each -> number(4, each.accuracy()))
-                    .collect(Collectors.joining(" "));
+            String numbers =
+                    measured.values().stream().map(each -> number(4, each)).collect(Collectors.joining(" "));
             return String.format(
-                    Locale.ROOT, "%-20s seed %d: %s, %s s", kind, seed, accuracies, number(0, trainingSeconds()));
+                    Locale.ROOT, "%-20s seed %d: %s, %s s", kind, seed, numbers, number(0, trainingSeconds()));
+        }
+    }
+
+    /** What was measured. */
+    public enum Measure {
+        /** The fraction of correct answers. */
+        ACCURACY,
+
+        /** The mean cross entropy of a token, in nats. */
+        LOSS;
+
+        @Override
+        public String toString() {
+            return name().toLowerCase(Locale.ROOT);
         }
     }
 
     /** The runs with one kind of positional encoding. */
     record Row(Kind kind, List<Run> runs) {
 
-        DoubleSummaryStatistics accuracy(String size) {
-            return runs.stream()
-                    .mapToDouble(run -> run.evaluations.get(size).accuracy())
-                    .summaryStatistics();
+        DoubleSummaryStatistics measured(String size) {
+            return runs.stream().mapToDouble(run -> run.measured.get(size)).summaryStatistics();
         }
 
         /** Returns the upper median; other load on the machine during one run does not change it. */
@@ -117,12 +153,12 @@ public final class Comparison {
     }
 
     private static Set<String> sizes(List<Row> rows) {
-        return rows.get(0).runs.get(0).evaluations.keySet();
+        return rows.get(0).runs.get(0).measured.keySet();
     }
 
     /** Prints the summary as a table. */
-    private static void print(PrintWriter out, List<Row> rows, String unit) {
-        out.printf("%nheld-out accuracy, mean ± half of the range over the seeds%n%-20s", "positions");
+    private static void print(PrintWriter out, Measure measure, List<Row> rows, String unit) {
+        out.printf("%nheld-out %s, mean ± half of the range over the seeds%n%-20s", measure, "positions");
         for (String size : sizes(rows)) {
             out.printf(" %15s", size + " " + unit);
         }
@@ -130,8 +166,8 @@ public final class Comparison {
         for (Row row : rows) {
             out.printf("%-20s", row.kind);
             for (String size : sizes(rows)) {
-                DoubleSummaryStatistics accuracy = row.accuracy(size);
-                out.printf(Locale.ROOT, "   %.3f ± %.3f", accuracy.getAverage(), halfRange(accuracy));
+                DoubleSummaryStatistics numbers = row.measured(size);
+                out.printf(Locale.ROOT, "   %.3f ± %.3f", numbers.getAverage(), halfRange(numbers));
             }
             out.printf(
                     Locale.ROOT,
@@ -146,15 +182,16 @@ public final class Comparison {
      * Saves the runs so far.
      *
      * @param folder the folder, for {@code runs.csv}
+     * @param measure what was measured
      * @param runs at least one
      * @throws IOException if the file cannot be written
      */
-    public static void saveRuns(Path folder, List<Run> runs) throws IOException {
+    public static void saveRuns(Path folder, Measure measure, List<Run> runs) throws IOException {
         write(folder.resolve("runs.csv"), runs, (run, line) -> {
             line.put("positions", run.kind);
             line.put("seed", run.seed);
-            run.evaluations.forEach((size, each) -> line.put("accuracy " + size, number(4, each.accuracy())));
-            putCosts(line, run.parameters, run.trainingSeconds(), run.inferenceMillis());
+            run.measured.forEach((size, each) -> line.put(measure + " " + size, number(4, each)));
+            putCosts(line, run.parameters, run.trainingSeconds(), run.inferenceMillis);
         });
     }
 
@@ -163,22 +200,23 @@ public final class Comparison {
      *
      * @param out prints
      * @param folder the folder for the files
+     * @param measure what was measured
      * @param title the title of the picture
      * @param unit what the sizes of the examples count
      * @param runs at least one
      * @throws IOException if a file cannot be written
      */
-    public static void publish(PrintWriter out, Path folder, String title, String unit, List<Run> runs)
+    public static void publish(PrintWriter out, Path folder, Measure measure, String title, String unit, List<Run> runs)
             throws IOException {
         List<Row> rows = rows(runs);
-        print(out, rows, unit);
+        print(out, measure, rows, unit);
         write(folder.resolve("comparison.csv"), rows, (row, line) -> {
             line.put("positions", row.kind);
             for (String size : sizes(rows)) {
-                DoubleSummaryStatistics accuracy = row.accuracy(size);
-                line.put("mean " + size, number(4, accuracy.getAverage()));
-                line.put("least " + size, number(4, accuracy.getMin()));
-                line.put("greatest " + size, number(4, accuracy.getMax()));
+                DoubleSummaryStatistics numbers = row.measured(size);
+                line.put("mean " + size, number(4, numbers.getAverage()));
+                line.put("least " + size, number(4, numbers.getMin()));
+                line.put("greatest " + size, number(4, numbers.getMax()));
             }
             putCosts(
                     line,
@@ -186,7 +224,10 @@ public final class Comparison {
                     row.median(Run::trainingSeconds),
                     row.median(Run::inferenceMillis));
         });
-        draw(folder.resolve("comparison.png"), title, unit, rows);
+        String explained = title + ": mean ± half of the range";
+        Drawing.save(
+                measure == Measure.ACCURACY ? List.of(columns(explained, unit, rows)) : curves(title, unit, rows),
+                folder.resolve("comparison.png"));
         out.printf("%nSaved to %s%n", folder);
     }
 
@@ -218,23 +259,49 @@ public final class Comparison {
         return String.format(Locale.ROOT, "%." + digits + "f", value);
     }
 
-    /** Draws the summary. */
-    private static void draw(Path file, String title, String unit, List<Row> rows) throws IOException {
-        CategoryChart chart =
-                Drawing.columns(title + ": mean ± half of the range", "positions", "accuracy, from 0.4 (chance: 0.5)");
+    /** Draws a column for the accuracy of each kind at each size. */
+    private static CategoryChart columns(String title, String unit, List<Row> rows) {
+        CategoryChart chart = Drawing.columns(title, "positions", "accuracy, from 0.4 (chance: 0.5)");
         chart.getStyler().setYAxisMin(0.4).setYAxisMax(1.0).setPlotGridVerticalLinesVisible(false);
         // otherwise XChart leaves labels out
         chart.getStyler().setXAxisLabelRotation(45).setXAxisMaxLabelCount(rows.size());
         List<String> kinds = rows.stream().map(row -> row.kind.title()).toList();
         for (String size : sizes(rows)) {
             List<DoubleSummaryStatistics> accuracies =
-                    rows.stream().map(row -> row.accuracy(size)).toList();
+                    rows.stream().map(row -> row.measured(size)).toList();
             chart.addSeries(
                     size + " " + unit,
                     kinds,
                     accuracies.stream().map(DoubleSummaryStatistics::getAverage).toList(),
                     accuracies.stream().map(Comparison::halfRange).toList());
         }
-        Drawing.save(chart, file);
+        return chart;
+    }
+
+    /** Draws a curve of the loss of each kind over the sizes, in as many charts as their colors need. */
+    private static List<XYChart> curves(String title, String unit, List<Row> rows) {
+        double[] x = sizes(rows).stream().mapToDouble(Comparison::middle).toArray();
+        List<XYChart> charts = new ArrayList<>();
+        for (int first = 0; first < rows.size(); first += CURVES) {
+            XYChart chart = Drawing.lines(title, "position, in " + unit, "loss, in nats");
+            for (Row row : rows.subList(first, Math.min(rows.size(), first + CURVES))) {
+                Drawing.line(
+                        chart,
+                        row.kind.title(),
+                        x,
+                        sizes(rows).stream()
+                                .mapToDouble(size -> row.measured(size).getAverage())
+                                .toArray());
+            }
+            charts.add(chart);
+        }
+        return charts;
+    }
+
+    private static double middle(String range) {
+        return Arrays.stream(range.split("-", 2))
+                .mapToInt(Integer::parseInt)
+                .average()
+                .orElseThrow();
     }
 }

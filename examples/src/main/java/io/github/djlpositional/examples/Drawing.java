@@ -225,10 +225,13 @@ public final class Drawing {
 
     /** Saves a chart as PNG; {@code .png} is added to another name. */
     public static void save(Chart<?, ?> chart, Path file) throws IOException {
+        save(List.of(chart), file);
+    }
+
+    /** Saves charts of the same kind below each other as PNG; {@code .png} is added to another name. */
+    static void save(List<? extends Chart<?, ?>> charts, Path file) throws IOException {
         String name = file.toString();
-        Files.write(
-                Path.of(name.endsWith(".png") ? name : name + ".png"),
-                new Figure(1, List.of(chart)).png(Look.LIGHT_WIDE));
+        Files.write(Path.of(name.endsWith(".png") ? name : name + ".png"), new Figure(1, charts).png(Look.LIGHT_WIDE));
     }
 
     /** Adds hands, which are lines from a center to points, with a label for each beside its point; it may be empty. */

@@ -9,6 +9,7 @@ import ai.djl.nn.Block;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.EasyTrain;
 import ai.djl.training.Trainer;
+import ai.djl.training.dataset.Dataset;
 import ai.djl.training.evaluator.Accuracy;
 import ai.djl.training.listener.TrainingListener;
 import ai.djl.training.loss.Loss;
@@ -19,12 +20,12 @@ import ai.djl.translate.TranslateException;
 import java.io.IOException;
 
 /**
- * Trains an encoder to distinguish things in order from shuffled ones.
+ * Trains a classifier, such as an encoder that distinguishes things in order from shuffled ones.
  *
  * @param engine the engine
  * @param device the device
  * @param seed determines the initial weights
- * @param epochs the number of passes over all sentences
+ * @param epochs the number of passes over the examples
  * @param learningRate the highest learning rate
  */
 public record EncoderTraining(Engine engine, Device device, int seed, int epochs, float learningRate) {
@@ -60,17 +61,18 @@ public record EncoderTraining(Engine engine, Device device, int seed, int epochs
      * @param block a classifier, not initialized
      * @param input a shape of its input
      * @param training the examples
+     * @param batches the number of batches in an epoch
      * @param trained the model
      * @return the loss and the accuracy of each step
      * @throws IOException if the dataset cannot be read
      */
-    public Metrics train(Block block, Shape input, OrderDataset<?> training, Model trained) throws IOException {
+    public Metrics train(Block block, Shape input, Dataset training, int batches, Model trained) throws IOException {
         engine.setRandomSeed(seed);
         trained.setBlock(block);
-        DefaultTrainingConfig config = adam(device, epochs * training.batches(), learningRate)
+        DefaultTrainingConfig config = adam(device, epochs * batches, learningRate)
                 .addEvaluator(new Accuracy())
                 .addTrainingListeners(TrainingListener.Defaults.basic())
-                .addTrainingListeners(new TrainingProgress(epochs, training.batches()));
+                .addTrainingListeners(new TrainingProgress(epochs, batches));
         try (Trainer trainer = trained.newTrainer(config)) {
             Metrics metrics = new Metrics();
             trainer.setMetrics(metrics);
@@ -84,7 +86,8 @@ public record EncoderTraining(Engine engine, Device device, int seed, int epochs
 
     /** Trains a new encoder, which becomes the block of the model, and returns the measurements of each step. */
     TrainingLog train(EncoderSpec spec, WordOrderDataset training, Model trained) throws IOException {
-        Metrics metrics = train(new TransformerEncoder(spec, false), new Shape(1, spec.maxWords()), training, trained);
+        Block encoder = new TransformerEncoder(spec, false);
+        Metrics metrics = train(encoder, new Shape(1, spec.maxWords()), training, training.batches(), trained);
         return TrainingLog.of(spec.encoding(), metrics);
     }
 }

@@ -2,6 +2,9 @@ package io.github.djlpositional.examples;
 
 import ai.djl.nn.Block;
 import ai.djl.nn.Blocks;
+import ai.djl.nn.Parameter;
+import ai.djl.training.initializer.NormalInitializer;
+import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
@@ -99,39 +102,66 @@ public record Encoding(String name, String title, String relative) implements Co
         }
     }
 
-    /** Creates the block that adds positions to the input; an identity for the other kinds. */
-    Block absolute(EncoderSpec spec) {
+    /**
+     * Creates the block from token ids to vectors with positions; without positions for relative encodings.
+     *
+     * @param builder has the other options
+     * @param embeddingSize D
+     * @param maxLength the number of tokens in the longest input
+     */
+    InputEmbeddingBlock input(InputEmbeddingBlock.Builder builder, int embeddingSize, int maxLength) {
+        InputEmbeddingBlock input = builder.setEmbeddingSize(embeddingSize)
+                .optScaleEmbedding(equals(SINUSOIDAL_SCALED))
+                .optPositionalEncoding(absolute(embeddingSize, maxLength))
+                .build();
+        if (!equals(SINUSOIDAL_UNIT) && !equals(SINUSOIDAL_SCALED)) {
+            // in small models the positions matter more than the tokens, so tokens start smaller, with N(0, 2 / D)
+            input.setInitializer(new NormalInitializer((float) Math.sqrt(2.0 / embeddingSize)), Parameter.Type.WEIGHT);
+        }
+        return input;
+    }
+
+    private Block absolute(int embeddingSize, int maxLength) {
         if (name.startsWith(SINUSOIDAL.name)) {
             return PositionalEncodingBlock.builder()
-                    .setEmbeddingSize(spec.embeddingSize())
-                    .optMaxSequenceLength(spec.maxWords())
+                    .setEmbeddingSize(embeddingSize)
+                    .optMaxSequenceLength(maxLength)
                     .build();
         }
         return equals(LEARNED)
                 ? LearnedPositionalEncodingBlock.builder()
-                        .setEmbeddingSize(spec.embeddingSize())
-                        .optMaxSequenceLength(spec.maxWords())
+                        .setEmbeddingSize(embeddingSize)
+                        .optMaxSequenceLength(maxLength)
                         .build()
                 : Blocks.identityBlock();
     }
 
-    /** Creates the relative encoding of one attention block; empty for the other kinds. */
-    Optional<RelativeEncoding> relative(EncoderSpec spec) {
+    /**
+     * Creates the relative encoding of one attention block; empty for the other kinds.
+     *
+     * @param heads the number of heads
+     * @param headSize the size of a head
+     * @param trainedLength the number of tokens in the longest example of the training
+     * @param maxLength the number of tokens in the longest input
+     * @param causal whether a token sees only the tokens before it
+     */
+    Optional<RelativeEncoding> relative(int heads, int headSize, int trainedLength, int maxLength, boolean causal) {
         return Optional.ofNullable(relative)
-                .map(kind -> RelativeEncoding.named(kind, spec.heads(), spec.headSize(), options(spec)));
+                .map(kind -> RelativeEncoding.named(kind, heads, headSize, options(trainedLength, maxLength, causal)));
     }
 
     /** The options that are not the defaults. */
-    private Map<String, ?> options(EncoderSpec spec) {
+    private Map<String, ?> options(int trainedLength, int maxLength, boolean causal) {
         return switch (name) {
-            case "ROTARY" -> Map.of("maxSequenceLength", spec.maxWords());
+            // as in T5's decoder; every bucket is trained
+            case "T5" -> causal ? Map.of("bidirectional", false, "maxDistance", trainedLength) : Map.of();
+            case "ROTARY" -> Map.of("maxSequenceLength", maxLength);
             case "KERPLE_POWER" -> Map.of("form", "POWER");
             case "DISTANCE_NETWORK" -> Map.of("hiddenSize", 32, "logarithmic", true);
             // as in the paper, a quarter of the length that is trained
-            case "FIRE" -> Map.of("threshold", LengthClass.TRAINED_WORDS / 4.0);
+            case "FIRE" -> Map.of("threshold", trainedLength / 4.0);
             // the defaults are for 512 tokens
-            case "DISENTANGLED" ->
-                Map.of("buckets", LengthClass.TRAINED_WORDS, "maxDistance", 4 * LengthClass.TRAINED_WORDS);
+            case "DISENTANGLED" -> Map.of("buckets", trainedLength, "maxDistance", 4 * trainedLength);
             default -> Map.of();
         };
     }

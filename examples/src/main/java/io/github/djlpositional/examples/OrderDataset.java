@@ -78,8 +78,12 @@ public abstract class OrderDataset<E> implements Dataset {
      */
     protected void arrange(List<E> things) {}
 
-    /** Returns the number of batches in an epoch. */
-    final int batches() {
+    /**
+     * Returns the number of batches in an epoch.
+     *
+     * @return at least 1
+     */
+    public final int batches() {
         return (2 * inOrder.size() + batchSize - 1) / batchSize;
     }
 

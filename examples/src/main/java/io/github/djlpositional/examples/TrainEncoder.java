@@ -39,6 +39,7 @@ import picocli.CommandLine.Option;
             JudgeSentences.class,
             CompareEncodings.class,
             ComparePictures.class,
+            CompareText.class,
             ServeUnderLoad.class,
             GenerateText.class,
             SearchDefinitions.class,

@@ -7,16 +7,13 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
-import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
-import ai.djl.training.initializer.NormalInitializer;
 import ai.djl.util.PairList;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerStackBlock;
-import java.util.Set;
 
 /**
  * A small sentence classifier based on the encoder of Vaswani et al. (2017): input embedding, encoder layers, the mean
@@ -47,23 +44,14 @@ public final class TransformerEncoder extends AbstractBlock {
     public TransformerEncoder(EncoderSpec spec, boolean returnsEmbedding) {
         this.spec = spec;
         this.returnsEmbedding = returnsEmbedding;
-        InputEmbeddingBlock input = InputEmbeddingBlock.builder()
+        InputEmbeddingBlock.Builder input = InputEmbeddingBlock.builder()
                 .setVocabularySize(spec.vocabularySize())
-                .setEmbeddingSize(spec.embeddingSize())
                 .optPaddingIndex(PADDING)
-                .optScaleEmbedding(spec.encoding().equals(Encoding.SINUSOIDAL_SCALED))
-                .optPositionalEncoding(spec.encoding().absolute(spec))
-                .optDropoutRate(spec.dropoutRate())
-                .build();
-        if (!Set.of(Encoding.SINUSOIDAL_UNIT, Encoding.SINUSOIDAL_SCALED).contains(spec.encoding())) {
-            // here the positions matter more than the words, so words start smaller, with N(0, 2 / D)
-            float deviation = (float) Math.sqrt(2.0 / spec.embeddingSize());
-            input.setInitializer(new NormalInitializer(deviation), Parameter.Type.WEIGHT);
-        }
+                .optDropoutRate(spec.dropoutRate());
         layers = addChildBlock(
                 "layers",
                 TransformerStackBlock.builder()
-                        .optInput(input)
+                        .optInput(spec.encoding().input(input, spec.embeddingSize(), spec.maxWords()))
                         .setLayers(spec.layers(), () -> layer(spec))
                         .build());
         head = addChildBlock("head", Linear.builder().setUnits(CLASSES).build());
@@ -75,7 +63,9 @@ public final class TransformerEncoder extends AbstractBlock {
                 .setEmbeddingSize(spec.embeddingSize())
                 .setHeadCount(spec.heads())
                 .optDropoutRate(spec.dropoutRate());
-        spec.encoding().relative(spec).ifPresent(attention::optRelativeEncoding);
+        spec.encoding()
+                .relative(spec.heads(), spec.headSize(), LengthClass.TRAINED_WORDS, spec.maxWords(), false)
+                .ifPresent(attention::optRelativeEncoding);
         return TransformerLayerBlock.builder()
                 .setAttention(attention.build())
                 .setHiddenSize(spec.feedForwardSize())

@@ -70,7 +70,7 @@ class CompareEncodingsTest {
                 run(Encoding.SINUSOIDAL, 2, 94),
                 run(Encoding.SINUSOIDAL, 3, 89)));
         assertThat(rows).extracting(Comparison.Row::kind).containsExactly(Encoding.SINUSOIDAL, Encoding.LEARNED);
-        DoubleSummaryStatistics accuracy = rows.get(0).accuracy("17-24");
+        DoubleSummaryStatistics accuracy = rows.get(0).measured("17-24");
         assertThat(accuracy.getAverage()).isCloseTo(0.91, within(1e-12));
         assertThat(accuracy.getMin()).isEqualTo(0.89);
         assertThat(accuracy.getMax()).isEqualTo(0.94);
@@ -82,7 +82,7 @@ class CompareEncodingsTest {
 
     private static Comparison.Run run(Encoding kind, int seed, int right) {
         Evaluation evaluation = new Evaluation(right, 100, Duration.ofMillis(40));
-        return new Comparison.Run(
+        return Comparison.Run.of(
                 kind, seed, Map.of("5-16", evaluation, "17-24", evaluation), 10, Duration.ofSeconds(seed));
     }
 

@@ -93,11 +93,16 @@ public final class ComparePictures extends EngineCommand {
                 EncoderTraining training = new EncoderTraining(engine, device, seed, quick ? 1 : epochs, LEARNING_RATE);
                 runs.add(run(encoding, training, learned, heldOut));
                 out.println(runs.get(runs.size() - 1));
-                Comparison.saveRuns(folder, runs);
+                Comparison.saveRuns(folder, Comparison.Measure.ACCURACY, runs);
             }
         }
         Comparison.publish(
-                out, folder, "Trained on 8 x 8 pixels, tested on other digits, also enlarged ones", "pixels", runs);
+                out,
+                folder,
+                Comparison.Measure.ACCURACY,
+                "Trained on 8 x 8 pixels, tested on other digits, also enlarged ones",
+                "pixels",
+                runs);
     }
 
     /** Trains an encoder, and measures it on each size. */
@@ -108,11 +113,9 @@ public final class ComparePictures extends EngineCommand {
                 "pictures", training.device(), training.engine().getEngineName())) {
             PictureEncoder encoder = new PictureEncoder(encoding, Picture.STORED_SIDE);
             long start = System.nanoTime();
-            training.train(
-                    encoder,
-                    new Shape(1, Picture.STORED_SIDE, Picture.STORED_SIDE),
-                    new PictureOrderDataset(learned, training.seed(), true),
-                    model);
+            PictureOrderDataset examples = new PictureOrderDataset(learned, training.seed(), true);
+            Shape input = new Shape(1, Picture.STORED_SIDE, Picture.STORED_SIDE);
+            training.train(encoder, input, examples, examples.batches(), model);
             Duration time = Duration.ofNanos(System.nanoTime() - start);
             Map<String, Evaluation> evaluations = new LinkedHashMap<>();
             for (int side : SIDES) {
@@ -122,7 +125,7 @@ public final class ComparePictures extends EngineCommand {
                 evaluations.put(
                         side + " x " + side, Evaluation.of(model, new PictureOrderDataset(resampled, 1, false)));
             }
-            return new Comparison.Run(encoding, training.seed(), evaluations, Comparison.parametersOf(encoder), time);
+            return Comparison.Run.of(encoding, training.seed(), evaluations, Comparison.parametersOf(encoder), time);
         }
     }
 }
