@@ -28,20 +28,30 @@ import ai.djl.util.JsonUtils;
 import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
+import io.github.djlpositional.FourierFeaturesBlock;
+import io.github.djlpositional.GridPositionalEncodingBlock;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.attention.DistanceNetworkBiasBlock;
+import io.github.djlpositional.attention.KerpleBiasBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.attention.SandwichBiasBlock;
+import io.github.djlpositional.math.FourierFeatures;
+import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The code of docs/using.md, docs/conventions.md, and about grids of docs/choosing.md. */
+/** The code of docs/using.md, docs/conventions.md, and docs/choosing.md. */
 class UsingCodeTest {
 
     @TempDir
@@ -263,5 +273,64 @@ class UsingCodeTest {
                         .map(entry -> entry.getValue())
                         .map(Parameter::getName))
                 .containsExactlyInAnyOrder("weight", "bias");
+    }
+
+    /** The lines of code in the first table of docs/choosing.md. */
+    @EngineTest
+    void oneLineForEachChoice(NDManager manager) throws IOException {
+        List<RelativeEncoding> relative = List.of(
+                RotaryEmbeddingBlock.builder().setHeadSize(64).build(),
+                RotaryEmbeddingBlock.builder()
+                        .setHeadSize(64)
+                        .optScaling(RotaryScaling.yarn(4, 2048))
+                        .build(),
+                DistanceNetworkBiasBlock.builder()
+                        .setHeadCount(8)
+                        .setHiddenSize(32)
+                        .build(),
+                SandwichBiasBlock.builder().setHeadCount(8).build(),
+                KerpleBiasBlock.builder().setHeadCount(8).build());
+        Map<Block, Shape> absolute = Map.of(
+                PositionalEncodingBlock.builder().setEmbeddingSize(512).build(),
+                new Shape(1, 3, 512),
+                LearnedPositionalEncodingBlock.builder()
+                        .setEmbeddingSize(512)
+                        .optMaxSequenceLength(256)
+                        .build(),
+                new Shape(1, 3, 512),
+                GridPositionalEncodingBlock.builder()
+                        .setEncoding(GridEncoding.visionTransformer(512))
+                        .build(),
+                new Shape(1, 2, 3, 512),
+                FourierFeaturesBlock.builder()
+                        .setFeatures(FourierFeatures.time2Vec(512, 1))
+                        .build(),
+                new Shape(1, 3, 1));
+        for (RelativeEncoding each : relative) {
+            MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                    .setEmbeddingSize(512)
+                    .setHeadCount(8)
+                    .optRelativeEncoding(each)
+                    .build();
+            assertThat(shape(manager, attention, new Shape(1, 3, 512))).isEqualTo(new Shape(1, 3, 512));
+        }
+        absolute.forEach((block, input) -> {
+            Shape output = shape(manager, block, input);
+            assertThat(output.get(output.dimension() - 1)).isEqualTo(512);
+        });
+        String test = Files.readString(Path.of("src/test/java/io/github/djlpositional/guide/UsingCodeTest.java"));
+        List<String> lines = Pattern.compile("`(\\w+\\.builder\\(\\)[^`]*)`")
+                .matcher(Files.readString(Path.of("docs/choosing.md")))
+                .results()
+                .map(line -> line.group(1))
+                .toList();
+        assertThat(lines).hasSizeGreaterThan(8);
+        assertThat(test.replaceAll("\\s", ""))
+                .contains(lines.stream().map(line -> line.replace(" ", "")).toList());
+    }
+
+    private static Shape shape(NDManager manager, Block block, Shape input) {
+        block.initialize(manager, DataType.FLOAT32, input);
+        return Forward.infer(manager, block, manager.ones(input)).getShape();
     }
 }
