@@ -69,6 +69,8 @@ final class BiasNetwork {
 
     private NDArray linear(Layer layer, AttentionCall call, NDArray x) {
         NDArray product = block.value(layer.weight(), call, x).matMul(x);
+        // not to the manager of the weight
+        product.attach(x.getManager());
         if (layer.bias() == null) {
             return product;
         }

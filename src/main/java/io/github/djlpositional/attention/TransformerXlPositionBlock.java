@@ -196,6 +196,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     private NDArray projected(AttentionCall call, Distances distances, NDArray queries) {
         NDArray projected = value(projection, call, queries)
                 .matMul(sinusoids(distances, queries).transpose(1, 0));
+        projected.attach(queries.getManager());
         return projected.reshape(1, settings.headCount, settings.headSize(), -1);
     }
 
