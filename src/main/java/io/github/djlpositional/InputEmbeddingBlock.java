@@ -51,7 +51,7 @@ import java.util.function.Function;
  *   <li>{@code [ids]}: (B, T), INT8, UINT8, INT32 or INT64, each from 0 to V - 1. If the positional encoding is
  *       time-major ({@code optSequenceAxis(0)}), ids are (T, B) and the output is (T, B, D).
  *   <li>{@code [ids, positions]}: positions as the positional encoding expects them; for
- *       {@link PositionalEncodingBlock} (T) or (B, T).
+ *       {@link PositionalEncodingBlock} (T) or (B, T). A mask belongs to the attention, and is refused here on a CPU.
  * </ul>
  *
  * The output is (B, T, D) in the data type of the token embedding (the model's), attached to the manager of the ids,
@@ -354,7 +354,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         Check.that(
                 output.size() == 1,
                 () -> "the positional encoding " + name + " returned " + output.size()
-                        + " arrays: expected one; give positions only to an encoding that uses them");
+                        + " arrays: expected one; give positions only to an encoding that uses them, and a mask to the attention");
         NDArray encoded = output.head();
         if (positionalEncoding instanceof ConfiguredBlock) {
             temporaries.addUnless(tokens, encoded);

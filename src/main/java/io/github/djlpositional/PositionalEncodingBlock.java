@@ -63,7 +63,8 @@ import java.util.Objects;
  * below 2, without the sequence axis, or of another data type (with a learned scale: than the scale's); for a sequence
  * that is longer than the table at its start position; for a start position that is negative or not an Integer or a
  * Long; for both positions and a start position; for positions that are read and out of range, or have another shape;
- * and for a table that the machine has no memory for. It throws {@link ai.djl.engine.EngineException} if a GPU has no
+ * on a CPU, for a mask in place of positions (B, T), T > 2: ones and then zeros in each sequence, or the reverse; and
+ * for a table that the machine has no memory for. It throws {@link ai.djl.engine.EngineException} if a GPU has no
  * memory for the table, and {@link ai.djl.nn.UninitializedParameterException} in inference if a learned scale was
  * neither initialized nor loaded.
  *

@@ -40,6 +40,9 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
 
     private static final List<String> NAMES = List.of(START, CACHE, POSITIONS);
 
+    private static final String MASK_REMEDY =
+            "a second input is positions here: give the mask to the attention, [x, mask]";
+
     /** The limit where no table limits the positions: small enough that the lengths of two sequences can be added. */
     public static final int UNLIMITED = 1 << 29;
 
@@ -123,7 +126,9 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
                 params == null || params.get(START) == null || params.contains(CACHE),
                 () -> "both positions and " + START + "=" + params.get(START)
                         + " were given: expected one of them; give the positions of all steps, or the start");
-        return fitting(x, axis, positions, 0, isRotary).checked(limit, isRead, isRotary);
+        Positions checked = fitting(x, axis, positions, 0, isRotary).checked(limit, isRead, isRotary);
+        checked.requireNoMask(axis == 0);
+        return checked;
     }
 
     /**
@@ -139,6 +144,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
             return of(first, Math.toIntExact(x.getShape().get(axis))).below(UNLIMITED, isRead);
         }
         Positions checked = fitting(x, axis, positions, first, true).checked(UNLIMITED, isRead, true);
+        checked.requireNoMask(false);
         DataType type = positions.getDataType().isInteger() ? DataType.INT32 : DataType.FLOAT64;
         NDArray typed = temporaries.addUnless(positions, Arithmetic.toType(positions, type));
         NDArray moved = temporaries.addUnless(typed, typed.toDevice(x.getDevice(), false));
@@ -255,6 +261,10 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
             int known = isKnown ? 1 + Indices.requireBelow(positions, limit, "position", remedy(limit)) : limit;
             return new Positions(first, length, positions, known);
         }
+        Check.that(
+                positions.getDataType() != DataType.BOOLEAN,
+                () -> POSITIONS + " of shape " + positions.getShape()
+                        + " have data type boolean: expected integer or real numbers; " + MASK_REMEDY);
         DataTypes.requireEmbedding(positions, "the array of positions");
         double[] each = values();
         double greatest = -1;
@@ -268,6 +278,42 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
             greatest = Math.max(greatest, magnitude);
         }
         return new Positions(first, length, positions, (int) Math.floor(greatest) + 1, DoubleBuffer.wrap(each));
+    }
+
+    /**
+     * Refuses a mask in place of positions (B, T): in each sequence, ones and then zeros or the reverse, in some at
+     * least two ones. It is read on a CPU only, and only if no position is greater than 1.
+     */
+    private void requireNoMask(boolean isTimeMajor) {
+        if (length < 3
+                || end != 2
+                || positions.getShape().dimension() != 2
+                || !HostData.isHost(positions.getDevice())) {
+            return;
+        }
+        double[] each = values();
+        int batch = each.length / length;
+        int mostOnes = 0;
+        for (int sequence = 0; sequence < batch; sequence++) {
+            int ones = 0;
+            int changes = 0;
+            double before = Double.NaN;
+            for (int step = 0; step < length; step++) {
+                double value = each[isTimeMajor ? step * batch + sequence : sequence * length + step];
+                ones += value == 1 ? 1 : 0;
+                changes += value == before || step == 0 ? 0 : 1;
+                before = value;
+                if ((value != 0 && value != 1) || changes > 1) {
+                    return;
+                }
+            }
+            mostOnes = Math.max(mostOnes, ones);
+        }
+        Check.that(
+                mostOnes < 2,
+                () -> POSITIONS + " of shape " + positions.getShape()
+                        + " look like a mask, ones for tokens and zeros for"
+                        + " padding: expected the position of each token; " + MASK_REMEDY);
     }
 
     private double[] values() {

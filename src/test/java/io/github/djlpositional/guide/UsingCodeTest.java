@@ -58,7 +58,7 @@ class UsingCodeTest {
     private Path folder;
 
     // tag::block[]
-    /** Token ids (B, T) to a score for each token of the vocabulary, (B, T, 1000). */
+    /** [ids (B, T)] or [ids, mask (B, T), 1 for a token] to a score for each token of the vocabulary, (B, T, 1000). */
     static final class LanguageModel extends AbstractBlock {
 
         private final Block input = addChildBlock(
@@ -81,7 +81,9 @@ class UsingCodeTest {
         @Override
         protected NDList forwardInternal(
                 ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-            NDList x = input.forward(store, inputs, training, params); // params: start position and cache
+            NDList ids = new NDList(inputs.head()); // a second array would be positions
+            NDList x = input.forward(store, ids, training, params); // params: start position and cache
+            x.addAll(inputs.subNDList(1)); // the mask, if there is one
             x = attention.forward(store, x, training, params);
             return head.forward(store, x, training);
         }
@@ -89,7 +91,7 @@ class UsingCodeTest {
         @Override
         protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
             Shape vectors = inputShapes[0].add(64);
-            input.initialize(manager, dataType, inputShapes);
+            input.initialize(manager, dataType, inputShapes[0]);
             attention.initialize(manager, dataType, vectors);
             head.initialize(manager, dataType, vectors);
         }
@@ -100,6 +102,18 @@ class UsingCodeTest {
         }
     }
     // end::block[]
+
+    @EngineTest
+    void theMaskOfALanguageModelReachesItsAttention(NDManager manager) {
+        Block model = new LanguageModel();
+        model.initialize(manager, DataType.FLOAT32, new Shape(1, 4));
+        NDArray ids = manager.create(new long[][] {{5, 17, 3, 8}, {5, 17, 3, 8}});
+        NDArray mask = manager.create(new long[][] {{1, 1, 1, 1}, {1, 0, 1, 1}});
+        NDArray all = Forward.infer(manager, model, ids);
+        NDArray masked = Forward.infer(manager, model, ids, mask);
+        assertThat(masked.get("0")).isEqualTo(all.get("0"));
+        assertThat(masked.get("1, 3")).isNotEqualTo(all.get("1, 3"));
+    }
 
     // tag::factory[]
     /** Creates an input layer from input.json in the model's folder. */
