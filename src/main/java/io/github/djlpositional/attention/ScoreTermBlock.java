@@ -136,7 +136,8 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
                     null,
                     false,
                     1);
-            return new NDList(Temporaries.result(() -> term(call, queries, inputs.get(inputs.size() - 1))));
+            NDArray encoded = encodeKeys(call, inputs.get(inputs.size() - 1));
+            return new NDList(Temporaries.result(() -> term(call, queries, encoded)));
         }
     }
 

@@ -11,6 +11,7 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
+import java.util.List;
 
 /** The numbers of the encodings of a window. */
 class WindowBlocksTest {
@@ -76,6 +77,66 @@ class WindowBlocksTest {
                 double bias = 16 / (1 + Math.exp(-pair[1]));
                 assertThat(biases.getFloat(0, 0, 7, 7 - (int) pair[0])).isCloseTo((float) bias, within(4e-6f));
                 assertThat(biases.getFloat(0, 0, 0, (int) pair[0])).isEqualTo(8);
+            }
+        }
+    }
+
+    private static MultiHeadAttentionBlock attention(NDManager manager, RelativeEncoding encoding) {
+        MultiHeadAttentionBlock block = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(4)
+                .setHeadCount(1)
+                .optRelativeEncoding(encoding)
+                .build();
+        return initialized(manager, block);
+    }
+
+    @EngineTest
+    void refusesFewerTokensThanAWindowHas(NDManager manager) {
+        for (int partial = 0; partial < 2; partial++) {
+            boolean isPartial = partial == 1;
+            for (RelativeEncoding encoding : List.of(
+                    biases(7, 7).optPartial(isPartial).build(),
+                    biases(7, 7).optClassToken(true).optPartial(isPartial).build(),
+                    WindowNetworkBiasBlock.builder()
+                            .setHeadCount(1)
+                            .setWindow(7, 7)
+                            .optPartial(isPartial)
+                            .build(),
+                    WindowVectorsBlock.builder()
+                            .setHeadSize(4)
+                            .setWindow(7, 7)
+                            .optPartial(isPartial)
+                            .build())) {
+                MultiHeadAttentionBlock block = attention(manager, encoding);
+                int tokens = encoding.toString().contains("classToken=true") ? 50 : 49;
+                for (int length : new int[] {36, tokens - 1, tokens}) {
+                    NDArray x = manager.ones(new Shape(1, length, 4));
+                    NDArray heads = x.reshape(1, 1, length, 4);
+                    NDArray one = x.get(":, :1");
+                    for (NDArray[] inputs : new NDArray[][] {{x}, {x, one, x}}) {
+                        if (isPartial || length == tokens) {
+                            assertThat(Forward.infer(manager, block, inputs)
+                                            .getShape()
+                                            .get(2))
+                                    .isEqualTo(4);
+                        } else {
+                            refused(
+                                    () -> Forward.infer(manager, block, inputs),
+                                    length + " tokens",
+                                    "" + tokens,
+                                    "optPartial");
+                        }
+                    }
+                    if (isPartial || length == tokens) {
+                        assertThat(Forward.infer(manager, encoding, heads).getShape())
+                                .isEqualTo(new Shape(1, 1, length, length));
+                    } else {
+                        refused(() -> Forward.infer(manager, encoding, heads), length + " tokens", "" + tokens);
+                    }
+                }
+                // any of the window's tokens
+                NDArray positions = manager.create(new int[] {5, 0, 48});
+                Forward.infer(manager, block, Forward.params("positions", positions), manager.ones(new Shape(1, 3, 4)));
             }
         }
     }

@@ -98,7 +98,7 @@ record AttentionKind(String text, String encoding) {
     /** The options that are not the defaults. */
     private Map<String, ?> options(int size, long length, boolean causal) {
         if (OF_CELLS.contains(text)) {
-            return Map.of("window", List.of(heightOf(length, causal), widthOf(length)));
+            return Map.of("window", List.of(heightOf(length, causal), widthOf(length)), "partial", causal);
         }
         return switch (text) {
             // a decoder's step has one more position than its cache
