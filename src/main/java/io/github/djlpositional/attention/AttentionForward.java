@@ -58,6 +58,9 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private NDArray computed(KeyValueCache cache, PairList<String, Object> params) {
+        if (cache != null) {
+            cache.requireMask(attention, inputs);
+        }
         NDArray queries = queryHeads();
         NDArray results = cache != null && inputs.isSelf()
                 ? withPreviousSteps(queries, cache, params)
@@ -101,15 +104,16 @@ final class AttentionForward implements AutoCloseable {
         NDArray values = kept != null ? kept.values() : valueHeads();
         boolean keepsPlainKeys = attention.encodesKeysAgain();
         NDArray encoded = kept != null && !keepsPlainKeys ? keys : encoded(call, keys);
+        AttentionMethod.Operands operands = operands(call, queries, encoded, values, null);
         if (cache != null) {
             store = () -> {
                 if (kept == null) {
                     cache.keep(attention, inputs.keys(), inputs.values(), keepsPlainKeys ? keys : encoded, values);
                 }
-                cache.done(attention, firstQuery + tokens.length());
+                cache.done(attention, firstQuery + tokens.length(), operands.mask());
             };
         }
-        return operands(call, queries, encoded, values, null);
+        return operands;
     }
 
     /** The heads' results, (B, N, T, H), with the keys and values of the previous steps and then those of this one. */
@@ -120,7 +124,7 @@ final class AttentionForward implements AutoCloseable {
         NDArray newKeys = keepsPlainKeys ? keyHeads() : encoded(call(tokens, tokens), keyHeads());
         NDArray newValues = valueHeads();
         Positions held = steps.append(newKeys, newValues, tokens);
-        store = () -> cache.done(attention, held.first() + held.length());
+        store = () -> cache.done(attention, held.first() + held.length(), null);
         List<Integer> lengths = keepsPlainKeys && tokens.positions() != null ? steps.lengths() : null;
         AttentionCall call = call(tokens, held, lengths);
         call = tokens.length() == 1 ? call.ofStep(steps) : call;
@@ -138,7 +142,10 @@ final class AttentionForward implements AutoCloseable {
         NDManager manager = queries.getManager();
         NDArray keys = temporaries.add(steps.keys(manager));
         NDArray values = temporaries.add(steps.values(manager));
-        return attended(operands(call, queries, keepsPlainKeys ? encoded(call, keys) : keys, values, biases));
+        AttentionMethod.Operands operands =
+                operands(call, queries, keepsPlainKeys ? encoded(call, keys) : keys, values, biases);
+        store = () -> cache.done(attention, held.first() + held.length(), operands.mask());
+        return attended(operands);
     }
 
     /** Whether one query sees all keys of a range, with nothing but biases of distances added to the scores. */

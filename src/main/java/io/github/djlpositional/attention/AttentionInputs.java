@@ -21,6 +21,11 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
 
     static AttentionInputs of(NDList inputs, int embeddingSize) {
         requireShapes(inputs.getShapes(), embeddingSize);
+        Check.that(
+                inputs.size() < 3 || inputs.get(1) != inputs.get(2) || inputs.get(0) == inputs.get(1),
+                () -> "queries and values are the same array " + inputs.get(1).getShape() + ", and the keys "
+                        + inputs.get(0).getShape() + " another, as if in PyTorch's order of queries, keys and values:"
+                        + " expected [keys, queries, values]; give the keys first");
         boolean isSelf = inputs.size() <= 2;
         NDArray keys = inputs.get(0);
         NDArray queries = isSelf ? keys : inputs.get(1);
@@ -77,7 +82,7 @@ record AttentionInputs(NDArray keys, NDArray queries, NDArray values, NDArray ma
                         && agree(keys.get(1), values.get(1)),
                 () -> "keys " + keys + ", queries " + queries + " and values " + values
                         + ": expected the same batch size for all and the same length for keys and values; give (B, F,"
-                        + " D), (B, T, D) and (B, F, D)");
+                        + " D), (B, T, D) and (B, F, D), the keys first");
         return queries;
     }
 

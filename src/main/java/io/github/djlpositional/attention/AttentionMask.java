@@ -20,8 +20,9 @@ import io.github.djlpositional.internal.Temporaries;
  *     for nothing
  * @param visibility what a query sees by its index
  * @param isSelf whether each query has a key of its own, which the visibility never hides
+ * @param isOfLaterSteps whether it hides keys from the queries of later steps of a decoder too
  */
-record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, boolean isSelf) {
+record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, boolean isSelf, boolean isOfLaterSteps) {
 
     /**
      * A mask for some of the queries.
@@ -57,7 +58,7 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
             Visibility visibility,
             boolean isSelf) {
         if (mask == null) {
-            return new AttentionMask(null, null, visibility, isSelf);
+            return new AttentionMask(null, null, visibility, isSelf, false);
         }
         Shape shape = mask.getShape();
         long batch = queries.getShape().get(0);
@@ -81,17 +82,56 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
                 () -> "mask " + shape + " has data type " + mask.getDataType() + ": expected "
                         + queries.getDataType()
                         + ", the data type of the queries, for numbers that are added to the scores,"
-                        + " or boolean, true for visible keys; convert it with toType");
+                        + " or boolean, true for visible keys; give mask.neq(0) if 1 means visible, or convert numbers to"
+                        + " add with toType");
         NDArray moved = temporaries.addUnless(mask, mask.toDevice(queries.getDevice(), false));
-        if (HostData.isHost(moved.getDevice()) && length > 1) {
+        boolean isRead = HostData.isHost(moved.getDevice()) && length > 1;
+        if (isRead) {
             requirePlausible(moved, isOffset);
         }
-        if (isOffset) {
-            return new AttentionMask(null, withInfinity(temporaries, moved), visibility, isSelf);
+        // the same for each query; of a single query in a self-attention, only two axes tell
+        boolean isOfKeys = shape.dimension() == 2 || (shape.get(shape.dimension() - 2) == 1 && (length > 1 || !isSelf));
+        NDArray hidden = null;
+        if (!isOffset) {
+            NDArray all = temporaries.add(moved.logicalNot());
+            hidden = temporaries.addUnless(
+                    all, isOfScores ? all : all.reshape(batch, 1, shape.dimension() == 2 ? 1 : length, keys));
         }
-        NDArray hidden = temporaries.add(moved.logicalNot());
-        NDArray ofAllHeads = isOfScores ? hidden : hidden.reshape(batch, 1, shape.dimension() == 2 ? 1 : length, keys);
-        return new AttentionMask(temporaries.addUnless(hidden, ofAllHeads), null, visibility, isSelf);
+        AttentionMask read = new AttentionMask(
+                hidden, isOffset ? withInfinity(temporaries, moved) : null, visibility, isSelf, isOfKeys);
+        return isRead && isSelf ? read.withVisibleKeys(temporaries, call, queries, mask) : read;
+    }
+
+    /**
+     * Refuses a mask that leaves no query a key, and finds out whether the last query, and so the queries of later
+     * steps, see fewer keys than without the mask.
+     */
+    private AttentionMask withVisibleKeys(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray mask) {
+        int last = call.queries().length() - 1;
+        int[] range = visibility.range(call, last, 1);
+        NDArray row = part(temporaries, part(temporaries, given(), 2, last, 1), 3, range[0], range[1] - range[0]);
+        NDArray hiddenFromLast = ofHidden(temporaries, row);
+        long count = count(hiddenFromLast);
+        if (count == hiddenFromLast.size()) {
+            NDArray ofMask = ofHidden(temporaries, part(temporaries, given(), call, 0));
+            NDArray all = Visibility.or(temporaries, visibility.hidden(temporaries, call, queries), ofMask);
+            Check.that(count(all) < all.size(), () -> refusal(mask));
+        }
+        return new AttentionMask(hidden, offset, visibility, isSelf, isOfLaterSteps || count > 0);
+    }
+
+    private NDArray ofHidden(Temporaries temporaries, NDArray part) {
+        return hidden == null ? isHidden(temporaries, part) : part;
+    }
+
+    private String refusal(NDArray mask) {
+        boolean isCausal = visibility.isCausal();
+        boolean mayBeAdded = mask.getDataType().isFloating() && offset == null;
+        return "mask " + mask.getShape() + (isCausal ? " of a causal attention" : "")
+                + " leaves no query of the batch a key: expected true or 1 for visible keys; give mask.logicalNot() if"
+                + " true hides a key, as in PyTorch"
+                + (mayBeAdded ? ", or (B, 1, 1, F) or (B, 1, T, F) if the numbers are to be added to the scores" : "")
+                + (isCausal ? ", or no mask if it only hides later keys" : "");
     }
 
     private static boolean broadcasts(Shape shape, Shape to) {
@@ -127,9 +167,14 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
 
     private static boolean isZerosAndOnes(NDArray mask) {
         try (NDArray squares = mask.mul(mask);
-                NDArray differ = squares.neq(mask);
-                NDArray count = differ.countNonzero()) {
-            return HostData.doubles(count)[0] == 0;
+                NDArray differ = squares.neq(mask)) {
+            return count(differ) == 0;
+        }
+    }
+
+    private static long count(NDArray condition) {
+        try (NDArray count = condition.countNonzero()) {
+            return (long) HostData.doubles(count)[0];
         }
     }
 

@@ -76,14 +76,16 @@ import java.util.function.Supplier;
  * }</pre>
  *
  * <p>A forward throws {@link IllegalArgumentException} for a cache in training, for a step of another batch size, data
- * type or device than the previous ones, for a cache without the start position that {@link #nextStep} gave with it or
- * with another one, and for a step that begins with all tokens that the cache holds: after the first step, a decoder is
- * given only the tokens that follow. A model must not use one attention block twice in a forward.
+ * type or device than the previous ones, for a step without a mask after a step with a mask of keys, such as (B, F), or
+ * on a CPU with any mask that hides keys from its last query, for a cache without the start position that
+ * {@link #nextStep} gave with it or with another one, and for a step that begins with all tokens that the cache holds:
+ * after the first step, a decoder is given only the tokens that follow. A model must not use one attention block twice
+ * in a forward.
  *
  * <p>A cache is for one thread at a time. A call while another thread is in an attention's forward with the cache, or
  * in {@link #rewind}, {@link #select}, {@link #fork} or {@link #clear}, throws {@link IllegalStateException}. What it
  * cannot notice: threads that take turns within one model's forward, which mixes their steps, and closing the parent
- * manager in another thread, which may abort the JVM.
+ * manager in another thread, which may abort the JVM. A closed cache throws {@link IllegalStateException} too.
  */
 public final class KeyValueCache implements AutoCloseable {
 
@@ -106,6 +108,9 @@ public final class KeyValueCache implements AutoCloseable {
 
     /** The number of positions that each attention has processed. */
     private final IdentityHashMap<Block, Integer> lengths = new IdentityHashMap<>();
+
+    /** The first position of the first step whose mask later steps of an attention need too. */
+    private final IdentityHashMap<Block, Integer> masked = new IdentityHashMap<>();
 
     /** Whether a step was begun that has not reached an attention yet. */
     private boolean isPending;
@@ -152,7 +157,7 @@ public final class KeyValueCache implements AutoCloseable {
      *     handed on, or the forward failed before and {@link #rewind} was not called
      */
     public PairList<String, Object> nextStep() {
-        int length = getLength();
+        int length = exclusively(this::getLength);
         if (isPending) {
             throw new IllegalStateException(
                     "the step that nextStep() began at position " + length + " did not reach an attention"
@@ -188,6 +193,7 @@ public final class KeyValueCache implements AutoCloseable {
             paddings.replaceAll((stack, padding) -> padding.cut(manager, length));
             steps.values().forEach(entry -> entry.rewind(length));
             lengths.replaceAll((attention, longer) -> length);
+            masked.values().removeIf(start -> start >= length);
             isPending = false;
             return null;
         });
@@ -226,6 +232,7 @@ public final class KeyValueCache implements AutoCloseable {
         return exclusively(() -> {
             KeyValueCache copy = new KeyValueCache(parent, capacity);
             copy.lengths.putAll(lengths);
+            copy.masked.putAll(masked);
             steps.forEach((attention, entry) -> copy.steps.put(attention, entry.copy(copy.manager)));
             paddings.forEach((stack, padding) -> copy.paddings.put(stack, padding.copy(copy.manager)));
             sources.forEach((attention, source) ->
@@ -238,6 +245,7 @@ public final class KeyValueCache implements AutoCloseable {
     public void clear() {
         exclusively(() -> {
             lengths.clear();
+            masked.clear();
             isPending = false;
             steps.values().forEach(Steps::close);
             steps.clear();
@@ -252,8 +260,10 @@ public final class KeyValueCache implements AutoCloseable {
     /** Frees everything; the cache cannot be used again. */
     @Override
     public void close() {
-        clear();
-        manager.close();
+        if (manager.isOpen()) {
+            clear();
+            manager.close();
+        }
     }
 
     /** Runs what uses the arrays, which no other thread may write or free meanwhile. */
@@ -263,6 +273,10 @@ public final class KeyValueCache implements AutoCloseable {
                     + " create a cache for each thread, or give it a fork()");
         }
         try {
+            if (!manager.isOpen()) {
+                throw new IllegalStateException("the KeyValueCache is closed, or the manager that it was created with:"
+                        + " expected an open one; create another with new KeyValueCache(manager) and begin again");
+            }
             return use.get();
         } finally {
             lock.unlock();
@@ -344,8 +358,26 @@ public final class KeyValueCache implements AutoCloseable {
         });
     }
 
-    /** Sets the number of positions that an attention has processed. */
-    void done(Block attention, int length) {
+    /** Refuses a step without a mask if an earlier one hides keys from it too. */
+    void requireMask(Block attention, AttentionInputs inputs) {
+        Check.that(inputs.mask() != null || !masked.containsKey(attention), () -> {
+            long keys = inputs.keys().getShape().get(1) + (inputs.isSelf() ? lengths.get(attention) : 0);
+            return "a step without a mask follows a step with one, which hides keys from this one too: expected the mask of"
+                    + " all keys, (B, " + keys
+                    + "); give it at every step";
+        });
+    }
+
+    /**
+     * Sets the number of positions that an attention has processed.
+     *
+     * @param mask the mask of the last step; null for none
+     */
+    void done(Block attention, int length, AttentionMask mask) {
+        int start = lengths.getOrDefault(attention, 0);
+        if (mask != null && mask.isOfLaterSteps()) {
+            masked.putIfAbsent(attention, start);
+        }
         lengths.put(attention, length);
     }
 
@@ -511,7 +543,7 @@ public final class KeyValueCache implements AutoCloseable {
         /**
          * Makes room for the keys and values of further tokens, (B, N, T, H), and drops the tokens that no query from
          * there on can see, but for one more to rewind by one step. The keys and values are then written by
-         * {@link #write} or {@link #step}, and count once {@link #done(Block, int)} is called. Returns the tokens that
+         * {@link #write} or {@link #step}, and count once {@link KeyValueCache#done} is called. Returns the tokens that
          * are held; their positions belong to this object.
          */
         Positions append(NDArray newKeys, NDArray newValues, Positions added) {

@@ -170,9 +170,22 @@ class AttentionBadInputTest {
                 2x3x8 2x3x4              | mask of shape (2, 3, 4)
                 2x3x8 2x3x3x3            | mask of shape (2, 3, 3, 3)
                 2x3x8 1x1x1x1x1          | mask of shape (1, 1, 1, 1, 1)
-                2x3x8 1x1x3x3:INT32      | mask (1, 1, 3, 3);int32;float32
+                2x3x8 1x1x3x3:INT32      | mask (1, 1, 3, 3);int32;float32;mask.neq(0)
+                2x3x8 1x1x3x3:INT64      | mask (1, 1, 3, 3);int64;float32;mask.neq(0)
+                2x3x8 2x4x8 2x4x8        | keys (2, 3, 8), queries (2, 4, 8) and values (2, 4, 8);keys first
                 """);
         refused(() -> block.forward(new ParameterStore(manager, false), new NDList(), false), "0 inputs", "[x, mask]");
+    }
+
+    @EngineTest
+    void refusesPytorchsOrderIfTheKeysAreTheValues(NDManager manager) {
+        MultiHeadAttentionBlock block = initialized(manager, attention());
+        NDArray query = manager.ones(new Shape(2, 3, 8));
+        for (int length : new int[] {3, 4}) {
+            NDArray memory = manager.ones(new Shape(2, length, 8));
+            refused(() -> Forward.infer(manager, block, query, memory, memory), "queries", "values", "keys first");
+            Forward.infer(manager, block, memory, query, memory);
+        }
     }
 
     @EngineTest

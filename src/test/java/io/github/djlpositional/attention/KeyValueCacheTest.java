@@ -110,6 +110,102 @@ class KeyValueCacheTest {
         }
     }
 
+    @EngineTest
+    void refusesAStepWithoutTheMaskOfEarlierSteps(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 6, SIZE);
+        NDArray tokens = manager.create(new long[][] {{1, 1, 1, 1, 1, 1}, {0, 0, 1, 1, 1, 1}});
+        for (boolean isOfScores : new boolean[] {false, true}) {
+            try (KeyValueCache cache = new KeyValueCache(manager)) {
+                NDArray mask = tokens.get(":, :4");
+                NDArray given = isOfScores ? mask.neq(0).reshape(2, 1, 1, 4) : mask;
+                infer(manager, block, cache.nextStep(), x.get(":, :4"), given);
+                NDArray next = x.get(":, 4:5");
+                refused(() -> infer(manager, block, cache.nextStep(), next), "without a mask", "(B, 5)", "all tokens");
+                try (KeyValueCache copy = cache.fork()) {
+                    refused(() -> infer(manager, block, copy.nextStep(), next), "without a mask");
+                }
+                assertThat(cache.getLength()).isEqualTo(4);
+                NDArray whole = infer(manager, block, x.get(":, :5"), tokens.get(":, :5"));
+                NDArray y = infer(manager, block, cache.nextStep(), next, tokens.get(":, :5"));
+                requireClose(y, doubles(whole.get(":, 4:")), 1e-12);
+                cache.rewind(0);
+                infer(manager, block, cache.nextStep(), x.get(":, :2"));
+                infer(manager, block, cache.nextStep(), x.get(":, 2:4"), tokens.get(":, :4"));
+                cache.rewind(2);
+                infer(manager, block, cache.nextStep(), x.get(":, 2:4"));
+                infer(manager, block, cache.nextStep(), x.get(":, 4:5"));
+                cache.clear();
+                infer(manager, block, cache.nextStep(), next);
+                infer(manager, block, cache.nextStep(), next);
+            }
+        }
+    }
+
+    @EngineTest
+    void refusesAStepOverAnEncodersOutputWithoutItsMask(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT64);
+        NDArray memory = numbers(manager, 1, DataType.FLOAT64, 2, 3, SIZE);
+        NDArray x = numbers(manager, 2, DataType.FLOAT64, 2, 1, SIZE);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            NDArray mask = manager.create(new int[][] {{1, 1, 1}, {1, 0, 0}});
+            infer(manager, block, cache.nextStep(), memory, x, memory, mask);
+            refused(() -> infer(manager, block, cache.nextStep(), memory, x, memory), "without a mask", "(B, 3)");
+            cache.rewind(1);
+            infer(manager, block, cache.nextStep(), memory, x, memory, mask);
+        }
+    }
+
+    @EngineTest(onCpu = true)
+    void aMaskOfQueriesIsNeededAgainIfItHidesKeysFromTheLast(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 4, SIZE);
+        NDArray causal =
+                manager.create(new int[][] {{1, 0, 0}, {1, 1, 0}, {1, 1, 1}}).reshape(1, 3, 3);
+        NDArray packed = MultiHeadAttentionBlock.packedMask(manager.create(new int[][] {{0, 0, 1}}));
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            // as Llama's code does: a mask for the prompt, none for the steps
+            infer(manager, block, cache.nextStep(), x.get(":, :3"), causal);
+            requireClose(
+                    infer(manager, block, cache.nextStep(), x.get(":, 3:")),
+                    doubles(infer(manager, block, x).get(":, 3:")),
+                    1e-12);
+            cache.rewind(0);
+            infer(manager, block, cache.nextStep(), x.get(":, :3"), packed);
+            refused(() -> infer(manager, block, cache.nextStep(), x.get(":, 3:")), "without a mask", "(B, 4)");
+        }
+    }
+
+    @EngineTest
+    void aClosedCacheIsNamed(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT32);
+        NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 3, SIZE);
+        NDManager parent = manager.newSubManager();
+        for (AutoCloseable owner : new AutoCloseable[] {null, parent}) {
+            KeyValueCache cache = new KeyValueCache(parent);
+            PairList<String, Object> params = cache.nextStep();
+            infer(manager, block, params, x);
+            PairList<String, Object> next = cache.nextStep();
+            if (owner == null) {
+                cache.close();
+            } else {
+                parent.close();
+            }
+            for (ThrowingCallable call : List.<ThrowingCallable>of(
+                    cache::nextStep,
+                    cache::fork,
+                    cache::clear,
+                    () -> cache.rewind(0),
+                    () -> cache.select(manager.create(new int[] {0})),
+                    () -> infer(manager, block, next, x.get(":, :1")))) {
+                assertThatIllegalStateException()
+                        .isThrownBy(call)
+                        .withMessageContainingAll("closed", "new KeyValueCache");
+            }
+            cache.close();
+        }
+    }
+
     /** ALiBi in a causal attention, which sees the distances of positions. */
     private static MultiHeadAttentionBlock.Builder alibi() {
         return EncodingType.ALIBI.attention(HEADS).optCausal(true);
