@@ -14,6 +14,8 @@ import java.nio.ByteBuffer;
 import java.nio.DoubleBuffer;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
@@ -38,7 +40,14 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     /** The key of the forward parameter that gives the position of every step. */
     public static final String POSITIONS = "positions";
 
-    private static final List<String> NAMES = List.of(START, CACHE, POSITIONS);
+    /** The parameters, and the names that other libraries have for them, without case and separators. */
+    private static final Map<String, List<String>> NAMES = Map.of(
+            START, List.of("startpos", "startindex"),
+            CACHE, List.of("cache", "kvcache", "pastkeyvalue", "pastkeyvalues"),
+            POSITIONS, List.of("positionids"));
+
+    private static final List<String> MASKS =
+            List.of("mask", "attentionmask", "attnmask", "paddingmask", "keypaddingmask");
 
     private static final String MASK_REMEDY =
             "a second input is positions here: give the mask to the attention, [x, mask]";
@@ -212,20 +221,42 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         return (int) number;
     }
 
-    /** Refuses forward parameters that differ from the names of this class in case and separators only. */
+    /** Refuses forward parameters that are not known, but whose names say that they are positions, masks or caches. */
     public static void requireSpelling(PairList<String, Object> params) {
         if (params == null) {
             return;
         }
         for (int i = 0; i < params.size(); i++) {
             String key = params.keyAt(i);
-            String letters = key == null || NAMES.contains(key) ? "" : key.replaceAll("[_. -]", "");
-            for (String name : NAMES) {
-                Check.that(
-                        !letters.equalsIgnoreCase(name),
-                        () -> "forward parameter '" + key + "': expected '" + name + "'; correct the name");
+            if (key == null || NAMES.containsKey(key)) {
+                continue;
+            }
+            String letters = key.replaceAll("[_. -]", "").toLowerCase(Locale.ROOT);
+            Check.that(
+                    !MASKS.contains(letters),
+                    () -> "forward parameter '" + key
+                            + "': expected the mask as an input of the attention, [x, mask]; hand"
+                            + " it on as an array, or rename a parameter of your own");
+            NAMES.forEach((name, others) -> Check.that(
+                    !others.contains(letters) && distance(letters, name.toLowerCase(Locale.ROOT)) > 2,
+                    () -> "forward parameter '" + key + "': expected '" + name
+                            + "'; correct the name, or rename a parameter of your own"));
+        }
+    }
+
+    /** The least number of letters to insert, remove or replace to get from one text to another. */
+    private static int distance(String from, String to) {
+        int[] row = IntStream.rangeClosed(0, to.length()).toArray();
+        for (int i = 1; i <= from.length(); i++) {
+            int diagonal = row[0];
+            row[0] = i;
+            for (int j = 1; j <= to.length(); j++) {
+                int replaced = diagonal + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
+                diagonal = row[j];
+                row[j] = Math.min(replaced, 1 + Math.min(row[j], row[j - 1]));
             }
         }
+        return row[to.length()];
     }
 
     /** Checks that a sequence ends below the limit. */

@@ -27,6 +27,7 @@ import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.math.RotaryScaling;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.UnaryOperator;
@@ -107,6 +108,31 @@ class KeyValueCacheTest {
                 params.add(name, 3);
                 refused(() -> infer(manager, block, params, x), "'" + name + "'", "correct the name");
             }
+        }
+    }
+
+    @EngineTest
+    void refusesUnknownForwardParametersOfPositionsMasksAndCaches(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT32);
+        NDArray x = numbers(manager, 1, DataType.FLOAT32, 1, 3, SIZE);
+        Map<String, String> names = Map.of(
+                "position_ids", "positions",
+                "position", "positions",
+                "positon", "positions",
+                "start_pos", "startPosition",
+                "startPostion", "startPosition",
+                "cache", "keyValueCache",
+                "past_key_values", "keyValueCache",
+                "attention_mask", "input of the attention",
+                "mask", "input of the attention");
+        names.forEach((name, expected) -> {
+            refused(() -> infer(manager, block, Forward.params(name, 3), x), "'" + name + "'", expected);
+            Block encoding =
+                    PositionalEncodingBlock.builder().setEmbeddingSize(SIZE).build();
+            refused(() -> infer(manager, encoding, Forward.params(name, 3), x), "'" + name + "'", expected);
+        });
+        for (String name : List.of("options", "conditions", "temperature", "size", "")) {
+            assertThat(infer(manager, block, Forward.params(name, 3), x)).isEqualTo(infer(manager, block, x));
         }
     }
 
