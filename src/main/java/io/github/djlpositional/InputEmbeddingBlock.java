@@ -556,7 +556,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
          * @throws NullPointerException if it is null
          */
         public Builder optTokenEmbedding(Block tokenEmbedding) {
-            return set("tokenEmbedding", tokenEmbedding);
+            return setChild("tokenEmbedding", tokenEmbedding);
         }
 
         /**

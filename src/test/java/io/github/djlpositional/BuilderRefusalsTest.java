@@ -5,16 +5,26 @@ import static io.github.djlpositional.SmallBlocks.learned;
 import static io.github.djlpositional.SmallBlocks.positions;
 import static io.github.djlpositional.SmallBlocks.refused;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Blocks;
 import io.github.djlpositional.arguments.HasArguments;
+import io.github.djlpositional.arguments.internal.OptionsBuilder;
+import io.github.djlpositional.attention.AlibiBiasBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RmsNormBlock;
+import io.github.djlpositional.attention.TransformerLayerBlock;
+import io.github.djlpositional.attention.TransformerStackBlock;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -81,6 +91,52 @@ class BuilderRefusalsTest {
                 "maxSequenceLength 20");
         refused(embedding().optPositionsFromPadding(1)::build, "positionsFromPadding 1", "paddingIndex null");
         refused(embedding().optPaddingIndex(0).optPositionsFromPadding(-1)::build, "positionsFromPadding -1");
+    }
+
+    @Test
+    void refusesToBuildTwoBlocksWithTheSameChildren() {
+        Supplier<MultiHeadAttentionBlock.Builder> attention = () -> MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(4)
+                .setHeadCount(1)
+                .optRelativeEncoding(AlibiBiasBlock.builder().setHeadCount(1).build());
+        Supplier<RmsNormBlock> norm =
+                () -> RmsNormBlock.builder().setEmbeddingSize(4).build();
+        TransformerLayerBlock.Builder layer = TransformerLayerBlock.builder()
+                .setAttention(attention.get().build())
+                .setHiddenSize(8);
+        for (OptionsBuilder<?, ?> builder : List.of(
+                layer,
+                TransformerLayerBlock.builder()
+                        .setAttention(attention.get().build())
+                        .optCrossAttention(attention.get().build())
+                        .setHiddenSize(8),
+                attention.get().optQueryNorm(norm.get()),
+                attention.get().optKeyNorm(norm.get()),
+                TransformerStackBlock.builder()
+                        .setLayers(List.of(TransformerLayerBlock.builder()
+                                .setAttention(attention.get().build())
+                                .setHiddenSize(8)
+                                .build())),
+                embedding().optTokenEmbedding(Blocks.identityBlock()))) {
+            builder.build();
+            assertThatIllegalStateException()
+                    .isThrownBy(builder::build)
+                    .withMessageContainingAll("twice", "share", "another builder");
+        }
+        // with another child, and with an encoding or settings alone
+        TransformerLayerBlock first =
+                layer.setAttention(attention.get().build()).build();
+        assertThat(layer.setAttention(attention.get().build()).build().getAttention())
+                .isNotSameAs(first.getAttention());
+        MultiHeadAttentionBlock.Builder shared = attention.get();
+        assertThat(shared.build().getRelativeEncoding()).isSameAs(shared.build().getRelativeEncoding());
+        PositionalEncodingBlock.Builder settings = positions();
+        assertThat(settings.build()).isNotSameAs(settings.build());
+        // a build that was refused took nothing
+        TransformerLayerBlock.Builder incomplete =
+                TransformerLayerBlock.builder().setAttention(attention.get().build());
+        refused(incomplete::build, "hiddenSize");
+        incomplete.setHiddenSize(8).build();
     }
 
     @EngineTest

@@ -514,7 +514,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optQueryNorm(Block norm) {
-            return set("queryNorm", norm);
+            return setChild("queryNorm", norm);
         }
 
         /**
@@ -524,7 +524,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optKeyNorm(Block norm) {
-            return set("keyNorm", norm);
+            return setChild("keyNorm", norm);
         }
 
         /**

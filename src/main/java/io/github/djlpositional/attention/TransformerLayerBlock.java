@@ -451,7 +451,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder setAttention(MultiHeadAttentionBlock block) {
-            return set("attention", block);
+            return setChild("attention", block);
         }
 
         /**
@@ -461,7 +461,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optCrossAttention(MultiHeadAttentionBlock block) {
-            return set("crossAttention", block);
+            return setChild("crossAttention", block);
         }
 
         /**

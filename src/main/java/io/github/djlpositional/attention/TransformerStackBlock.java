@@ -360,7 +360,7 @@ public final class TransformerStackBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder optInput(InputEmbeddingBlock input) {
-            return set(INPUT, input);
+            return setChild(INPUT, input);
         }
 
         /**
@@ -386,7 +386,7 @@ public final class TransformerStackBlock extends ConfiguredBlock {
          * @return this builder
          */
         public Builder setLayers(List<TransformerLayerBlock> layers) {
-            return set(LAYERS, List.copyOf(layers));
+            return setChild(LAYERS, List.copyOf(layers));
         }
 
         /**
