@@ -9,6 +9,7 @@ import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
+import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
 
 /**
@@ -173,9 +174,7 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
     }
 
     private static long count(NDArray condition) {
-        try (NDArray count = condition.countNonzero()) {
-            return (long) HostData.doubles(count)[0];
-        }
+        return Indices.scalar(condition.countNonzero());
     }
 
     /** Where numbers that are added to scores hide the key: -infinity, or the least finite number. */

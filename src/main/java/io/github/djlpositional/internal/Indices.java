@@ -51,7 +51,8 @@ public final class Indices {
         return (int) greatest;
     }
 
-    private static long scalar(NDArray scalar) {
+    /** Reads a whole number, and closes its array. This waits for the device. */
+    public static long scalar(NDArray scalar) {
         try (scalar) {
             return HostData.read(scalar, DataType.INT64, NDArray::toLongArray)[0];
         }

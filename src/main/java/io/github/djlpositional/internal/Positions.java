@@ -16,6 +16,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /**
@@ -45,6 +46,8 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
             START, List.of("startpos", "startindex"),
             CACHE, List.of("cache", "kvcache", "pastkeyvalue", "pastkeyvalues"),
             POSITIONS, List.of("positionids"));
+
+    private static final Pattern SEPARATORS = Pattern.compile("[_. -]");
 
     private static final List<String> MASKS =
             List.of("mask", "attentionmask", "attnmask", "paddingmask", "keypaddingmask");
@@ -231,21 +234,24 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
             if (key == null || NAMES.containsKey(key)) {
                 continue;
             }
-            String letters = key.replaceAll("[_. -]", "").toLowerCase(Locale.ROOT);
+            String letters = SEPARATORS.matcher(key).replaceAll("").toLowerCase(Locale.ROOT);
             Check.that(
                     !MASKS.contains(letters),
                     () -> "forward parameter '" + key
                             + "': expected the mask as an input of the attention, [x, mask]; hand"
                             + " it on as an array, or rename a parameter of your own");
             NAMES.forEach((name, others) -> Check.that(
-                    !others.contains(letters) && distance(letters, name.toLowerCase(Locale.ROOT)) > 2,
+                    !others.contains(letters) && isFar(letters, name.toLowerCase(Locale.ROOT)),
                     () -> "forward parameter '" + key + "': expected '" + name
                             + "'; correct the name, or rename a parameter of your own"));
         }
     }
 
-    /** The least number of letters to insert, remove or replace to get from one text to another. */
-    private static int distance(String from, String to) {
+    /** Whether it takes more than two letters to insert, remove or replace to get from one text to another. */
+    private static boolean isFar(String from, String to) {
+        if (Math.abs(from.length() - to.length()) > 2) {
+            return true;
+        }
         int[] row = IntStream.rangeClosed(0, to.length()).toArray();
         for (int i = 1; i <= from.length(); i++) {
             int diagonal = row[0];
@@ -256,7 +262,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
                 row[j] = Math.min(replaced, 1 + Math.min(row[j], row[j - 1]));
             }
         }
-        return row[to.length()];
+        return row[to.length()] > 2;
     }
 
     /** Checks that a sequence ends below the limit. */

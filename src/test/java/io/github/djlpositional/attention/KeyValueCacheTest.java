@@ -147,7 +147,7 @@ class KeyValueCacheTest {
                 NDArray given = isOfScores ? mask.neq(0).reshape(2, 1, 1, 4) : mask;
                 infer(manager, block, cache.nextStep(), x.get(":, :4"), given);
                 NDArray next = x.get(":, 4:5");
-                refused(() -> infer(manager, block, cache.nextStep(), next), "without a mask", "(B, 5)", "all tokens");
+                refused(() -> infer(manager, block, cache.nextStep(), next), "without a mask", "(B, 5)", "every step");
                 try (KeyValueCache copy = cache.fork()) {
                     refused(() -> infer(manager, block, copy.nextStep(), next), "without a mask");
                 }
