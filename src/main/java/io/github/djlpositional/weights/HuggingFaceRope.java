@@ -70,7 +70,9 @@ public final class HuggingFaceRope {
         type = ModelType.of(config.get("model_type"));
         Check.that(
                 type != null,
-                () -> "model_type " + quoted(config.get("model_type")) + ": expected one of " + ModelType.names()
+                () -> "model_type "
+                        + (config.get("model_type") == null ? "is missing" : quoted(config.get("model_type")))
+                        + ": expected one of " + ModelType.names()
                         + "; build other models with RotaryEmbeddingBlock and MultiHeadAttentionBlock");
         require("required");
         for (String layerType : layerTypes()) {
@@ -443,7 +445,8 @@ public final class HuggingFaceRope {
     }
 
     private boolean isOn(String key) {
-        return isTrue(value(key));
+        Object value = value(key);
+        return value instanceof Number ? isTrue(value) : isTrue(get(key, Boolean.class));
     }
 
     /** Checks that the keys of a column are missing or have its values. */

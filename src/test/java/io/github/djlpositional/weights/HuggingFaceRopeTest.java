@@ -351,11 +351,24 @@ class HuggingFaceRopeTest {
     @Test
     void unknownModelTypesAreRefusedByName() throws Exception {
         assertRejected(() -> HuggingFaceRope.of(llama("model_type", "mamba")), "\"mamba\"", "llama", "qwen3");
-        assertRejected(() -> HuggingFaceRope.of(Map.of()), "model_type", "\"null\"");
+        assertRejected(() -> HuggingFaceRope.of(Map.of()), "model_type is missing", "llama");
         Map<String, Object> text = Map.of("model_type", "mamba");
         assertRejected(() -> HuggingFaceRope.of(Map.of("model_type", "llama4", "text_config", text)), "\"mamba\"");
         // nothing says what this model does with the positions of its text
         assertRejected(() -> HuggingFaceRope.of(Map.of("model_type", "other", "text_config", llama())), "\"other\"");
+    }
+
+    @Test
+    void textIsRefusedWhereANumberOrASwitchBelongs() throws Exception {
+        assertRejected(() -> HuggingFaceRope.of(llama("hidden_size", "big")), "hidden_size", "big", "whole number");
+        assertRejected(() -> HuggingFaceRope.of(llama("rope_theta", "high")), "rope_theta", "high", "a number");
+        HuggingFaceRope rope = HuggingFaceRope.of(llama("attention_bias", "yes"));
+        assertRejected(() -> rope.attention(0), "attention_bias", "yes", "true or false");
+        assertThat(HuggingFaceRope.of(llama("attention_bias", "true"))
+                        .attention(0)
+                        .build()
+                        .getArguments())
+                .containsEntry("bias", true);
     }
 
     @Test
