@@ -5,7 +5,9 @@ import static io.github.djlpositional.SmallBlocks.positions;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import ai.djl.Device;
 import ai.djl.MalformedModelException;
+import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
@@ -15,6 +17,9 @@ import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.SequentialBlock;
+import ai.djl.nn.UninitializedParameterException;
+import ai.djl.nn.core.Linear;
+import ai.djl.nn.norm.LayerNorm;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.RotaryScaling;
@@ -35,6 +40,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.UnaryOperator;
 import org.assertj.core.api.ThrowableAssertAlternative;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -42,11 +48,14 @@ import org.junit.jupiter.params.provider.MethodSource;
  * What the blocks write to a model file, and which files they reject.
  *
  * <p>The folder {@code model-files} has a file of each of {@link TestBlocks}, so that names, defaults and values of all
- * settings are protected. The file of a new constant is written with {@code mvn test -Dtest=ModelFileTest#write
- * -Dmodel-files.write=v1}; existing files are not changed. A new version of the format gets a new folder, {@code v2},
- * and a test that it still reads {@code v1}.
+ * settings are protected. Files from before the version was 100 begin with 1. The file of a new constant is written
+ * with {@code mvn test -Dtest=ModelFileTest#write -Dmodel-files.write=v1}; existing files are not changed. A new
+ * version of the format gets a new folder, {@code v2}, and a test that it still reads {@code v1}.
  */
 class ModelFileTest {
+
+    @TempDir
+    private Path folder;
 
     private static LearnedPositionalEncodingBlock.Builder learned() {
         return SmallBlocks.learned().optMaxSequenceLength(6);
@@ -281,6 +290,39 @@ class ModelFileTest {
         byte[] file = saved(manager, positions().build());
         file[0] = 99;
         rejected(manager, positions().build(), file, "version 99", "expected version 1");
+    }
+
+    /** With a version that DJL's blocks know, they would take the settings for shapes, and ask for gigabytes. */
+    @EngineTest
+    void blocksOfDjlRejectTheFile(NDManager manager) throws Exception {
+        byte[] file = saved(manager, positions().optLearnedScale(1).build());
+        for (Block block : List.of(
+                Linear.builder().setUnits(4).build(), LayerNorm.builder().build(), new SequentialBlock())) {
+            assertThatExceptionOfType(MalformedModelException.class)
+                    .isThrownBy(() -> BlockBytes.load(manager, block, file))
+                    .withMessageContaining("100");
+        }
+    }
+
+    /** The first bytes of a model file are DJL's; where they are damaged, DJL loads nothing on PyTorch. */
+    @EngineTest
+    void aForwardSaysThatModelLoadMaySkipAFile(Engine engine, NDManager manager) throws Exception {
+        Files.writeString(folder.resolve("model-0000.params"), "not a model");
+        try (Model model = Model.newInstance("model", Device.cpu(), engine.getEngineName())) {
+            model.setBlock(learned().build());
+            if (engine.getEngineName().equals("PyTorch")) {
+                model.load(folder, "model");
+            }
+            NDArray x = manager.ones(new Shape(1, 3, 4));
+            assertThatExceptionOfType(UninitializedParameterException.class)
+                    .isThrownBy(() -> Forward.infer(manager, model.getBlock(), x))
+                    .withMessageContainingAll("LearnedPositionalEncodingBlock", ": expected ", "; ", "DJL@");
+        }
+    }
+
+    @EngineTest
+    void anEmptySectionIsRejectedByItsBlock(NDManager manager) throws Exception {
+        rejected(manager, learned().build(), new byte[0], "ends or is damaged within LearnedPositionalEncodingBlock");
     }
 
     @EngineTest

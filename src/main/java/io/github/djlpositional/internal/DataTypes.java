@@ -63,8 +63,9 @@ public final class DataTypes {
             Object block, Parameter parameter, ParameterStore store, NDArray input, boolean training) {
         if (!training && !parameter.isInitialized()) {
             throw new UninitializedParameterException(block + " has no value for its parameter " + parameter.getName()
-                    + ": expected a block that was initialized or loaded; call initialize(manager, dataType, shapes) or load"
-                    + " a model first");
+                    + ": expected a block that was initialized or loaded; call initialize(manager, dataType, shapes), or load"
+                    + " a model that DJL saved: on PyTorch, Model.load skips a file that does not begin with DJL@, such as"
+                    + " a damaged one, and throws nothing");
         }
         return store.getValue(parameter, input.getDevice(), training);
     }

@@ -41,7 +41,14 @@ import java.util.stream.Stream;
  */
 public final class ModelFile {
 
-    private static final byte VERSION = 1;
+    /**
+     * No block of DJL has such a version: DJL would take the settings after a version that it knows for shapes, and
+     * allocate gigabytes.
+     */
+    private static final byte VERSION = 100;
+
+    /** Of files that were saved earlier, otherwise the same. */
+    private static final byte FIRST_VERSION = 1;
 
     /** Stands in place of the version where a section refers to a block that was saved before. */
     private static final byte REFERENCE = 0;
@@ -100,7 +107,10 @@ public final class ModelFile {
      */
     boolean readReference(DataInputStream in, int number) throws IOException, MalformedModelException {
         byte version = in.readByte();
-        require(version == VERSION || version == REFERENCE, "version " + version, "version " + VERSION);
+        require(
+                version == VERSION || version == FIRST_VERSION || version == REFERENCE,
+                "version " + version,
+                "version " + VERSION);
         if (version == REFERENCE) {
             int saved = in.readInt();
             require(
