@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the transformer layers that TransformerLayerBlockTest and PortingCodeTest compare with, with torch.
+"""Writes the transformer layers that TransformerLayerBlockTest, ModulesTest and PortingCodeTest compare with, with torch.
 
     python3 src/test/python/make_layers.py        (made with torch 1.13 and numpy 1.24)
 
-Each npz file has the weights under torch's names, the inputs, and the outputs, all in float64 but for the weights of
-language_model. Masks have torch's sense: true for what is ignored. It writes the same bytes each time.
+Each npz file has the weights under torch's names, the inputs, and the outputs, all in float64. Of transformers and of
+language_model, the weights are in a file of their own, in float32. Masks have torch's sense: true for what is ignored.
+It writes the same bytes each time.
 """
 
 import math
@@ -108,14 +109,37 @@ def llama_layer():
     save("llama", {**w, **gradients(output, w), "output": output, "normalized": normalized})
 
 
+def weights(name, module):
+    """Saves weights that float32 holds exactly."""
+    shuffled(module).float()
+    save(name, module.state_dict())
+    return module.double()
+
+
 def language_model():
-    # weights that float32 holds exactly
-    model = shuffled(LanguageModel()).float().double()
+    model = weights("language_model", LanguageModel())
     ids = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 0, 0]])
-    save("language_model", {
-        **{key: value.float() for key, value in model.state_dict().items()},
-        "ids": ids,
-        "output": model(ids, CAUSAL, ids == 0),
+    save("language_model_output", {"ids": ids, "output": model(ids, CAUSAL, ids == 0)})
+
+
+def transformer(name, has_norm, **options):
+    """An encoder and a decoder of two layers, with and without a normalization behind the last."""
+    options = dict(options, dropout=0, batch_first=True)
+    norms = [nn.LayerNorm(SIZE) if has_norm else None for _ in range(2)]
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(SIZE, HEADS, HIDDEN, **options), 2, norms[0])
+    decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(SIZE, HEADS, HIDDEN, **options), 2, norms[1])
+    model = weights(name, nn.Transformer(custom_encoder=encoder, custom_decoder=decoder, batch_first=True))
+    source = torch.randn(BATCH, MEMORY, SIZE)
+    target = torch.randn(BATCH, LENGTH, SIZE)
+    memory = model.encoder(source, src_key_padding_mask=MEMORY_PADDING)
+    save(name + "_output", {
+        "source": source,
+        "source_padding": MEMORY_PADDING,
+        "target": target,
+        "target_padding": PADDING,
+        "memory": memory,
+        "output": model.decoder(target, memory, CAUSAL, tgt_key_padding_mask=PADDING,
+                                memory_key_padding_mask=MEMORY_PADDING),
     })
 
 
@@ -128,3 +152,6 @@ if __name__ == "__main__":
     decoder_layer("decoder_pre_norm", activation="gelu", norm_first=True)
     llama_layer()
     language_model()
+    torch.manual_seed(32)
+    transformer("transformer_post_norm", False)
+    transformer("transformer_pre_norm", True, activation="gelu", norm_first=True)

@@ -262,7 +262,8 @@ public class DevicesTest {
             block.initialize(manager, DataType.FLOAT32, new Shape(1, 3, 4));
             WeightLoader.of(WeightFile.open(file))
                     .table("weight", block.getTable())
-                    .load();
+                    .allowUnused("bias")
+                    .load(block);
             NDArray table = block.getTable().getArray();
             assertThat(table.getDevice()).isEqualTo(Device.gpu(1));
             assertThat(table.toFloatArray())

@@ -3,6 +3,8 @@ package io.github.djlpositional.weights;
 import ai.djl.MalformedModelException;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Collection;
+import java.util.List;
 import java.util.Locale;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -11,6 +13,7 @@ import java.util.stream.Stream;
 final class InvalidFileException extends IOException {
 
     private static final int LONGEST_QUOTE = 100;
+    private static final int TEXTS_SHOWN = 8;
 
     /** Characters that would break a line, reverse the text around them, or not be visible. */
     private static final Pattern HIDDEN = Pattern.compile("[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Cn}\\p{Zl}\\p{Zp}]");
@@ -73,6 +76,13 @@ final class InvalidFileException extends IOException {
     /** Returns a text from a file in quotes, as messages show it. */
     static String quoted(Object text) {
         return '"' + shown(text) + '"';
+    }
+
+    /** Returns the first of some texts in quotes. */
+    static List<String> listed(Collection<String> texts) {
+        Stream<String> first = texts.stream().limit(TEXTS_SHOWN).map(InvalidFileException::quoted);
+        return Stream.concat(first, texts.size() > TEXTS_SHOWN ? Stream.of("…") : Stream.empty())
+                .toList();
     }
 
     /** Returns a value from a file as messages show it: visible, on one line, and not too long. */

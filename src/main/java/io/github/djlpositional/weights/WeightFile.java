@@ -16,12 +16,14 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Collectors;
 
 /**
  * A file of named tensors: safetensors, the format of Hugging Face, or npz, as {@code numpy.savez} and
@@ -58,8 +60,6 @@ public final class WeightFile {
 
     /** More than any published checkpoint has in one file; bounds the memory that the names of a header take. */
     static final int MOST_TENSORS = 1 << 17;
-
-    private static final int NAMES_SHOWN = 8;
 
     private final Path path;
     private final Map<String, StoredTensor> tensors;
@@ -157,7 +157,7 @@ public final class WeightFile {
      * @throws IOException if the file cannot be read
      */
     public NDArray read(NDManager manager, String name) throws IOException, MalformedModelException {
-        StoredTensor tensor = tensor(name);
+        StoredTensor tensor = tensor(List.of(this), name);
         Check.that(
                 tensor.type() != null,
                 () -> tensor + " has type " + InvalidFileException.quoted(tensor.typeName()) + ": expected one of "
@@ -174,21 +174,29 @@ public final class WeightFile {
         }
     }
 
-    /** Returns the tensor with a name, which must exist. */
-    StoredTensor tensor(String name) {
-        StoredTensor tensor = tensors.get(name);
-        if (tensor == null) {
-            // usually only a prefix differs
-            List<String> similar = tensors.keySet().stream()
-                    .sorted(Comparator.comparingInt((String other) -> -commonEnd(other, name)))
-                    .limit(NAMES_SHOWN)
-                    .map(InvalidFileException::quoted)
-                    .toList();
-            throw new IllegalArgumentException("no tensor " + InvalidFileException.quoted(name) + " is in " + path
-                    + ": expected one of its " + tensors.size() + " tensors, such as " + similar
-                    + "; give one of the names in getTensors()");
+    boolean has(String name) {
+        return tensors.containsKey(name);
+    }
+
+    /** Returns the tensor with a name, which must be in one of some files. */
+    static StoredTensor tensor(List<WeightFile> files, String name) {
+        for (WeightFile file : files) {
+            if (file.has(name)) {
+                return file.tensors.get(name);
+            }
         }
-        return tensor;
+        // usually only a prefix differs
+        List<String> names = files.stream()
+                .flatMap(file -> file.tensors.keySet().stream())
+                .sorted(Comparator.comparingInt((String other) -> -commonEnd(other, name)))
+                .toList();
+        throw new IllegalArgumentException("no tensor " + InvalidFileException.quoted(name) + " is in " + paths(files)
+                + ": expected one of the " + names.size() + " tensors, such as " + InvalidFileException.listed(names)
+                + "; give one of the names in getTensors()");
+    }
+
+    static String paths(Collection<WeightFile> files) {
+        return files.stream().map(file -> file.path.toString()).collect(Collectors.joining(", "));
     }
 
     private static int commonEnd(String first, String second) {

@@ -9,34 +9,54 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.ParameterList;
 import ai.djl.nn.core.Linear;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.TransformerLayerBlock;
+import io.github.djlpositional.attention.TransformerStackBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
- * Loads tensors of a {@link WeightFile} into parameters. Tensors are selected by name, their shapes and types are
- * checked, and no parameter is written before everything has been read.
+ * Loads tensors of a {@link WeightFile} into the parameters of a model. Tensors are selected by name, their shapes and
+ * types are checked, and no parameter is written before everything has been read.
  *
  * <pre>{@code
- * input.initialize(manager, DataType.FLOAT32, new Shape(1, 1)); // or load a model
+ * model.initialize(manager, DataType.FLOAT32, new Shape(1, 1)); // or load a model
  * WeightLoader.of(WeightFile.open(Path.of("model.safetensors")))
- *         .table("embeddings.word_embeddings.weight", input.getTokenTable())
- *         .table("embeddings.position_embeddings.weight", learned.getTable())
- *         .load();
+ *         .table("embedding.weight", model.input.getTokenTable())
+ *         .module("transformer_encoder.", model.layers) // nn.TransformerEncoder
+ *         .module("linear.", model.linear) // nn.Linear
+ *         .load(model);
  * }</pre>
+ *
+ * <p>Loading is strict, as PyTorch's {@code load_state_dict}: each parameter of the model must get a tensor, and each
+ * tensor of the file must be used. {@link #allowMissing} and {@link #allowUnused} name exceptions. All files of a model
+ * belong to one loader, which is passed to the parts of the model.
+ *
+ * <p>A load cannot be forgotten: from the time a tensor is added for a parameter until {@link #load} is called, or this
+ * loader throws an exception, a block of this library that has the parameter throws {@link IllegalStateException} when
+ * it is used or saved.
  *
  * <p>A parameter may be of any block, not only of this library's: a bias (buckets, N) of T5, vectors (2k + 1, H) of
  * Shaw, a weight (out, in) of {@code Linear}. A layer normalization's {@code weight} and {@code bias} are {@code gamma}
@@ -49,7 +69,7 @@ import java.util.function.UnaryOperator;
  * or with {@code >} in the other byte order; npz has no BF16. Integers and all other types are rejected.
  *
  * <p>Load before a trainer is initialized and before a predictor on another device is created: they copy parameters to
- * their devices. During {@link #load}, no other thread may use the block, and this thread may have no open
+ * their devices. During {@link #load}, no other thread may use the model, and this thread may have no open
  * {@code GradientCollector}. A loader is not thread-safe.
  *
  * <p>V vocabulary size, D embedding size, T sequence length, n positions, N heads, H head size.
@@ -61,13 +81,20 @@ public final class WeightLoader {
                     + " out_proj.bias q_proj_weight k_proj_weight v_proj_weight bias_k bias_v")
             .split(" "));
 
-    private final WeightFile file;
-    private final List<Copy> copies = new ArrayList<>();
+    /** The names in a module of PyTorch by those of the parameters of a block. */
+    private static final Map<String, String> MODULE_NAMES =
+            Map.of("weight", "weight", "bias", "bias", "gamma", "weight", "beta", "bias");
+
+    private final List<WeightFile> files;
+    private final Map<Parameter, Copy> copies = new LinkedHashMap<>();
     private final List<EncodingCheck> encodings = new ArrayList<>();
     private final Set<TensorPart> parts = new HashSet<>();
+    private Predicate<String> mayBeMissing = name -> false;
+    private Predicate<String> mayBeUnused = name -> false;
+    private boolean isOneByOne;
 
-    private WeightLoader(WeightFile file) {
-        this.file = file;
+    private WeightLoader(Collection<WeightFile> files) {
+        this.files = List.copyOf(files);
     }
 
     /**
@@ -77,7 +104,28 @@ public final class WeightLoader {
      * @return a loader without tensors
      */
     public static WeightLoader of(WeightFile file) {
-        return new WeightLoader(Objects.requireNonNull(file, "file"));
+        return new WeightLoader(List.of(file));
+    }
+
+    /**
+     * Creates a loader for a model in several files.
+     *
+     * @param files one or more files, whose tensors have different names
+     * @return a loader without tensors
+     * @throws IllegalArgumentException if two files have a tensor of the same name, or there is no file
+     */
+    public static WeightLoader ofAll(Collection<WeightFile> files) {
+        Set<String> names = new HashSet<>();
+        List<String> twice = files.stream()
+                .flatMap(file -> file.getTensors().keySet().stream())
+                .filter(name -> !names.add(name))
+                .toList();
+        Check.that(
+                twice.isEmpty() && !files.isEmpty(),
+                () -> "the files [" + WeightFile.paths(files) + "] have the tensors "
+                        + InvalidFileException.listed(twice)
+                        + " twice: expected one or more files, and each tensor in one; give the files of one model");
+        return new WeightLoader(files);
     }
 
     /**
@@ -89,7 +137,7 @@ public final class WeightLoader {
      * @throws IllegalArgumentException if the file has no such tensor, or the tensor or the parameter was added before
      */
     public WeightLoader table(String name, Parameter parameter) {
-        return add(TensorPart.whole(file.tensor(name)), parameter, UnaryOperator.identity());
+        return add(() -> TensorPart.whole(tensor(name)), parameter, UnaryOperator.identity());
     }
 
     /**
@@ -106,7 +154,7 @@ public final class WeightLoader {
      *     the parameter were added before
      */
     public WeightLoader rows(String name, long from, long to, Parameter parameter) {
-        return add(new TensorPart(file.tensor(name), false, from, to), parameter, UnaryOperator.identity());
+        return add(() -> new TensorPart(tensor(name), false, from, to), parameter, UnaryOperator.identity());
     }
 
     /**
@@ -122,7 +170,7 @@ public final class WeightLoader {
      *     columns, or these columns or the parameter were added before
      */
     public WeightLoader columnsAsRows(String name, long from, long to, Parameter parameter) {
-        return add(new TensorPart(file.tensor(name), true, from, to), parameter, UnaryOperator.identity());
+        return add(() -> new TensorPart(tensor(name), true, from, to), parameter, UnaryOperator.identity());
     }
 
     /**
@@ -148,8 +196,14 @@ public final class WeightLoader {
      */
     public WeightLoader permutedHeads(
             String name, int headCount, int rotarySize, PairLayout layout, Parameter parameter) {
-        TensorPart whole = TensorPart.whole(file.tensor(name));
         Objects.requireNonNull(layout, "layout");
+        return add(
+                () -> requireHeads(TensorPart.whole(tensor(name)), headCount, rotarySize),
+                parameter,
+                rows -> permuted(rows, headCount, rotarySize, layout));
+    }
+
+    private static TensorPart requireHeads(TensorPart whole, int headCount, int rotarySize) {
         Check.positive("headCount", headCount);
         long rowCount = whole.shape().get(0);
         Check.that(
@@ -161,7 +215,7 @@ public final class WeightLoader {
                 rotarySize >= 2 && rotarySize % 2 == 0 && rotarySize <= headSize,
                 () -> "rotarySize " + rotarySize + " of heads of size " + headSize + " in " + whole
                         + ": expected an even number from 2 to the head size; give the rotary size of the model");
-        return add(whole, parameter, rows -> permuted(rows, headCount, rotarySize, layout));
+        return whole;
     }
 
     /**
@@ -177,18 +231,19 @@ public final class WeightLoader {
      *     or if a tensor is too small, or one of these tensors or parameters was added before
      */
     public WeightLoader multiheadAttention(String prefix, MultiHeadAttentionBlock block) {
-        // every module has this one: if there is none, the message suggests other prefixes
-        file.tensor(Objects.requireNonNull(prefix, "prefix") + "out_proj.weight");
         ParameterList results = block.getResultProjection().getDirectParameters();
-        List<String> expected = ATTENTION_NAMES.subList(0, 2 * results.size());
-        List<String> found = ATTENTION_NAMES.stream()
-                .filter(name -> file.getTensors().containsKey(prefix + name))
-                .toList();
-        Check.that(
-                found.equals(expected),
-                () -> "the attention " + InvalidFileException.quoted(prefix) + " of " + file.getPath() + " has " + found
-                        + ": expected " + expected + "; build the block with optBias as in PyTorch, and the module"
-                        + " without kdim, vdim and add_bias_kv");
+        adding(() -> {
+            // every module has this one: if there is none, the message suggests other prefixes
+            StoredTensor output = tensor(Objects.requireNonNull(prefix, "prefix") + "out_proj.weight");
+            List<String> expected = ATTENTION_NAMES.subList(0, 2 * results.size());
+            List<String> found =
+                    ATTENTION_NAMES.stream().filter(name -> has(prefix + name)).toList();
+            Check.that(
+                    found.equals(expected),
+                    () -> "the attention " + InvalidFileException.quoted(prefix) + " of " + output.file() + " has "
+                            + found + ": expected " + expected + "; build the block with optBias as in PyTorch, and the"
+                            + " module without kdim, vdim and add_bias_kv");
+        });
         List<Linear> projections =
                 List.of(block.getQueryProjection(), block.getKeyProjection(), block.getValueProjection());
         long size = block.getEmbeddingSize();
@@ -200,6 +255,80 @@ public final class WeightLoader {
             table(prefix + "out_proj." + kind, results.get(kind));
         }
         return this;
+    }
+
+    /**
+     * Adds the tensors of a module of PyTorch for the block that corresponds to it, by the names of its
+     * {@code state_dict}.
+     *
+     * <ul>
+     *   <li>{@code Linear}, {@code LayerNorm}, {@code RmsNormBlock} and others whose only parameters are a
+     *       {@code weight} or {@code gamma}, and a {@code bias} or {@code beta}: {@code nn.Linear},
+     *       {@code nn.LayerNorm} and so on
+     *   <li>{@link MultiHeadAttentionBlock}: {@code nn.MultiheadAttention}, see {@link #multiheadAttention}
+     *   <li>{@link TransformerLayerBlock}: {@code nn.TransformerEncoderLayer}, with a cross-attention
+     *       {@code nn.TransformerDecoderLayer}
+     *   <li>{@link TransformerStackBlock}, but not its input: {@code nn.TransformerEncoder},
+     *       {@code nn.TransformerDecoder}
+     * </ul>
+     *
+     * The normalizations of a module with {@code bias=False} have no bias: their {@code beta}, which is zero in a new
+     * block, gets no tensor then, and {@code allowMissing("*beta")} allows this. What a file does not have is not
+     * compared: the number of heads, pre- or post-norm, the function of the feed-forward network, and the epsilon of a
+     * normalization.
+     *
+     * @param prefix the text before these names in the file, such as {@code transformer_encoder.}; may be empty
+     * @param block the initialized block to write to, of the module's sizes; owned by the caller
+     * @return this loader
+     * @throws IllegalArgumentException if the block is none of these, the file lacks a tensor that it needs, or a
+     *     tensor or a parameter was added before
+     */
+    public WeightLoader module(String prefix, Block block) {
+        Objects.requireNonNull(prefix, "prefix");
+        if (block instanceof TransformerStackBlock stack) {
+            for (int i = 0; i < stack.getLayers().size(); i++) {
+                module(prefix + "layers." + i + ".", stack.getLayers().get(i));
+            }
+            return stack.getFinalNorm() == null ? this : module(prefix + "norm.", stack.getFinalNorm());
+        }
+        if (block instanceof TransformerLayerBlock layer) {
+            return layer(prefix, layer);
+        }
+        if (block instanceof MultiHeadAttentionBlock attention) {
+            return multiheadAttention(prefix, attention);
+        }
+        ParameterList parameters = block.getDirectParameters();
+        adding(() -> Check.that(
+                !parameters.isEmpty()
+                        && MODULE_NAMES.keySet().containsAll(parameters.keys())
+                        && block.getChildren().isEmpty(),
+                () -> "the block " + block.getClass().getSimpleName() + " with the parameters "
+                        + block.getParameters().keys() + ": expected one that corresponds to a module of PyTorch; load"
+                        + " its parts with module, or its parameters with table"));
+        parameters.forEach(each -> {
+            String name = prefix + MODULE_NAMES.get(each.getKey());
+            if (!each.getKey().equals("beta") || has(name)) {
+                table(name, each.getValue());
+            }
+        });
+        return this;
+    }
+
+    private WeightLoader layer(String prefix, TransformerLayerBlock layer) {
+        boolean isDecoder = layer.getCrossAttention() != null;
+        adding(() -> Check.that(
+                layer.getGateProjection() == null,
+                () -> "the layer for " + InvalidFileException.quoted(prefix) + " has a gate: expected a feed-forward"
+                        + " network without one, as PyTorch's; build it with another optNonlinearity, or load its parts"
+                        + " with module"));
+        module(prefix + "self_attn.", layer.getAttention()).module(prefix + "norm1.", layer.getAttentionNorm());
+        if (isDecoder) {
+            module(prefix + "multihead_attn.", layer.getCrossAttention());
+            module(prefix + "norm2.", layer.getCrossAttentionNorm());
+        }
+        return module(prefix + "linear1.", layer.getHiddenProjection())
+                .module(prefix + "linear2.", layer.getOutputProjection())
+                .module(prefix + (isDecoder ? "norm3." : "norm2."), layer.getFeedForwardNorm());
     }
 
     /**
@@ -216,20 +345,86 @@ public final class WeightLoader {
      */
     public WeightLoader encodings(String name, SinusoidalEncoding encoding) {
         Objects.requireNonNull(encoding, "encoding");
-        encodings.add(
-                new EncodingCheck(unused(TensorPart.whole(file.tensor(name))).tensor(), encoding));
+        return adding(() -> encodings.add(
+                new EncodingCheck(unused(TensorPart.whole(tensor(name))).tensor(), encoding)));
+    }
+
+    /**
+     * Allows parameters of the model to keep their values, which is an error by default. Names that no parameter has
+     * are ignored.
+     *
+     * @param parameters names as {@code model.getParameters()} has them, in which {@code *} stands for any text, such
+     *     as {@code *_03head_*}
+     * @return this loader
+     */
+    public WeightLoader allowMissing(String... parameters) {
+        mayBeMissing = mayBeMissing.or(anyOf(parameters));
         return this;
     }
 
-    private WeightLoader add(TensorPart part, Parameter parameter, UnaryOperator<NDArray> order) {
-        Objects.requireNonNull(parameter, "parameter");
-        part.requireExists();
-        Check.that(
-                copies.stream().noneMatch(copy -> copy.parameter().getId().equals(parameter.getId())),
-                () -> "parameter " + InvalidFileException.quoted(parameter.getName()) + " was added before " + part
-                        + ": expected one tensor for each parameter; add each parameter once");
-        copies.add(new Copy(unused(part), parameter, order));
+    /**
+     * Allows tensors of the file to remain unused, which is an error by default. Names that no tensor has are ignored.
+     *
+     * @param tensors names of tensors, in which {@code *} stands for any text: {@code bert.pooler.*}; only {@code *} to
+     *     load a part of a file
+     * @return this loader
+     */
+    public WeightLoader allowUnused(String... tensors) {
+        mayBeUnused = mayBeUnused.or(anyOf(tensors));
         return this;
+    }
+
+    private static Predicate<String> anyOf(String... names) {
+        String expression = Stream.of(names)
+                .map(name ->
+                        Stream.of(name.split("\\*", -1)).map(Pattern::quote).collect(Collectors.joining(".*")))
+                .collect(Collectors.joining("|"));
+        return Pattern.compile(expression, Pattern.DOTALL).asMatchPredicate();
+    }
+
+    /**
+     * Writes each parameter as soon as its tensor has been read, so that only one tensor is in memory twice, for large
+     * models. Names, shapes and types are still checked before anything is written; if a file is damaged or cannot be
+     * read, some parameters have changed.
+     *
+     * @return this loader
+     */
+    public WeightLoader oneByOne() {
+        isOneByOne = true;
+        return this;
+    }
+
+    private boolean has(String name) {
+        return files.stream().anyMatch(file -> file.has(name));
+    }
+
+    private StoredTensor tensor(String name) {
+        return WeightFile.tensor(files, name);
+    }
+
+    private WeightLoader add(Supplier<TensorPart> source, Parameter parameter, UnaryOperator<NDArray> order) {
+        Objects.requireNonNull(parameter, "parameter");
+        return adding(() -> {
+            TensorPart part = source.get();
+            part.requireExists();
+            Check.that(
+                    !copies.containsKey(parameter),
+                    () -> "parameter " + InvalidFileException.quoted(parameter.getName()) + " was added before " + part
+                            + ": expected one tensor for each parameter; add each parameter once");
+            copies.put(parameter, new Copy(unused(part), parameter, order));
+            DataTypes.await(List.of(parameter), part.tensor().file());
+        });
+    }
+
+    /** Runs a step. After an exception, which says that nothing was loaded, no parameter is waited for. */
+    private WeightLoader adding(Runnable step) {
+        try {
+            step.run();
+            return this;
+        } catch (RuntimeException e) {
+            DataTypes.await(copies.keySet(), null);
+            throw e;
+        }
     }
 
     private TensorPart unused(TensorPart part) {
@@ -242,32 +437,86 @@ public final class WeightLoader {
     /**
      * Reads all tensors that were added, compares the sinusoidal tables, and then writes the parameters. If anything is
      * rejected or cannot be read, no parameter has changed. Until this method returns, the tables are in the engine's
-     * memory twice.
+     * memory twice; {@link #oneByOne} avoids this.
      *
-     * @throws IllegalArgumentException if a tensor's shape or type does not fit its parameter, a parameter has no
-     *     array, a saved sinusoidal table differs from its encoding, a row is larger than 1 GiB, or no tensor was added
+     * @param models the model that is loaded, or its parts: each of their parameters must get a tensor. With none, only
+     *     the tensors of the file are checked for use
+     * @throws IllegalArgumentException if a parameter of the models gets no tensor, or a tensor is not used, without
+     *     {@link #allowMissing} or {@link #allowUnused}; if a tensor's shape or type does not fit its parameter, a
+     *     parameter has no array or is not one of the models', a saved sinusoidal table differs from its encoding, a
+     *     row is larger than 1 GiB, or no tensor was added
      * @throws MalformedModelException if the file is damaged, or has changed since it was opened
      * @throws IOException if the file cannot be read
      */
-    public void load() throws IOException, MalformedModelException {
+    public void load(Block... models) throws IOException, MalformedModelException {
+        DataTypes.await(copies.keySet(), null);
         Check.that(
                 !parts.isEmpty(),
-                () -> "nothing was added to load from " + file.getPath()
+                () -> "nothing was added to load from " + WeightFile.paths(files)
                         + ": expected one or more tensors; add them with table, rows or encodings");
-        copies.forEach(Copy::requireFits);
+        copies.values().forEach(Copy::requireFits);
         encodings.forEach(EncodingCheck::requireTable);
-        file.requireUnchanged();
+        requireUnchanged();
+        requireComplete(models);
         for (EncodingCheck check : encodings) {
             check.requireValues();
         }
-        try (NDManager staging = copies.isEmpty() ? null : copies.get(0).newStaging()) {
-            List<Runnable> writes = new ArrayList<>();
-            for (Copy copy : copies) {
-                writes.add(copy.read(staging));
+        List<Copy> all = List.copyOf(copies.values());
+        int most = isOneByOne ? 1 : all.size();
+        for (int first = 0; first < all.size(); first += most) {
+            try (NDManager staging = all.get(first).newStaging()) {
+                List<Runnable> writes = new ArrayList<>();
+                for (Copy copy : all.subList(first, first + most)) {
+                    writes.add(copy.read(staging));
+                }
+                requireUnchanged();
+                writes.forEach(Runnable::run);
             }
-            file.requireUnchanged();
-            writes.forEach(Runnable::run);
         }
+    }
+
+    private void requireUnchanged() throws IOException, MalformedModelException {
+        for (WeightFile file : files) {
+            file.requireUnchanged();
+        }
+    }
+
+    /** Checks that each parameter of the models gets a tensor, and that each tensor of the files is used. */
+    private void requireComplete(Block... models) {
+        Map<Parameter, String> parameters = new LinkedHashMap<>();
+        for (Block model : models) {
+            model.getParameters().forEach(each -> parameters.putIfAbsent(each.getValue(), each.getKey()));
+        }
+        List<String> others = copies.values().stream()
+                .filter(copy -> !parameters.containsKey(copy.parameter()))
+                .map(copy -> copy.part().tensor().name())
+                .toList();
+        Check.that(
+                models.length == 0 || others.isEmpty(),
+                () -> "the tensors " + InvalidFileException.listed(others) + " of " + WeightFile.paths(files)
+                        + " were added for parameters that the model does not have: expected parameters of the model;"
+                        + " call load with the whole model, or with all of its parts");
+        parameters.keySet().removeAll(copies.keySet());
+        parameters.values().removeIf(mayBeMissing);
+        Set<String> used = parts.stream().map(part -> part.tensor().name()).collect(Collectors.toSet());
+        List<String> unused = files.stream()
+                .flatMap(file -> file.getTensors().keySet().stream())
+                .filter(name -> !used.contains(name) && !mayBeUnused.test(name))
+                .toList();
+        Map<String, Collection<String>> left = new LinkedHashMap<>();
+        left.put("parameters of the model without a tensor", parameters.values());
+        left.put("tensors unused", unused);
+        left.values().removeIf(Collection::isEmpty);
+        Check.that(
+                left.isEmpty(),
+                () -> "loading " + WeightFile.paths(files) + " would leave "
+                        + left.entrySet().stream()
+                                .map(each ->
+                                        each.getKey() + " (" + each.getValue().size() + ": "
+                                                + InvalidFileException.listed(each.getValue()) + ")")
+                                .collect(Collectors.joining(" and "))
+                        + ": expected a tensor for each parameter and a use of each tensor; add them, or allow"
+                        + " exceptions with allowMissing and allowUnused");
     }
 
     /** Rows for a parameter, which are read completely before any of them is written. */

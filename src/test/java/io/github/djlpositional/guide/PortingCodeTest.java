@@ -21,10 +21,10 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
+import io.github.djlpositional.attention.TransformerStackBlock;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
-import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -37,50 +37,45 @@ import org.junit.jupiter.api.Test;
 class PortingCodeTest {
 
     private static final Path PATH = Path.of("src/test/resources/layers/language_model.npz");
+    private static final Path OUTPUT = PATH.resolveSibling("language_model_output.npz");
 
     // tag::model[]
     /** Token ids (B, T) and a mask (B, T), 1 for a token, to scores (B, T, 11). */
     static final class LanguageModel extends AbstractBlock {
 
-        final InputEmbeddingBlock input = addChildBlock(
-                "input",
-                InputEmbeddingBlock.builder()
-                        .setVocabularySize(11)
-                        .setEmbeddingSize(8)
-                        .optScaleEmbedding(true) // times √D; sinusoids are the default
+        final TransformerStackBlock encoder = addChildBlock(
+                "encoder",
+                TransformerStackBlock.builder()
+                        .optInput(InputEmbeddingBlock.builder()
+                                .setVocabularySize(11)
+                                .setEmbeddingSize(8)
+                                .optScaleEmbedding(true) // times √D; sinusoids are the default
+                                .build())
+                        .setLayers(2, LanguageModel::layer)
                         .build());
-        final List<TransformerLayerBlock> layers =
-                List.of(addChildBlock("layer", layer()), addChildBlock("layer", layer()));
         final Linear linear =
                 addChildBlock("linear", Linear.builder().setUnits(11).build());
 
-        private static TransformerLayerBlock layer() {
+        private static TransformerLayerBlock.Builder layer() {
             return TransformerLayerBlock.builder()
                     .setAttention(MultiHeadAttentionBlock.builder()
                             .setEmbeddingSize(8)
                             .setHeadCount(2)
                             .optCausal(true) // instead of src_mask
                             .build())
-                    .setHiddenSize(16)
-                    .build();
+                    .setHiddenSize(16);
         }
 
         @Override
         protected NDList forwardInternal(
                 ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-            NDList x = input.forward(store, new NDList(inputs.get(0)), training, params);
-            for (Block layer : layers) {
-                x = layer.forward(store, new NDList(x.head(), inputs.get(1)), training, params);
-            }
-            return linear.forward(store, x, training);
+            return linear.forward(store, encoder.forward(store, inputs, training, params), training);
         }
 
         @Override
         protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
-            Shape vectors = inputShapes[0].add(8);
-            input.initialize(manager, dataType, inputShapes[0]);
-            layers.forEach(layer -> layer.initialize(manager, dataType, vectors));
-            linear.initialize(manager, dataType, vectors);
+            encoder.initialize(manager, dataType, inputShapes);
+            linear.initialize(manager, dataType, encoder.getOutputShapes(inputShapes));
         }
 
         @Override
@@ -92,25 +87,12 @@ class PortingCodeTest {
 
     // tag::weights[]
     static void load(LanguageModel model, Path path) throws Exception {
-        WeightLoader loader = WeightLoader.of(WeightFile.open(path))
-                .table("embedding.weight", model.input.getTokenTable())
-                .encodings("pos_encoder.pe", SinusoidalEncoding.vaswani(8)); // compares them, nothing to load
-        add(loader, "linear", model.linear, "weight", "bias");
-        for (int i = 0; i < 2; i++) {
-            String name = "transformer_encoder.layers." + i;
-            TransformerLayerBlock layer = model.layers.get(i);
-            loader.multiheadAttention(name + ".self_attn.", layer.getAttention());
-            add(loader, name + ".linear1", layer.getHiddenProjection(), "weight", "bias");
-            add(loader, name + ".linear2", layer.getOutputProjection(), "weight", "bias");
-            add(loader, name + ".norm1", layer.getAttentionNorm(), "gamma", "beta");
-            add(loader, name + ".norm2", layer.getFeedForwardNorm(), "gamma", "beta");
-        }
-        loader.load();
-    }
-
-    private static void add(WeightLoader loader, String name, Block block, String weight, String bias) {
-        loader.table(name + ".weight", block.getParameters().get(weight))
-                .table(name + ".bias", block.getParameters().get(bias));
+        WeightLoader.of(WeightFile.open(path))
+                .table("embedding.weight", model.encoder.getInput().getTokenTable())
+                .encodings("pos_encoder.pe", SinusoidalEncoding.vaswani(8)) // compares them, nothing to load
+                .module("transformer_encoder.", model.encoder)
+                .module("linear.", model.linear)
+                .load(model); // every tensor into every parameter, or nothing
     }
     // end::weights[]
 
@@ -130,11 +112,9 @@ class PortingCodeTest {
         NDArray isVisible = keyPaddingMask.logicalNot(); // torch: true hides a key; here: true is a token
         // end::masks[]
         assertThat(isVisible).isEqualTo(isToken);
-        try (InputStream in = Files.newInputStream(PATH)) {
-            NDArray expected = NDList.decode(manager, in).get("output");
-            float[] floats = expected.toType(DataType.FLOAT32, false).toFloatArray();
-            assertThat(scores.toFloatArray()).containsExactly(floats, within(1e-5f));
-        }
+        NDArray expected = WeightFile.open(OUTPUT).read(manager, "output");
+        float[] floats = expected.toType(DataType.FLOAT32, false).toFloatArray();
+        assertThat(scores.toFloatArray()).containsExactly(floats, within(1e-5f));
     }
 
     @Test
@@ -146,7 +126,7 @@ class PortingCodeTest {
 
     @EngineTest
     void initialValues(NDManager manager) {
-        TransformerLayerBlock layer = LanguageModel.layer();
+        TransformerLayerBlock layer = LanguageModel.layer().build();
         // tag::initial[]
         // U(-1/√in, 1/√in) for every matrix, as in torch's nn.Linear
         layer.setInitializer(new XavierInitializer(RandomType.UNIFORM, FactorType.IN, 1), Parameter.Type.WEIGHT);

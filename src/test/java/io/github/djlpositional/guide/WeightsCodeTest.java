@@ -16,6 +16,8 @@ import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.attention.TransformerLayerBlock;
+import io.github.djlpositional.attention.TransformerStackBlock;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.weights.HuggingFaceRope;
 import io.github.djlpositional.weights.WeightFile;
@@ -65,7 +67,8 @@ class WeightsCodeTest {
         WeightLoader.of(WeightFile.open(path))
                 .table("bert.embeddings.word_embeddings.weight", input.getTokenTable())
                 .table("bert.embeddings.position_embeddings.weight", positions.getTable())
-                .load(); // loads everything or nothing
+                .allowUnused("*.token_type_embeddings.*", "*.LayerNorm.*", "*.position_ids") // not parts of this model
+                .load(input); // loads everything or nothing
         // end::bert[]
         assertThat(Forward.infer(manager, input, manager.create(new int[][] {{3, 1, 4}}))
                         .getShape())
@@ -83,7 +86,8 @@ class WeightsCodeTest {
         // tag::offset[]
         WeightLoader.of(opt)
                 .rows("model.decoder.embed_positions.weight", 2, 2 + 8, positions.getTable())
-                .load();
+                .allowUnused("*") // only this table
+                .load(positions);
         // end::offset[]
         PositionalEncodingBlock sinusoids =
                 PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
@@ -100,7 +104,7 @@ class WeightsCodeTest {
         WeightLoader.of(layer)
                 .table("weight", linear.getParameters().get("weight")) // (out, in), as in PyTorch
                 .table("bias", linear.getParameters().get("bias"))
-                .load();
+                .load(linear);
         // end::any[]
         assertThat(linear.getParameters().get("bias").getArray().getShape()).isEqualTo(new Shape(3));
     }
@@ -115,8 +119,9 @@ class WeightsCodeTest {
                 .build();
         attention.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8));
         WeightLoader.of(model)
-                .multiheadAttention("self_attn.", attention) // in_proj_weight, out_proj.weight and their biases
-                .load();
+                .module("self_attn.", attention) // in_proj_weight, out_proj.weight and their biases
+                .allowUnused("*")
+                .load(attention);
         // end::attention[]
         Linear units = Linear.builder().setUnits(32).build();
         units.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
@@ -128,18 +133,53 @@ class WeightsCodeTest {
                 .rows("h.0.attn.c_attn.bias", 0, 8, query.get("bias")) // (3D)
                 .columnsAsRows("h.0.mlp.c_fc.weight", 0, 32, feedForward.get("weight")) // (D, 4D), all columns
                 .table("h.0.mlp.c_fc.bias", feedForward.get("bias"))
+                .allowUnused("*")
                 .load();
         // end::conv1d[]
         assertThat(feedForward.get("weight").getArray().getShape()).isEqualTo(new Shape(32, 8));
-        WeightFile bert = WeightFile.open(file("bert.safetensors"));
+    }
+
+    @EngineTest
+    void modules(NDManager manager) throws Exception {
+        Path path = Path.of("src/test/resources/layers/transformer_pre_norm.npz");
+        // tag::modules[]
+        TransformerStackBlock encoder = TransformerStackBlock.builder()
+                .setLayers(2, () -> layer())
+                .optFinalNorm(true)
+                .build();
+        TransformerStackBlock decoder = TransformerStackBlock.builder()
+                .setLayers(2, () -> layer().optCrossAttention(attention()))
+                .optFinalNorm(true)
+                .build();
+        encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8));
+        decoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8), new Shape(1, 1, 8));
+        WeightFile transformer = WeightFile.open(path); // the state_dict of an nn.Transformer
+        WeightLoader.of(transformer)
+                .module("encoder.", encoder)
+                .module("decoder.", decoder)
+                .load(encoder, decoder);
+        // end::modules[]
         // tag::norm[]
         LayerNorm norm = LayerNorm.builder().axis(2).optEpsilon(1e-12f).build(); // BERT's; the default is 1e-5
-        norm.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 6));
-        WeightLoader.of(bert)
-                .table("bert.embeddings.LayerNorm.weight", norm.getParameters().get("gamma")) // bias is "beta"
-                .load();
+        norm.initialize(manager, DataType.FLOAT32, new Shape(1, 1, 8));
+        WeightLoader.of(transformer)
+                .module("encoder.norm.", norm) // weight is "gamma", bias is "beta"
+                .allowUnused("*")
+                .load(norm);
         // end::norm[]
-        assertThat(norm.getParameters().get("gamma").getArray().toFloatArray()).containsOnly(1);
+        assertThat(norm.getParameters().get("beta").getArray())
+                .isEqualTo(encoder.getFinalNorm().getParameters().get("beta").getArray());
+    }
+
+    private static TransformerLayerBlock.Builder layer() {
+        return TransformerLayerBlock.builder().setAttention(attention()).setHiddenSize(16);
+    }
+
+    private static MultiHeadAttentionBlock attention() {
+        return MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(8)
+                .setHeadCount(2)
+                .build();
     }
 
     @EngineTest
@@ -170,7 +210,8 @@ class WeightsCodeTest {
                 .permutedHeads("attention.wq.bias", 2, 8, PairLayout.CONCATENATED, queries.get("bias"))
                 .permutedHeads("attention.wk.weight", 1, 8, PairLayout.CONCATENATED, keys.get("weight"))
                 .permutedHeads("attention.wk.bias", 1, 8, PairLayout.CONCATENATED, keys.get("bias"))
-                .load();
+                .allowUnused("*")
+                .load(query, key);
         // end::permuted[]
         assertThat(keys.get("weight").getArray().getShape()).isEqualTo(new Shape(8, 8));
     }

@@ -30,6 +30,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -132,12 +133,11 @@ public final class LlamaDecoder extends AbstractBlock {
             requireNoOthers(folder, weights, parameters);
             decoder.setInitializer(Initializer.ZEROS, parameter -> true);
             decoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
-            for (Map.Entry<String, Parameter> entry : parameters.entrySet()) {
-                // one by one: while a tensor is loaded, it is in memory twice
-                WeightLoader.of(weights.get(entry.getKey()))
-                        .table(entry.getKey(), entry.getValue())
-                        .load();
-            }
+            WeightLoader loader = WeightLoader.ofAll(new LinkedHashSet<>(weights.values()))
+                    .oneByOne() // while a tensor is loaded, it is in memory twice
+                    .allowUnused("*"); // all others are redundant
+            parameters.forEach(loader::table);
+            loader.load(decoder);
         } catch (MalformedModelException | IllegalArgumentException e) {
             throw new UserError("model folder '" + folder + "': " + e.getMessage(), e);
         }

@@ -126,7 +126,7 @@ class TextClassifierTest {
             // tag::load[]
             WeightLoader loader = WeightLoader.of(WeightFile.open(file));
             loaded.parametersByName().forEach(loader::table);
-            loader.load();
+            loader.load(loaded);
             // end::load[]
             assertThat(scores(manager, loaded)).containsExactly(scores(manager, saved));
         }

@@ -1,0 +1,226 @@
+package io.github.djlpositional.weights;
+
+import static io.github.djlpositional.weights.Weights.assertRejected;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.core.Linear;
+import ai.djl.nn.norm.LayerNorm;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Forward;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.TransformerLayerBlock;
+import io.github.djlpositional.attention.TransformerLayerBlock.Nonlinearity;
+import io.github.djlpositional.attention.TransformerStackBlock;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Modules of torch, loaded by their names from the files that {@code src/test/python/make_layers.py} wrote, have the
+ * outputs that torch computed in float64. D = 8, two heads, hidden size 16, B = 2, T = 5, S = 4.
+ */
+class ModulesTest {
+
+    /** The largest difference to what torch computed in float64. */
+    private static final Map<DataType, Double> ERRORS = Map.of(DataType.FLOAT32, 1e-5, DataType.FLOAT64, 1e-10);
+
+    private static final String[] NO_WEIGHTS = {"input", "memory*", "padding", "output*", "gradient*"};
+
+    private static WeightFile open(String name) throws Exception {
+        return WeightFile.open(Path.of(
+                ModulesTest.class.getResource("/layers/" + name + ".npz").toURI()));
+    }
+
+    private static MultiHeadAttentionBlock attention(boolean causal) {
+        return MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(8)
+                .setHeadCount(2)
+                .optCausal(causal)
+                .build();
+    }
+
+    /** A layer of an encoder, or with a cross-attention of a decoder; pre-norm ones have GELU. */
+    private static TransformerLayerBlock.Builder layer(boolean isDecoder, boolean isPreNorm) {
+        TransformerLayerBlock.Builder builder = TransformerLayerBlock.builder()
+                .setAttention(attention(isDecoder))
+                .setHiddenSize(16)
+                .optPreNorm(isPreNorm)
+                .optNonlinearity(isPreNorm ? Nonlinearity.GELU : Nonlinearity.RELU);
+        return isDecoder ? builder.optCrossAttention(attention(false)) : builder;
+    }
+
+    private static TransformerLayerBlock initialized(NDManager manager, boolean isDecoder) {
+        TransformerLayerBlock layer = layer(isDecoder, false).build();
+        Shape x = new Shape(2, 5, 8);
+        layer.initialize(manager, DataType.FLOAT64, isDecoder ? new Shape[] {x, x} : new Shape[] {x});
+        return layer;
+    }
+
+    private static void assertOutput(NDArray actual, NDArray expected) {
+        assertThat(actual.toType(DataType.FLOAT64, false).toDoubleArray())
+                .containsExactly(expected.toDoubleArray(), within(ERRORS.get(actual.getDataType())));
+    }
+
+    @EngineTest
+    void layers(NDManager manager, boolean isDecoder, boolean isPreNorm) throws Exception {
+        WeightFile file = open((isDecoder ? "decoder" : "encoder") + (isPreNorm ? "_pre_norm" : "_post_norm"));
+        TransformerLayerBlock layer = layer(isDecoder, isPreNorm).build();
+        NDArray x = file.read(manager, "input");
+        NDArray[] inputs = isDecoder ? new NDArray[] {x, file.read(manager, "memory")} : new NDArray[] {x};
+        layer.initialize(
+                manager,
+                DataType.FLOAT64,
+                isDecoder ? new Shape[] {x.getShape(), inputs[1].getShape()} : new Shape[] {x.getShape()});
+        WeightLoader.of(file).module("", layer).allowUnused(NO_WEIGHTS).load(layer);
+        assertOutput(Forward.infer(manager, layer, inputs), file.read(manager, "output"));
+    }
+
+    private static TransformerStackBlock stack(boolean isDecoder, boolean isPreNorm) {
+        return TransformerStackBlock.builder()
+                .setLayers(2, () -> layer(isDecoder, isPreNorm))
+                .build(); // a final normalization only with pre-norm, as in the files
+    }
+
+    private static void initialize(NDManager manager, DataType type, TransformerStackBlock encoder, Block decoder) {
+        Shape x = new Shape(2, 5, 8);
+        encoder.initialize(manager, type, x);
+        decoder.initialize(manager, type, x, x);
+    }
+
+    /** An encoder and a decoder, with masks: a call for each. */
+    @EngineTest
+    void transformers(NDManager manager, boolean isPreNorm) throws Exception {
+        String name = "transformer_" + (isPreNorm ? "pre_norm" : "post_norm");
+        for (DataType type : ERRORS.keySet()) {
+            TransformerStackBlock encoder = stack(false, isPreNorm);
+            TransformerStackBlock decoder = stack(true, isPreNorm);
+            initialize(manager, type, encoder, decoder);
+            WeightLoader.of(open(name))
+                    .module("encoder.", encoder)
+                    .module("decoder.", decoder)
+                    .load(encoder, decoder);
+            WeightFile outputs = open(name + "_output");
+            NDArray source = outputs.read(manager, "source").toType(type, false);
+            NDArray target = outputs.read(manager, "target").toType(type, false);
+            NDArray isSource = outputs.read(manager, "source_padding").logicalNot();
+            NDArray isTarget = outputs.read(manager, "target_padding").logicalNot();
+            NDArray memory = Forward.infer(manager, encoder, source, isSource);
+            assertOutput(memory, outputs.read(manager, "memory"));
+            assertOutput(
+                    Forward.infer(manager, decoder, target, memory, isTarget, isSource),
+                    outputs.read(manager, "output"));
+        }
+    }
+
+    @EngineTest
+    void transformersOfAnotherDepthOrNorm(NDManager manager) throws Exception {
+        TransformerStackBlock encoder = stack(false, false);
+        TransformerStackBlock decoder = stack(true, false);
+        initialize(manager, DataType.FLOAT32, encoder, decoder);
+        WeightFile postNorm = open("transformer_post_norm");
+        WeightFile preNorm = open("transformer_pre_norm");
+        assertRejected(
+                () -> WeightLoader.of(preNorm)
+                        .module("encoder.", encoder)
+                        .module("decoder.", decoder)
+                        .load(encoder, decoder),
+                "\"encoder.norm.weight\"",
+                "\"decoder.norm.bias\"");
+        assertRejected(
+                () -> WeightLoader.of(postNorm).module("encoder.", stack(false, true)), "\"encoder.norm.weight\"");
+        TransformerStackBlock three = TransformerStackBlock.builder()
+                .setLayers(3, () -> layer(false, false))
+                .build();
+        assertRejected(() -> WeightLoader.of(postNorm).module("encoder.", three), "encoder.layers.2.");
+        TransformerStackBlock one = TransformerStackBlock.builder()
+                .setLayers(1, () -> layer(false, false))
+                .build();
+        one.initialize(manager, DataType.FLOAT32, new Shape(2, 5, 8));
+        assertRejected(
+                () -> WeightLoader.of(postNorm)
+                        .module("encoder.", one)
+                        .allowUnused("decoder.*")
+                        .load(one),
+                "\"encoder.layers.1.linear1.bias\"");
+    }
+
+    @EngineTest
+    void partsOfLayers(NDManager manager) throws Exception {
+        Linear linear = Linear.builder().setUnits(16).build();
+        LayerNorm norm = LayerNorm.builder().axis(2).build();
+        MultiHeadAttentionBlock attention = attention(false);
+        linear.initialize(manager, DataType.FLOAT64, new Shape(2, 5, 8));
+        norm.initialize(manager, DataType.FLOAT64, new Shape(2, 5, 8));
+        attention.initialize(manager, DataType.FLOAT64, new Shape(2, 5, 8));
+        WeightFile file = open("encoder_post_norm");
+        WeightLoader.of(file)
+                .module("linear1.", linear)
+                .module("norm1.", norm)
+                .module("self_attn.", attention)
+                .allowUnused("*")
+                .load(linear, norm, attention);
+        assertOutput(linear.getParameters().get("weight").getArray(), file.read(manager, "linear1.weight"));
+        assertOutput(linear.getParameters().get("bias").getArray(), file.read(manager, "linear1.bias"));
+        assertOutput(norm.getParameters().get("gamma").getArray(), file.read(manager, "norm1.weight"));
+        assertOutput(norm.getParameters().get("beta").getArray(), file.read(manager, "norm1.bias"));
+        Parameter result = attention.getResultProjection().getParameters().get("weight");
+        assertOutput(result.getArray(), file.read(manager, "self_attn.out_proj.weight"));
+    }
+
+    /** As in a transformer with bias=False, which torch 1.13 does not have. */
+    @EngineTest
+    void normsWithoutBias(NDManager manager) throws Exception {
+        LayerNorm norm = LayerNorm.builder().axis(2).build();
+        norm.initialize(manager, DataType.FLOAT32, new Shape(2, 5, 6));
+        String prefix = "bert.embeddings.LayerNorm.";
+        assertRejected(
+                () -> Weights.loader("bert.safetensors").module(prefix, norm).load(norm), "(1: [\"beta\"])");
+        norm.getParameters().get("gamma").getArray().addi(1);
+        Weights.loader("bert.safetensors")
+                .module(prefix, norm)
+                .allowMissing("*beta")
+                .load(norm);
+        assertThat(norm.getParameters().get("gamma").getArray().toFloatArray()).containsOnly(1);
+        assertThat(norm.getParameters().get("beta").getArray().toFloatArray()).containsOnly(0);
+    }
+
+    @EngineTest
+    void layersOfAnotherKind(NDManager manager) throws Exception {
+        TransformerLayerBlock encoder = initialized(manager, false);
+        TransformerLayerBlock decoder = initialized(manager, true);
+        WeightFile encoderFile = open("encoder_post_norm");
+        assertRejected(() -> WeightLoader.of(encoderFile).module("", decoder), "\"multihead_attn.out_proj.weight\"");
+        assertRejected(
+                () -> WeightLoader.of(open("decoder_post_norm"))
+                        .module("", encoder)
+                        .allowUnused(NO_WEIGHTS)
+                        .load(encoder),
+                "\"norm3.weight\"",
+                "\"multihead_attn.in_proj_bias\"");
+        assertRejected(
+                () -> WeightLoader.of(encoderFile).module("layers.0.", encoder),
+                "\"layers.0.self_attn.out_proj.weight\"",
+                "\"self_attn.out_proj.weight\"");
+    }
+
+    @Test
+    void blocksThatCorrespondToNoModule() throws Exception {
+        WeightLoader loader = WeightLoader.of(open("encoder_post_norm"));
+        TransformerLayerBlock gated =
+                layer(false, false).optNonlinearity(Nonlinearity.SWIGLU).build();
+        assertRejected(() -> loader.module("", gated), "gate");
+        InputEmbeddingBlock embedding = InputEmbeddingBlock.builder()
+                .setVocabularySize(3)
+                .setEmbeddingSize(8)
+                .build();
+        assertRejected(() -> loader.module("embedding.", embedding), "InputEmbeddingBlock", "embedding", "table");
+    }
+}
