@@ -3,13 +3,21 @@ package io.github.djlpositional.examples;
 import ai.djl.training.util.ProgressBar;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.function.Supplier;
 
-/** A progress bar with the time left. */
+/**
+ * The progress of a task with the time left: a bar on a terminal, and otherwise, in a file or a pipe, at most one line
+ * for each tenth of the work.
+ */
 public final class Progress {
 
+    private final String task;
     private final long total;
-    private final ProgressBar bar;
     private final long startNanos = System.nanoTime();
+
+    /** Null for lines. */
+    private final ProgressBar bar;
+
     private long done;
 
     /**
@@ -19,8 +27,20 @@ public final class Progress {
      * @param total the amount of work
      */
     public Progress(String task, long total) {
+        this(task, total, isTerminal());
+    }
+
+    Progress(String task, long total, boolean isTerminal) {
+        this.task = task;
         this.total = total;
-        bar = new ProgressBar(task, total);
+        bar = isTerminal ? new ProgressBar(task, total) : null;
+    }
+
+    /** Returns whether the input and the output of this process are a terminal. */
+    @SuppressWarnings("SystemConsoleNull") // the default console of Java 22 to 24, which needs no terminal, is not used
+    private static boolean isTerminal() {
+        System.setProperty("jdk.console", "java.base");
+        return System.console() != null;
     }
 
     /**
@@ -29,14 +49,25 @@ public final class Progress {
      * @param amount the amount of this work
      */
     public void add(long amount) {
+        add(amount, () -> timeLeft(startNanos, done, total));
+    }
+
+    /** Adds work, and shows a status instead of the time left. */
+    void add(long amount, Supplier<String> status) {
+        long tenths = 10 * done / total;
         done += amount;
-        bar.update(done - 1, timeLeft(startNanos, done, total));
+        if (bar != null) {
+            // the blank hides the end of a longer status before it
+            bar.update(done - 1, status.get() + ' ');
+        } else if (10 * done / total > tenths) {
+            System.out.printf(Locale.ROOT, "%-12s %3d %%  %s%n", task + ":", 100 * done / total, status.get());
+        }
     }
 
     /** Returns the time that the rest of the work takes at the same speed, for example {@code 1:05 left}. */
     static String timeLeft(long startNanos, long done, long total) {
         long nanosLeft = (System.nanoTime() - startNanos) / done * (total - done);
-        return minutesAndSeconds(Duration.ofNanos(nanosLeft)) + " left ";
+        return minutesAndSeconds(Duration.ofNanos(nanosLeft)) + " left";
     }
 
     /** Formats a duration as minutes and seconds, for example 1:05. */

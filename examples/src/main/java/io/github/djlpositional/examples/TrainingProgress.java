@@ -5,17 +5,16 @@ import ai.djl.training.Trainer;
 import ai.djl.training.evaluator.Evaluator;
 import ai.djl.training.listener.EvaluatorTrainingListener;
 import ai.djl.training.listener.TrainingListenerAdapter;
-import ai.djl.training.util.ProgressBar;
 import java.util.Locale;
 
-/** A progress bar for each epoch, with the loss, the accuracy and the remaining time. */
+/** The progress of each epoch, with the loss, the accuracy and the time left in all epochs. */
 final class TrainingProgress extends TrainingListenerAdapter {
 
     private final int epochs;
     private final int batchesPerEpoch;
     private final long startNanos = System.nanoTime();
     private int batchesDone;
-    private ProgressBar bar;
+    private Progress progress;
 
     TrainingProgress(int epochs, int batchesPerEpoch) {
         this.epochs = epochs;
@@ -24,12 +23,11 @@ final class TrainingProgress extends TrainingListenerAdapter {
 
     @Override
     public void onTrainingBatch(Trainer trainer, BatchData batchData) {
-        int inEpoch = batchesDone % batchesPerEpoch;
-        if (inEpoch == 0) {
-            bar = new ProgressBar("Epoch " + (batchesDone / batchesPerEpoch + 1) + "/" + epochs, batchesPerEpoch);
+        if (batchesDone % batchesPerEpoch == 0) {
+            progress = new Progress("Epoch " + (batchesDone / batchesPerEpoch + 1) + "/" + epochs, batchesPerEpoch);
         }
         batchesDone++;
-        bar.update(inEpoch, status(trainer));
+        progress.add(1, () -> status(trainer));
     }
 
     private String status(Trainer trainer) {
