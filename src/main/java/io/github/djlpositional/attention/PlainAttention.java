@@ -12,6 +12,7 @@ import io.github.djlpositional.attention.RelativeEncoding.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.TorchFunctions;
 
 /** Attention by scores, their softmax, and its product with the values. Scores are FLOAT32 if the model is FLOAT16. */
 final class PlainAttention extends AttentionMethod {
@@ -104,8 +105,19 @@ final class PlainAttention extends AttentionMethod {
             scores = own.add(scores.add(mask.bias()));
         }
         Parameter sinks = operands.attention().getSinks();
-        NDArray softmax = sinks == null ? scores.softmax(3) : softmaxBeside(own, call, sinks, scores);
+        NDArray softmax = sinks == null ? softmax(own, scores) : softmaxBeside(own, call, sinks, scores);
         return new Weights(own.add(softmax), mask);
+    }
+
+    /** The softmax over the keys. In rows of fewer than 16, PyTorch computes the exponentials one by one. */
+    private static NDArray softmax(Temporaries own, NDArray scores) {
+        long count = scores.getShape().get(3);
+        int hidden = count < 16 && Arithmetic.isPyTorch(scores) ? TorchFunctions.hiddenKeys(scores, count) : 0;
+        if (hidden == 0) {
+            return scores.softmax(3);
+        }
+        NDArray padded = own.add(scores.pad(new Shape(0, hidden), Double.NEGATIVE_INFINITY));
+        return own.add(padded.softmax(3)).get(NDIndex.sliceAxis(3, 0, count));
     }
 
     /** The softmax over the keys and each head's sink, without the sink's column. */

@@ -48,6 +48,8 @@ public final class TorchFunctions {
      * mask of another type is therefore less its greatest number in each row, which changes no weight: a key whose
      * number is less by 65504 has weight 0 before and after.
      *
+     * <p>{@code grouped} adds keys that no query sees, as many as {@link #hiddenKeys} says.
+     *
      * <p>The types of {@code toHalf}, {@code toFloat} and {@code toDouble} are PyTorch's numbers of them.
      * {@code lookUp} compares and replaces on the device, where nothing waits.
      *
@@ -62,7 +64,7 @@ public final class TorchFunctions {
               __buffers__ = []
               training : bool
               def unmasked(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, type: Tensor) -> Tensor:
-                return (self).grouped(q, k, v, None, torch.size(type, 0), False)
+                return (self).grouped(q, k, v, None, type, False)
               def step(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, keys: Tensor, values: Tensor, bias: Tensor, factor: Tensor, range: Tensor) -> Tensor:
                 first = torch.size(range, 0)
                 at = torch.size(range, 1)
@@ -103,7 +105,7 @@ public final class TorchFunctions {
                 v = self.project(x, wv, bv, torch.size(counts, 1))
                 return [q, k, v]
               def causal(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, type: Tensor) -> Tensor:
-                return (self).grouped(q, k, v, None, torch.size(type, 0), True)
+                return (self).grouped(q, k, v, None, type, True)
               def narrow(self: __torch__.M, mask: Tensor, type: int) -> Tensor:
                 if torch.eq(type, 5):
                   return torch.to(torch.where(torch.isinf(mask), mask, torch.clamp(mask, -65504., 65504.)), 5)
@@ -119,11 +121,22 @@ public final class TorchFunctions {
                 if torch.ne(torch.size(q, 1), torch.size(k, 1)):
                   if torch.ne(torch.size(mask, 0), 1):
                     mask0 = torch.repeat_interleave(mask0, torch.size(k, 1), 0)
-                return (self).grouped(q, k, v, mask0, torch.size(type, 0), False)
-              def grouped(self: __torch__.M, given: Tensor, keys: Tensor, values: Tensor, mask: Optional[Tensor], type: int, causal: bool) -> Tensor:
+                return (self).grouped(q, k, v, mask0, type, False)
+              def grouped(self: __torch__.M, given: Tensor, keys: Tensor, values: Tensor, mask: Optional[Tensor], kernel: Tensor, causal: bool) -> Tensor:
+                type = torch.size(kernel, 0)
+                hidden = torch.size(kernel, 1)
                 q = torch.to(given, type)
                 k = torch.to(keys, type)
                 v = torch.to(values, type)
+                if torch.ne(hidden, 0):
+                  k = torch.constant_pad_nd(k, [0, 0, 0, hidden])
+                  v = torch.constant_pad_nd(v, [0, 0, 0, hidden])
+                  if not causal:
+                    if torch.__is__(mask, None):
+                      visible = torch.zeros([1, 1, 1, torch.size(keys, 2)], dtype=type)
+                    else:
+                      visible = unchecked_cast(Tensor, mask)
+                    mask = torch.constant_pad_nd(visible, [0, hidden], float("-inf"))
                 if torch.eq(torch.size(q, 1), torch.size(k, 1)):
                   y = torch.scaled_dot_product_attention(q, k, v, mask, 0., causal)
                 else:
@@ -138,7 +151,7 @@ public final class TorchFunctions {
                 narrow = (self).narrow(lines, torch.size(type, 0))
                 size = [1, torch.size(lines, 0), torch.size(q, 2), torch.size(k, 2)]
                 mask = torch.as_strided(torch.contiguous(narrow), size, [0, torch.size(lines, 1), 1, 1])
-                return torch.flip((self).grouped(torch.flip(q, [2]), k, v, mask, torch.size(type, 0), False), [2])
+                return torch.flip((self).grouped(torch.flip(q, [2]), k, v, mask, type, False), [2])
               def limited(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, lines: Tensor) -> Tensor:
                 q0 = torch.detach(q)
                 k0 = torch.detach(k)
@@ -223,6 +236,12 @@ public final class TorchFunctions {
                 rows = torch.embedding(table, torch.where(inside, indices, torch.zeros_like(indices)))
                 return torch.masked_fill(rows, torch.logical_not(torch.unsqueeze(inside, -1)), float("nan"))
             """;
+
+    /** The floats of a vector of AVX-512, two of AVX2; the vectors of other processors are too short to matter. */
+    private static final int LANES = "amd64".equals(System.getProperty("os.arch")) ? 16 : 1;
+
+    /** With more keys, those that are left over hardly matter. */
+    private static final int MOST_KEYS = 256;
 
     /** A pickled object of the class M whose attribute {@code training} is false, in protocol 2. */
     private static final String OBJECT = "\u0080\u0002c__torch__\nM\n)\u0081}X\b\0\0\0training\u0089sb.";
@@ -316,19 +335,35 @@ public final class TorchFunctions {
      */
     public NDArray attend(NDArray queries, NDArray keys, NDArray values, NDArray mask, DataType type) {
         return mask == null
-                ? run("unmasked", queries, keys, values, number(type))
-                : run("masked", queries, keys, values, mask, number(type));
+                ? run("unmasked", queries, keys, values, kernel(type, queries, keys))
+                : run("masked", queries, keys, values, mask, kernel(type, queries, keys));
     }
 
-    /** An array whose size is PyTorch's number of a data type. */
-    private NDArray number(DataType type) {
-        return sizes(
-                switch (type) {
-                    case FLOAT16 -> 5;
-                    case FLOAT64 -> 7;
-                    case BFLOAT16 -> 15;
-                    default -> 6;
-                });
+    /** An array whose sizes are PyTorch's number of a data type, and the number of hidden keys to add. */
+    private NDArray kernel(DataType type, NDArray queries, NDArray keys) {
+        int number = switch (type) {
+            case FLOAT16 -> 5;
+            case FLOAT64 -> 7;
+            case BFLOAT16 -> 15;
+            default -> 6;
+        };
+        return sizes(number, hiddenKeys(queries, keys.getShape().get(2)));
+    }
+
+    /**
+     * Returns how many hidden keys to add, so that an attention takes less time. On a CPU, the exponentials of a row
+     * are computed 16 at a time and those that are left over one by one, each of which takes as long as 16.
+     *
+     * @param queries (B, N, T, H), or scores
+     * @param keyLength F
+     */
+    public static int hiddenKeys(NDArray queries, long keyLength) {
+        int rest = (int) (keyLength % LANES);
+        boolean isWorth = rest > LANES / 2
+                && keyLength < MOST_KEYS
+                && 2 * queries.getShape().get(2) >= keyLength
+                && HostData.isHost(queries.getDevice());
+        return isWorth ? LANES - rest : 0;
     }
 
     /**
@@ -395,7 +430,7 @@ public final class TorchFunctions {
 
     /** Returns the results where query i sees the keys 0 … i. */
     public NDArray attendCausally(NDArray queries, NDArray keys, NDArray values, DataType type) {
-        return run("causal", queries, keys, values, number(type));
+        return run("causal", queries, keys, values, kernel(type, queries, keys));
     }
 
     /**
@@ -404,7 +439,7 @@ public final class TorchFunctions {
      * @param lines what is added, (N or 1, T + F - 1): column j - i + T - 1 for query i and key j
      */
     public NDArray attendByDistance(NDArray queries, NDArray keys, NDArray values, NDArray lines, DataType type) {
-        return run("distances", queries, keys, values, lines, number(type));
+        return run("distances", queries, keys, values, lines, kernel(type, queries, keys));
     }
 
     /**

@@ -68,9 +68,16 @@ class FusedAttentionTest {
     }
 
     private static MultiHeadAttentionBlock frozen(NDManager manager, EncodingType type, boolean causal) {
+        return frozen(manager, type, causal, true);
+    }
+
+    private static MultiHeadAttentionBlock frozen(
+            NDManager manager, EncodingType type, boolean causal, boolean isFused) {
         assumeTrue(type != EncodingType.ROTARY_DYNAMIC, "the formulas do not leave padding out of the length");
-        MultiHeadAttentionBlock block =
-                filled(manager, type.attention(HEADS).optCausal(causal).build(), DataType.FLOAT64);
+        MultiHeadAttentionBlock block = filled(
+                manager,
+                type.attention(HEADS).optCausal(causal).optFusedKernel(isFused).build(),
+                DataType.FLOAT64);
         block.freezeParameters(true);
         return block;
     }
@@ -100,6 +107,39 @@ class FusedAttentionTest {
         NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, 7, SIZE);
         NDArray y = Forward.infer(manager, block, inputs(manager, mask, x, 7).toArray(new NDArray[0]));
         requireClose(y, expected(type, mask, block, x, 0), 1e-12);
+    }
+
+    /** PyTorch computes them with three hidden keys more. */
+    @EngineTest(Selection.PAIRS)
+    void thirteenKeysHaveTheNumbersOfTheFormulas(
+            NDManager manager, EncodingType type, Mask mask, boolean causal, boolean isFused) {
+        MultiHeadAttentionBlock block = frozen(manager, type, causal, isFused);
+        NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, 13, SIZE);
+        NDArray y = Forward.infer(manager, block, inputs(manager, mask, x, 13).toArray(new NDArray[0]));
+        requireClose(y, expected(type, mask, block, x, 0), 1e-12);
+    }
+
+    /** Here the three hidden keys are given. */
+    @EngineTest(Selection.PAIRS)
+    void thirteenKeysHaveTheGradientsOfSixteenOfWhichThreeAreHidden(
+            Engine engine, NDManager manager, EncodingType type, boolean causal, boolean isFused, boolean training) {
+        MultiHeadAttentionBlock block = frozen(manager, type, causal, isFused);
+        ParameterStore store = new ParameterStore(manager, false);
+        NDArray tokens = manager.ones(new Shape(1, 16));
+        tokens.set(new NDIndex(":, 13:"), 0f);
+        List<double[]> gradients = new ArrayList<>();
+        for (int length : new int[] {13, 16}) {
+            NDArray x = numbers(manager, 3, DataType.FLOAT64, 1, 16, SIZE);
+            x.setRequiresGradient(true);
+            try (GradientCollector collector = engine.newGradientCollector()) {
+                NDArray given = x.get(":, :" + length);
+                NDList inputs = length == 16 ? new NDList(given, tokens) : new NDList(given);
+                NDArray y = block.forward(store, inputs, training).head().get(":, :13");
+                collector.backward(y.mul(y).sum());
+            }
+            gradients.add(doubles(x.getGradient().get(":, :13")));
+        }
+        requireClose(manager.create(gradients.get(0)), gradients.get(1), 1e-12);
     }
 
     @EngineTest(Selection.PAIRS)
