@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Writes the transformer layers that TransformerLayerBlockTest, ModulesTest and PortingCodeTest compare with, with torch.
 
-    python3 src/test/python/make_layers.py        (made with torch 1.13 and numpy 1.24)
+    python3 src/test/python/make_layers.py        (made with torch 1.13 and numpy 1.24, the layers of main's last lines
+                                                   with torch 2.13 and numpy 2.4)
 
 Each npz file has the weights under torch's names, the inputs, and the outputs, all in float64. Of transformers and of
 language_model, the weights are in a file of their own, in float32. Masks have torch's sense: true for what is ignored.
 It writes the same bytes each time.
 """
 
+import functools
 import math
 import pathlib
 
@@ -15,6 +17,7 @@ import numpy as np
 import torch
 from language_model import LanguageModel
 from torch import nn
+from torch.nn.functional import gelu, silu
 
 FOLDER = pathlib.Path(__file__).parents[1] / "resources" / "layers"
 
@@ -86,8 +89,8 @@ def rms_norm(x, weight, epsilon):
     return x / torch.sqrt((x ** 2).mean(-1, keepdim=True) + epsilon) * weight
 
 
-def llama_layer():
-    """A layer of Llama without its rotation: pre-norm, RMSNorm, causal attention, SwiGLU, no bias; from the formulas."""
+def llama_layer(name, activation):
+    """A layer of Llama without its rotation: pre-norm, RMSNorm, causal attention, gated, no bias; from the formulas."""
     shapes = {"q": (SIZE, SIZE), "k": (SIZE, SIZE), "v": (SIZE, SIZE), "o": (SIZE, SIZE),
               "gate": (HIDDEN, SIZE), "up": (HIDDEN, SIZE), "down": (SIZE, HIDDEN)}
     w = {key + "_proj.weight": torch.randn(shape) / 2 for key, shape in shapes.items()}
@@ -104,9 +107,9 @@ def llama_layer():
     middle = x + mixed @ w["o_proj.weight"].T
     given = rms_norm(middle, w["post_attention_layernorm.weight"], 1e-5)
     gate = given @ w["gate_proj.weight"].T
-    hidden = gate * torch.sigmoid(gate) * (given @ w["up_proj.weight"].T)
+    hidden = activation(gate) * (given @ w["up_proj.weight"].T)
     output = middle + hidden @ w["down_proj.weight"].T
-    save("llama", {**w, **gradients(output, w), "output": output, "normalized": normalized})
+    save(name, {**w, **gradients(output, w), "output": output, "normalized": normalized})
 
 
 def weights(name, module):
@@ -150,8 +153,13 @@ if __name__ == "__main__":
     encoder_layer("encoder_pre_norm", activation="gelu", norm_first=True)
     decoder_layer("decoder_post_norm")
     decoder_layer("decoder_pre_norm", activation="gelu", norm_first=True)
-    llama_layer()
+    llama_layer("llama", lambda gate: gate * torch.sigmoid(gate))
     language_model()
+    gelu_tanh = functools.partial(gelu, approximate="tanh")
+    decoder_layer("decoder_gelu_tanh", activation=gelu_tanh)
+    decoder_layer("decoder_silu", activation=silu)
+    llama_layer("geglu", gelu)
+    llama_layer("geglu_tanh", gelu_tanh)
     torch.manual_seed(32)
     transformer("transformer_post_norm", False)
     transformer("transformer_pre_norm", True, activation="gelu", norm_first=True)

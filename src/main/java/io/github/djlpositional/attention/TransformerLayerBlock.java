@@ -22,6 +22,7 @@ import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Temporaries;
+import io.github.djlpositional.internal.TorchFunctions;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Supplier;
@@ -67,17 +68,34 @@ import java.util.function.UnaryOperator;
  */
 public final class TransformerLayerBlock extends ConfiguredBlock {
 
-    /** The function between the two matrices of the feed-forward network. */
+    /**
+     * The function between the two matrices of the feed-forward network, for its hidden values h = W x. The last three
+     * have a third matrix, the gate G; Shazeer, <em>GLU Variants Improve Transformer</em> (2020).
+     */
     public enum Nonlinearity {
-        /** max(0, x), as in the original transformer. */
-        RELU,
-        /** x · Φ(x), exact, as in BERT. */
-        GELU,
+        /** max(0, h), as in the original transformer. */
+        RELU(false),
+        /** h · Φ(h), exact, as in BERT. */
+        GELU(false),
         /**
-         * swish(G x) ⊙ W x, with a third matrix, the gate G, as in Llama; Shazeer, <em>GLU Variants Improve
-         * Transformer</em> (2020).
+         * GELU with h / 2 · (1 + tanh(√(2 / π) · (h + 0.044715 h³))), as in GPT-2; PyTorch's
+         * {@code approximate="tanh"}.
          */
-        SWIGLU
+        GELU_TANH(false),
+        /** h · sigmoid(h), also called swish. */
+        SILU(false),
+        /** SiLU(G x) ⊙ h, as in Llama. */
+        SWIGLU(true),
+        /** GELU(G x) ⊙ h, exact, as in ModernBERT. */
+        GEGLU(true),
+        /** GELU(G x) ⊙ h with the formula of {@link #GELU_TANH}, as in T5 1.1 and Gemma. */
+        GEGLU_TANH(true);
+
+        private final boolean isGated;
+
+        Nonlinearity(boolean isGated) {
+            this.isGated = isGated;
+        }
     }
 
     /** The normalization. */
@@ -123,7 +141,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
     private final Block crossAttentionNorm;
     private final Linear hiddenProjection;
 
-    /** Null unless the function is SwiGLU. */
+    /** Null unless the function has a gate. */
     private final Linear gateProjection;
 
     private final Linear outputProjection;
@@ -151,7 +169,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
             crossAttentionNorm = addNorm("crossAttentionNorm");
         }
         hiddenProjection = addProjection("hiddenProjection", embeddingSize, settings.hiddenSize, settings.bias);
-        gateProjection = settings.nonlinearity == Nonlinearity.SWIGLU
+        gateProjection = settings.nonlinearity.isGated
                 ? addProjection("gateProjection", embeddingSize, settings.hiddenSize, settings.bias)
                 : null;
         outputProjection = addProjection("outputProjection", settings.hiddenSize, embeddingSize, settings.bias);
@@ -252,7 +270,8 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
     }
 
     /**
-     * {@return SwiGLU's gate, a projection from D to the hidden size; it belongs to this block; null if there is none}
+     * {@return the gate G, a projection from D to the hidden size; it belongs to this block; null if the nonlinearity
+     * has none}
      */
     public Linear getGateProjection() {
         return gateProjection;
@@ -357,16 +376,31 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
 
         NDArray feed(NDArray x) {
             NDArray hidden = apply(layer.hiddenProjection, x);
-            NDArray activated = switch (layer.settings.nonlinearity) {
-                case RELU -> own.add(Activation.relu(hidden));
-                case GELU -> gelu(hidden);
-                case SWIGLU -> {
-                    NDArray gate = apply(layer.gateProjection, x);
-                    NDArray swish = own.add(gate.mul(own.add(Activation.sigmoid(gate))));
-                    yield own.add(swish.mul(hidden));
-                }
-            };
+            NDArray activated = layer.gateProjection == null
+                    ? activate(hidden)
+                    : own.add(activate(apply(layer.gateProjection, x)).mul(hidden));
             return apply(layer.outputProjection, dropOut(activated));
+        }
+
+        private NDArray activate(NDArray x) {
+            return switch (layer.settings.nonlinearity) {
+                case RELU -> own.add(Activation.relu(x));
+                case GELU, GEGLU -> gelu(x);
+                case GELU_TANH, GEGLU_TANH -> geluTanh(x);
+                case SILU, SWIGLU -> own.add(x.mul(own.add(Activation.sigmoid(x))));
+            };
+        }
+
+        private NDArray geluTanh(NDArray x) {
+            TorchFunctions functions = TorchFunctions.of(x);
+            if (functions != null) {
+                return own.add(functions.geluTanh(x));
+            }
+            // (1 + tanh(z)) / 2 = sigmoid(2z)
+            double scale = 2 * Math.sqrt(2 / Math.PI);
+            NDArray square = own.add(Arithmetic.multiply(own.add(x.mul(x)), 0.044715 * scale));
+            NDArray product = own.add(x.mul(own.add(Arithmetic.add(square, scale))));
+            return own.add(x.mul(own.add(Activation.sigmoid(product))));
         }
 
         private NDArray gelu(NDArray x) {

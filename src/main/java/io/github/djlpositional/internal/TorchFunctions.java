@@ -225,6 +225,8 @@ public final class TorchFunctions {
                 if r < torch.size(x, -1):
                   rotated = torch.cat([rotated, torch.slice(x, -1, r)], -1)
                 return rotated
+              def geluTanh(self: __torch__.M, x: Tensor) -> Tensor:
+                return torch.gelu(x, approximate="tanh")
               def toHalf(self: __torch__.M, x: Tensor) -> Tensor:
                 return torch.to(x, 5)
               def toFloat(self: __torch__.M, x: Tensor) -> Tensor:
@@ -316,8 +318,9 @@ public final class TorchFunctions {
     private static byte[] archive() throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (ZipOutputStream zip = new ZipOutputStream(bytes)) {
+            // version 10 is the first with an approximation of GELU
             Map<String, String> entries = Map.of(
-                    "version", "3\n", "constants.pkl", EMPTY_TUPLE, "data.pkl", OBJECT, "code/__torch__.py", CODE);
+                    "version", "10\n", "constants.pkl", EMPTY_TUPLE, "data.pkl", OBJECT, "code/__torch__.py", CODE);
             for (Map.Entry<String, String> entry : entries.entrySet()) {
                 zip.putNextEntry(new ZipEntry("attention/" + entry.getKey()));
                 zip.write(entry.getValue().getBytes(StandardCharsets.ISO_8859_1));
@@ -474,6 +477,11 @@ public final class TorchFunctions {
      */
     public NDArray rotate(NDArray x, NDArray rows, PairLayout layout) {
         return run(layout == PairLayout.INTERLEAVED ? "rotateNeighbors" : "rotateHalves", x, rows);
+    }
+
+    /** Returns x / 2 · (1 + tanh(√(2 / π) · (x + 0.044715 x³))): a new array. */
+    public NDArray geluTanh(NDArray x) {
+        return run("geluTanh", x);
     }
 
     /** Converts to FLOAT16, FLOAT32 or FLOAT64: a new array, through which gradients pass. */
