@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the transformer layers that TransformerLayerBlockTest, ModulesTest and PortingCodeTest compare with, with torch.
+"""Writes the layers that TransformerLayerBlockTest, WindowPartitionTest, ModulesTest and PortingCodeTest compare with,
+with torch.
 
     python3 src/test/python/make_layers.py        (made with torch 1.13 and numpy 1.24, the layers of main's last lines
-                                                   with torch 2.13 and numpy 2.4)
+                                                   with torch 2.13, torchvision 0.28 and numpy 2.4)
 
 Each npz file has the weights under torch's names, the inputs, and the outputs, all in float64. Of transformers and of
 language_model, the weights are in a file of their own, in float32. Masks have torch's sense: true for what is ignored.
@@ -119,6 +120,25 @@ def weights(name, module):
     return module.double()
 
 
+def swin_layer(name, rows, columns, window):
+    """Swin's block with and without a shift by half a window, and the gradients with the shift."""
+    from torchvision.models.swin_transformer import SwinTransformerBlock
+
+    shift = [size // 2 for size in window]
+    layer = shuffled(SwinTransformerBlock(SIZE, HEADS, window, shift, mlp_ratio=HIDDEN / SIZE))
+    regular = SwinTransformerBlock(SIZE, HEADS, window, [0, 0], mlp_ratio=HIDDEN / SIZE)
+    regular.load_state_dict(layer.state_dict())
+    x = torch.randn(BATCH, rows, columns, SIZE, requires_grad=True)
+    output = layer(x)
+    save(name, {
+        **dict(layer.named_parameters()),
+        **gradients(output, {"input": x, **dict(layer.named_parameters())}),
+        "input": x,
+        "output": regular(x),
+        "output_shifted": output,
+    })
+
+
 def language_model():
     model = weights("language_model", LanguageModel())
     ids = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 0, 0]])
@@ -160,6 +180,8 @@ if __name__ == "__main__":
     decoder_layer("decoder_silu", activation=silu)
     llama_layer("geglu", gelu)
     llama_layer("geglu_tanh", gelu_tanh)
+    swin_layer("swin", 6, 8, [3, 4])
+    swin_layer("swin_with_one_row_of_windows", 3, 8, [3, 4])
     torch.manual_seed(32)
     transformer("transformer_post_norm", False)
     transformer("transformer_pre_norm", True, activation="gelu", norm_first=True)

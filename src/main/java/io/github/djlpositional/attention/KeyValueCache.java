@@ -58,6 +58,8 @@ import java.util.function.Supplier;
  * of up to twice as many distances as there are keys, (1, N, 2F), from its first step of one token on. Like the keys,
  * they are computed with the parameters of that time.
  *
+ * <p>It also keeps which tokens are padding, for a {@link TransformerStackBlock} that masks it by itself.
+ *
  * <p>Positions that are given with the forward parameter
  * {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS} are kept with the keys. The start position then
  * only says how many positions the cache holds.

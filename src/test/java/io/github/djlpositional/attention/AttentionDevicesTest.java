@@ -19,6 +19,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.DevicesTest;
 import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.Forward;
+import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RandomCases;
 import io.github.djlpositional.internal.ConstantTable;
@@ -262,6 +263,56 @@ class AttentionDevicesTest {
             NDArray mask = MultiHeadAttentionBlock.packedMask(positions);
             assertThat(engine.takeWaits()).isZero();
             assertThat(mask.getDevice()).isEqualTo(Device.gpu(0));
+        }
+    }
+
+    @Test
+    void shiftedWindowsAreMaskedWithoutWaiting() {
+        try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
+            WindowPartition partition = new WindowPartition(4, 6, 2, 3, true);
+            NDArray x = manager.ones(new Shape(2, 24, 8));
+            engine.takeWaits();
+            NDList inputs = partition.split(x);
+            NDArray y = partition.merge(inputs.head());
+            assertThat(engine.takeWaits()).isZero();
+            assertThat(inputs.get(1).getDevice()).isEqualTo(Device.gpu(0));
+            assertThat(y.getDevice()).isEqualTo(Device.gpu(0));
+        }
+    }
+
+    @Test
+    void aStackMasksPaddingWithoutWaiting() {
+        TransformerStackBlock stack = TransformerStackBlock.builder()
+                .optInput(InputEmbeddingBlock.builder()
+                        .setVocabularySize(10)
+                        .setEmbeddingSize(8)
+                        .optPaddingIndex(0)
+                        .optNoPositions()
+                        .build())
+                .setLayers(
+                        2,
+                        () -> TransformerLayerBlock.builder()
+                                .setAttention(MultiHeadAttentionBlock.builder()
+                                        .setEmbeddingSize(8)
+                                        .setHeadCount(2)
+                                        .optCausal(true)
+                                        .build())
+                                .setHiddenSize(8))
+                .build();
+        try (NDManager manager = engine.newBaseManager(Device.gpu(0));
+                KeyValueCache cache = new KeyValueCache(manager)) {
+            stack.initialize(manager, DataType.FLOAT32, new Shape(2, 3));
+            ParameterStore store = new ParameterStore(manager, false);
+            NDArray ids = manager.create(new int[][] {{0, 3, 1, 4}, {1, 5, 9, 2}});
+            NDArray whole = stack.forward(store, new NDList(ids), false).singletonOrThrow();
+            engine.takeWaits();
+            NDArray prompt = ids.get(":, :3");
+            NDArray next = ids.get(":, 3:");
+            stack.forward(store, new NDList(prompt), false, cache.nextStep());
+            NDArray y = stack.forward(store, new NDList(next), false, cache.nextStep())
+                    .singletonOrThrow();
+            assertThat(engine.takeWaits()).isZero();
+            assertThat(doubles(y)).containsExactly(doubles(whole.get(":, 3:")), within(1e-5));
         }
     }
 

@@ -52,7 +52,10 @@ final class StoredLayer {
     /** The tensors of a layer's parameters, or their gradients. */
     Map<Parameter, NDArray> parametersOf(TransformerLayerBlock layer, String prefix) {
         Map<Parameter, NDArray> found = new LinkedHashMap<>();
-        if (layer.getGateProjection() == null) {
+        if (layer.getAttention().getRelativeEncoding() instanceof WindowBiasBlock window) {
+            addSwins(found, layer, prefix);
+            found.put(window.getBiases(), get(prefix + "attn.relative_position_bias_table"));
+        } else if (layer.getGateProjection() == null) {
             addTorchs(found, layer, prefix);
         } else {
             addLlamas(found, layer, prefix);
@@ -75,16 +78,31 @@ final class StoredLayer {
         addNorm(found, layer.getFeedForwardNorm(), prefix + (cross == null ? "norm2" : "norm3"));
     }
 
+    /** Under the names of torchvision's {@code SwinTransformerBlock}. */
+    private void addSwins(Map<Parameter, NDArray> found, TransformerLayerBlock layer, String prefix) {
+        addJoined(found, layer.getAttention(), prefix + "attn.qkv.");
+        add(found, layer.getAttention().getResultProjection(), prefix + "attn.proj");
+        addNorm(found, layer.getAttentionNorm(), prefix + "norm1");
+        add(found, layer.getHiddenProjection(), prefix + "mlp.0");
+        add(found, layer.getOutputProjection(), prefix + "mlp.3");
+        addNorm(found, layer.getFeedForwardNorm(), prefix + "norm2");
+    }
+
     private void addTorchs(Map<Parameter, NDArray> found, MultiHeadAttentionBlock attention, String prefix) {
-        NDList weights = get(prefix + "in_proj_weight").split(3);
-        NDList biases = get(prefix + "in_proj_bias").split(3);
+        addJoined(found, attention, prefix + "in_proj_");
+        add(found, attention.getResultProjection(), prefix + "out_proj");
+    }
+
+    /** The projections of queries, keys and values in one array. */
+    private void addJoined(Map<Parameter, NDArray> found, MultiHeadAttentionBlock attention, String prefix) {
+        NDList weights = get(prefix + "weight").split(3);
+        NDList biases = get(prefix + "bias").split(3);
         List<Linear> projections =
                 List.of(attention.getQueryProjection(), attention.getKeyProjection(), attention.getValueProjection());
         for (int i = 0; i < 3; i++) {
             found.put(parameter(projections.get(i), "weight"), weights.get(i));
             found.put(parameter(projections.get(i), "bias"), biases.get(i));
         }
-        add(found, attention.getResultProjection(), prefix + "out_proj");
     }
 
     private void addLlamas(Map<Parameter, NDArray> found, TransformerLayerBlock layer, String prefix) {

@@ -39,6 +39,10 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.attention.SandwichBiasBlock;
+import io.github.djlpositional.attention.TransformerLayerBlock;
+import io.github.djlpositional.attention.TransformerLayerBlock.Nonlinearity;
+import io.github.djlpositional.attention.WindowBiasBlock;
+import io.github.djlpositional.attention.WindowPartition;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.PairLayout;
@@ -46,6 +50,7 @@ import io.github.djlpositional.math.RotaryScaling;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
@@ -346,5 +351,38 @@ class UsingCodeTest {
     private static Shape shape(NDManager manager, Block block, Shape input) {
         block.initialize(manager, DataType.FLOAT32, input);
         return Forward.infer(manager, block, manager.ones(input)).getShape();
+    }
+
+    @EngineTest
+    void layersInWindows(NDManager manager) {
+        // tag::windows[]
+        List<TransformerLayerBlock> layers = new ArrayList<>(); // each has another bias
+        for (int i = 0; i < 2; i++) {
+            layers.add(TransformerLayerBlock.builder()
+                    .setAttention(MultiHeadAttentionBlock.builder()
+                            .setEmbeddingSize(96)
+                            .setHeadCount(3)
+                            .optRelativeEncoding(WindowBiasBlock.builder()
+                                    .setHeadCount(3)
+                                    .setWindow(7, 7)
+                                    .build())
+                            .build())
+                    .setHiddenSize(384)
+                    .optNonlinearity(Nonlinearity.GELU)
+                    .optPreNorm(true)
+                    .build());
+        }
+        // end::windows[]
+        NDArray x = manager.ones(new Shape(2, 28 * 28, 96));
+        ParameterStore store = new ParameterStore(manager, false);
+        layers.forEach(layer -> layer.initialize(manager, DataType.FLOAT32, new Shape(-1, 49, 96)));
+        // tag::windows[]
+        for (int i = 0; i < 2; i++) {
+            WindowPartition windows = new WindowPartition(28, 28, 7, 7, i % 2 == 1); // 28 by 28 cells
+            NDList y = layers.get(i).forward(store, windows.split(x), false);
+            x = windows.merge(y.singletonOrThrow()); // (B, 28 · 28, 96)
+        }
+        // end::windows[]
+        assertThat(x.getShape()).isEqualTo(new Shape(2, 28 * 28, 96));
     }
 }
