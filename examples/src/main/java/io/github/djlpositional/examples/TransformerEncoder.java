@@ -95,8 +95,8 @@ public final class TransformerEncoder extends AbstractBlock {
         return outputs;
     }
 
-    private static NDArray isToken(NDList inputs) {
-        return inputs.head().neq(PADDING).toType(DataType.FLOAT32, false);
+    private NDArray isToken(NDList inputs) {
+        return layers.getInput().mask(inputs.head()).toType(DataType.FLOAT32, false);
     }
 
     /** Returns the attention probabilities of each layer, (B, heads, T, T), for the inputs of a forward. */
