@@ -80,6 +80,7 @@ final class CompareEncodings extends EngineCommand {
         }
         Engine engine = startEngine();
         Device device = deviceOf(engine);
+        trainingOptions.chooseFor(device);
         AtomicFile.prepare(folder.resolve("runs.csv"));
 
         List<List<String>> sentences = Glosses.read(Integer.MAX_VALUE);

@@ -129,6 +129,7 @@ public final class TrainEncoder extends EngineCommand {
     protected void run(PrintWriter out) throws IOException {
         Engine engine = startEngine();
         Device device = deviceOf(engine);
+        trainingOptions.chooseFor(device);
         AtomicFile.prepare(file);
         interrupted = "interrupted: the model was not saved";
 

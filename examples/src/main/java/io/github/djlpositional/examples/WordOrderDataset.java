@@ -10,8 +10,10 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 
-/** Sentences in order and shuffled. A batch contains sentences of similar lengths, so that it has little padding. */
+/** Sentences in order and shuffled. */
 final class WordOrderDataset extends OrderDataset<int[]> {
+
+    private final boolean mixesLengths;
 
     /**
      * Creates a dataset.
@@ -20,14 +22,19 @@ final class WordOrderDataset extends OrderDataset<int[]> {
      * @param batchSize the number of examples in a batch
      * @param seed determines the shuffles
      * @param newEveryEpoch whether every epoch has different shuffles
+     * @param mixesLengths whether a batch has sentences of all lengths; otherwise they are similar, so that there is
+     *     little padding
      */
-    WordOrderDataset(List<int[]> sentences, int batchSize, long seed, boolean newEveryEpoch) {
+    WordOrderDataset(List<int[]> sentences, int batchSize, long seed, boolean newEveryEpoch, boolean mixesLengths) {
         super(sentences, batchSize, seed, newEveryEpoch);
+        this.mixesLengths = mixesLengths;
     }
 
     @Override
     protected void arrange(List<int[]> sentences) {
-        sentences.sort(Comparator.comparingInt(sentence -> sentence.length));
+        if (!mixesLengths) {
+            sentences.sort(Comparator.comparingInt(sentence -> sentence.length));
+        }
     }
 
     @Override

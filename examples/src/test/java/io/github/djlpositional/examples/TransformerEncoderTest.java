@@ -90,7 +90,7 @@ class TransformerEncoderTest {
             // eight heads: of two, ALiBi's slopes would be 1/16 and 1/256, which hardly tell near from far
             EncoderSpec sizes = new EncoderSpec(encoding, 20, 8, 32, 1, 8, 64, 0);
             try (Model model = EncoderFile.newModel(started, Device.cpu())) {
-                WordOrderDataset dataset = new WordOrderDataset(sentences, 20, 1, false);
+                WordOrderDataset dataset = new WordOrderDataset(sentences, 20, 1, false, false);
                 training.train(sizes, dataset, model);
                 double accuracy = Evaluation.of(model, dataset).accuracy();
                 if (encoding.equals(Encoding.NONE)) {

@@ -8,7 +8,11 @@ import ai.djl.training.dataset.Batch;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
 
 class WordOrderDatasetTest {
 
@@ -38,7 +42,7 @@ class WordOrderDatasetTest {
     @EngineTest
     void hasEverySentenceInOrderAndShuffled(String engine) {
         try (NDManager manager = Engines.newManager(engine)) {
-            List<String> examples = examples(manager, new WordOrderDataset(SENTENCES, 3, 1, true));
+            List<String> examples = examples(manager, new WordOrderDataset(SENTENCES, 3, 1, true, false));
             assertThat(examples).hasSize(8);
             for (int[] sentence : SENTENCES) {
                 assertThat(examples)
@@ -58,8 +62,8 @@ class WordOrderDatasetTest {
     @EngineTest
     void sameSeedGivesTheSameBatches(String engine) {
         try (NDManager manager = Engines.newManager(engine)) {
-            assertThat(examples(manager, new WordOrderDataset(SENTENCES, 3, 5, true)))
-                    .isEqualTo(examples(manager, new WordOrderDataset(SENTENCES, 3, 5, true)));
+            assertThat(examples(manager, new WordOrderDataset(SENTENCES, 3, 5, true, false)))
+                    .isEqualTo(examples(manager, new WordOrderDataset(SENTENCES, 3, 5, true, false)));
         }
     }
 
@@ -67,11 +71,34 @@ class WordOrderDatasetTest {
     void trainingHasNewShufflesInEveryEpochAndEvaluationDoesNot(String engine) {
         List<int[]> sentences = List.of(new int[] {1, 2, 3, 4, 5, 6, 7, 8, 9});
         try (NDManager manager = Engines.newManager(engine)) {
-            WordOrderDataset training = new WordOrderDataset(sentences, 2, 1, true);
+            WordOrderDataset training = new WordOrderDataset(sentences, 2, 1, true, false);
             assertThat(new TreeSet<>(examples(manager, training)))
                     .isNotEqualTo(new TreeSet<>(examples(manager, training)));
-            WordOrderDataset measuring = new WordOrderDataset(sentences, 2, 1, false);
+            WordOrderDataset measuring = new WordOrderDataset(sentences, 2, 1, false, false);
             assertThat(examples(manager, measuring)).isEqualTo(examples(manager, measuring));
+        }
+    }
+
+    private static List<Set<Long>> lengths(NDManager manager, boolean mixesLengths) {
+        List<int[]> sentences = IntStream.range(0, 400)
+                .mapToObj(i -> IntStream.rangeClosed(1, 2 + i % 4).toArray())
+                .toList();
+        List<Set<Long>> lengths = new ArrayList<>();
+        for (Batch batch : new WordOrderDataset(sentences, 40, 1, true, mixesLengths).getData(manager)) {
+            NDArray isToken = batch.getData().singletonOrThrow().neq(0);
+            lengths.add(Arrays.stream(isToken.sum(new int[] {1}).toLongArray())
+                    .boxed()
+                    .collect(Collectors.toSet()));
+            batch.close();
+        }
+        return lengths;
+    }
+
+    @Test
+    void batchHasSentencesOfOneLengthOrOfAll() {
+        try (NDManager manager = Engines.newManager("PyTorch")) {
+            assertThat(lengths(manager, false)).hasSize(20).allMatch(ofBatch -> ofBatch.size() == 1);
+            assertThat(lengths(manager, true)).hasSize(20).allMatch(ofBatch -> ofBatch.size() == 4);
         }
     }
 }
