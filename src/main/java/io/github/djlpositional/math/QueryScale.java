@@ -13,19 +13,21 @@ import java.util.Map;
 public sealed interface QueryScale extends HasArguments {
 
     /**
-     * The temperature of Llama 4 (Meta, 2025), which it applies on its layers without positions: coefficient · ln(⌊(p +
-     * 1) / length⌋ + 1) + 1.
+     * The temperature of Llama 4 (Meta, 2025), which it applies on its layers without positions, and of Ministral 3
+     * (Mistral AI, 2025): coefficient · ln(⌊(p + offset) / length⌋ + 1) + 1.
      *
      * @param coefficient 0 or more and finite; 0.1 in Llama 4, where it is {@code attn_scale}
      * @param length in positions, positive and finite; 8192 in Llama 4, where it is {@code floor_scale}
+     * @param offset what is added to a position, 0 or more; 1 in Llama 4, 0 in Ministral 3; null for 1
      */
-    record FloorLogarithm(double coefficient, double length) implements QueryScale {
+    record FloorLogarithm(double coefficient, double length, Integer offset) implements QueryScale {
 
         /**
          * Creates the scale.
          *
          * @param coefficient 0 or more and finite
          * @param length positive and finite
+         * @param offset 0 or more; null for 1
          * @throws IllegalArgumentException if an argument is outside its range
          */
         public FloorLogarithm {
@@ -34,12 +36,25 @@ public sealed interface QueryScale extends HasArguments {
                     () -> "coefficient " + coefficient
                             + ": expected 0 or more and finite; set it to the model's, 0.1 in Llama 4");
             Check.positive("length", length, "8192 in Llama 4");
+            offset = offset == null ? 1 : offset;
+            Check.between("offset", offset, 0, Integer.MAX_VALUE);
+        }
+
+        /**
+         * Creates the scale of Llama 4, with the offset 1.
+         *
+         * @param coefficient 0 or more and finite
+         * @param length positive and finite
+         * @throws IllegalArgumentException if an argument is outside its range
+         */
+        public FloorLogarithm(double coefficient, double length) {
+            this(coefficient, length, null);
         }
 
         @Override
         public double factor(double position) {
             requirePosition(position);
-            return coefficient * StrictMath.log(Math.floor((position + 1) / length) + 1) + 1;
+            return coefficient * StrictMath.log(Math.floor((position + offset) / length) + 1) + 1;
         }
     }
 

@@ -86,7 +86,8 @@ public sealed interface RotaryScaling extends HasArguments
      *
      * @param factor s, finite and at least 1
      * @param originalLength L, at least 1
-     * @param betaFast the number of turns above which a frequency is kept, finite and above betaSlow; 32 in the paper
+     * @param betaFast the number of turns above which a frequency is kept, finite and at least betaSlow; 32 in the
+     *     paper
      * @param betaSlow the number of turns below which a frequency is divided by s, positive; 1 in the paper
      * @param truncate whether the bounds of the mixture are rounded outwards to whole pairs, as in the published code
      * @param attentionFactor the factor of cosines and sines, positive and finite; 0.1 · ln s + 1 in the paper

@@ -90,9 +90,9 @@ final class RotaryScalings {
             checkFactor(factor);
             Check.positive("originalLength", originalLength);
             Check.that(
-                    betaSlow > 0 && betaFast > betaSlow && Double.isFinite(betaFast),
+                    betaSlow > 0 && betaFast >= betaSlow && Double.isFinite(betaFast),
                     "betaSlow " + betaSlow + " and betaFast " + betaFast
-                            + ": expected 0 < betaSlow < betaFast, finite; set them to the model's numbers, 1 and 32 in"
+                            + ": expected 0 < betaSlow ≤ betaFast, finite; set them to the model's numbers, 1 and 32 in"
                             + " the paper");
             Check.positive("attentionFactor", attentionScale, "0.1 · ln(factor) + 1 in the paper");
         }

@@ -19,6 +19,7 @@ import io.github.djlpositional.math.RotaryAxes;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -119,10 +120,11 @@ public final class HuggingFaceRope {
      * @throws IllegalArgumentException as {@link #read} does
      */
     public static HuggingFaceRope of(Map<String, ?> config) {
-        if (ModelType.WITH_TEXT_CONFIG.contains(config.get("model_type"))
-                && config.get("text_config") instanceof Map<?, ?> textConfig) {
+        Object textType = ModelType.WITH_TEXT_CONFIG.get(config.get("model_type"));
+        if (textType != null && config.get("text_config") instanceof Map<?, ?> textConfig) {
             Map<String, Object> text = new LinkedHashMap<>();
             textConfig.forEach((key, value) -> text.put(String.valueOf(key), value));
+            text.putIfAbsent("model_type", textType);
             return new HuggingFaceRope(text);
         }
         return new HuggingFaceRope(config);
@@ -158,7 +160,7 @@ public final class HuggingFaceRope {
         RotaryEmbeddingBlock.Builder builder =
                 RotaryEmbeddingBlock.builder().setHeadSize(headSize).optLayout(layout());
         double base = base(section, layerType);
-        double share = section.number("partial_rotary_factor", number("partial_rotary_factor"));
+        double share = share(section);
         int rotarySize = headSize;
         if (section.isProportional()) {
             builder.optFrequencies(Frequencies.proportional(headSize, share, base, section.number("factor", 1)));
@@ -177,6 +179,21 @@ public final class HuggingFaceRope {
         int longest = (int) Math.min(Math.ceil(limit), LONGEST);
         builder.optMaxSequenceLength(Math.min(longest, FIRST_LENGTH));
         return longest > FIRST_LENGTH ? builder.optAutoExtend(longest) : builder;
+    }
+
+    /**
+     * The share of a head that rotates. Code that does not know it fails for a scaled encoding, and else ignores it.
+     */
+    private double share(RopeSection section) {
+        boolean isRead = type.reads("partial_rotary_factor");
+        Object other = isRead ? value("partial_rotary_factor") : config.get("partial_rotary_factor");
+        double share =
+                section.number("partial_rotary_factor", other instanceof Number number ? number.doubleValue() : 1);
+        Check.that(
+                isRead || share == 1 || section.isDefault() || section.isProportional(),
+                () -> "partial_rotary_factor " + share + " with the scaling of " + this
+                        + ": expected 1, since this model type rotates whole heads; correct the configuration");
+        return isRead || section.isProportional() ? share : number("partial_rotary_factor");
     }
 
     private PairLayout layout() {
@@ -198,12 +215,12 @@ public final class HuggingFaceRope {
     }
 
     private RotaryAxes axes(RopeSection section, int pairs) {
-        int[] sections = section.list("mrope_section", Integer.class).stream()
+        int[] sections = section.list("mrope_section", (List<?>) value("mrope_section"), Integer.class).stream()
                 .mapToInt(size -> size)
                 .toArray();
         Check.that(
                 IntStream.of(sections).asLongStream().sum() == pairs,
-                () -> "mrope_section " + shown(section.value("mrope_section", List.class)) + ": expected " + pairs
+                () -> "mrope_section " + shown(Arrays.toString(sections)) + ": expected " + pairs
                         + " pairs together, half of the rotated dimensions; correct the configuration");
         boolean isInterleaved = Objects.requireNonNullElse(
                 section.value("mrope_interleaved", Boolean.class), isOn("mrope_interleaved"));
@@ -213,7 +230,14 @@ public final class HuggingFaceRope {
     /** The types of layers that are rotated differently, or only one of all layers. */
     private List<String> layerTypes() {
         Map<String, Map<?, ?>> parts = parts(sectionOfAll());
+        if (isLocal(ModelType.SLIDING)) {
+            requireParts(parts);
+        }
         if (!parts.isEmpty()) {
+            Check.that(
+                    type.reads("layer_types"),
+                    () -> "rope_parameters " + shown(parts.keySet()) + " of " + this
+                            + ": expected one section, since all its layers have one type; correct the configuration");
             return List.copyOf(parts.keySet());
         }
         return isLocal(ModelType.SLIDING) ? List.of(ModelType.FULL, ModelType.SLIDING) : List.of(ModelType.FULL);
@@ -243,10 +267,26 @@ public final class HuggingFaceRope {
         Map<?, ?> scaling = get("rope_scaling", Map.class);
         Map<?, ?> parameters = get("rope_parameters", Map.class);
         Check.that(
-                scaling == null || parameters == null || scaling.equals(parameters),
+                isMissing(scaling) || parameters == null || scaling.equals(parameters),
                 () -> "rope_scaling " + shown(scaling) + " and rope_parameters " + shown(parameters)
                         + ": expected one of them; remove the one that the model does not have");
-        return scaling != null ? scaling : Objects.requireNonNullElse(parameters, Map.of());
+        Map<?, ?> given = isMissing(scaling) ? parameters : scaling;
+        return given == null ? (Map<?, ?>) value("default_rope") : given;
+    }
+
+    private static boolean isMissing(Map<?, ?> section) {
+        return section == null || section.isEmpty();
+    }
+
+    /** Checks that sections for layers with a base of their own say which layers they are for. */
+    private void requireParts(Map<String, Map<?, ?>> parts) {
+        Map<?, ?> scaling = get("rope_scaling", Map.class);
+        boolean isOld = scaling == null || scaling.isEmpty() || scaling.containsKey("rope_type");
+        Check.that(
+                isOld && (isMissing(get("rope_parameters", Map.class)) || !parts.isEmpty()),
+                () -> "rope_parameters or rope_scaling " + shown(sectionOfAll()) + " of " + this
+                        + ": expected a section for each type of layers, or rope_scaling with a rope_type; correct the"
+                        + " configuration");
     }
 
     private static void requireKnown(String layerType) {
@@ -266,7 +306,8 @@ public final class HuggingFaceRope {
                         + ", the keys of the rope section; give one of them");
         return new RopeSection(
                 parts.getOrDefault(layerType, all),
-                hasAxes(),
+                (List<?>) value("rope_types"),
+                (List<?>) value("rope_keys"),
                 required("max_position_embeddings"),
                 whole("original_max_position_embeddings"));
     }
@@ -279,13 +320,15 @@ public final class HuggingFaceRope {
      * @return the same number for all layers
      */
     public double getScale() {
+        double factor = number("key_multiplier");
         if (value("scale") != null) {
-            return number("scale");
+            return factor * number("scale");
         }
         double size =
                 value("query_pre_attn_scalar") == null ? headSize(ModelType.FULL) : number("query_pre_attn_scalar");
-        double factor =
-                value("qk_rope_head_dim") == null ? 1 : section(ModelType.FULL).scoreFactor();
+        if (value("qk_rope_head_dim") != null) {
+            factor *= section(ModelType.FULL).scoreFactor();
+        }
         return factor / Math.sqrt(size);
     }
 
@@ -312,6 +355,7 @@ public final class HuggingFaceRope {
         require("requiredInAttention");
         Check.between("layer", layer, 0, required("num_hidden_layers") - 1L);
         String layerType = layerType(layer);
+        requireKnown(layerType);
         int headSize = headSize(layerType);
         int headCount = required("num_attention_heads");
         boolean hasBias = isOn("attention_bias");
@@ -325,7 +369,8 @@ public final class HuggingFaceRope {
                 .optBias(hasBias)
                 .optResultBias(value("result_bias") == null ? hasBias : isOn("result_bias"))
                 .optSinks(isOn("sinks"));
-        boolean isSliding = layerType.equals(ModelType.SLIDING) && isOn("use_sliding_window");
+        boolean isSliding = layerType.equals(ModelType.SLIDING)
+                && (isOn("use_sliding_window") || (value("layer_types") != null && !type.reads("max_window_layers")));
         if (isSliding && value("sliding_window") != null) {
             builder.optWindow(required("sliding_window"));
         }
@@ -339,11 +384,16 @@ public final class HuggingFaceRope {
         if (isRotated) {
             builder.optRelativeEncoding(rotary(layerType).build());
         }
-        if (isRotated && isOn("query_key_norm")) {
+        if (isOn("query_key_norm") && (isRotated || isOn("norm_without_rotary"))) {
             builder.optQueryNorm(norm(headSize)).optKeyNorm(norm(headSize));
         }
         if (!isRotated && isOn("attn_temperature_tuning")) {
             builder.optQueryScale(new QueryScale.FloorLogarithm(number("attn_scale"), number("floor_scale")));
+        }
+        if (((List<?>) value("rope_keys")).contains("llama_4_scaling_beta")) {
+            RopeSection section = section(layerType);
+            builder.optQueryScale(
+                    new QueryScale.FloorLogarithm(section.number("llama_4_scaling_beta"), section.originalLength(), 0));
         }
         if (isOn("use_logn_attn")) {
             builder.optQueryScale(new QueryScale.LogN(required("seq_length")));
@@ -379,30 +429,41 @@ public final class HuggingFaceRope {
         return hasOne ? 1 : Objects.requireNonNullElse(whole("num_key_value_heads"), headCount);
     }
 
-    private String layerType(int layer) {
+    /** The type of a layer, which may be one without an attention that is known. */
+    String layerType(int layer) {
         List<?> layerTypes = get("layer_types", List.class);
         if (layerTypes != null) {
             Check.between("number of layer_types", layerTypes.size(), layer + 1L, Integer.MAX_VALUE);
             String layerType = String.valueOf(layerTypes.get(layer));
-            requireKnown(layerType);
-            return layerType;
+            return layerType.equals("attention") ? ModelType.FULL : layerType;
+        }
+        List<?> full = get("full_attn_idxs", List.class);
+        if (full != null) {
+            return fullOrOther(full.stream().anyMatch(each -> each instanceof Number n && n.doubleValue() == layer));
         }
         if (type.has("sliding_window_pattern")) {
-            return (layer + 1) % required("sliding_window_pattern") == 0 ? ModelType.FULL : ModelType.SLIDING;
+            return fullOrOther((layer + 1) % required("sliding_window_pattern") == 0);
         }
         if (type.has("global_attn_every_n_layers")) {
-            return layer % required("global_attn_every_n_layers") == 0 ? ModelType.FULL : ModelType.SLIDING;
+            return fullOrOther(layer % required("global_attn_every_n_layers") == 0);
         }
         if (value("max_window_layers") != null) {
-            return layer < whole("max_window_layers") ? ModelType.FULL : ModelType.SLIDING;
+            return fullOrOther(layer < whole("max_window_layers"));
         }
         return value(isRotated(layer) ? "layer_type" : "layer_type_without_rotary")
                 .toString();
     }
 
+    private String fullOrOther(boolean isFull) {
+        return isFull ? ModelType.FULL : value("other_layer_type").toString();
+    }
+
     /** Whether a layer has a rotary encoding. In {@code no_rope_layers}, 1 stands for a layer that has one. */
     private boolean isRotated(int layer) {
-        if (value("rotary_layer_type") != null) {
+        if (!"rope".equals(value("position_embedding_type"))) {
+            return false;
+        }
+        if (value("rotary_layer_type") != null && value("sliding_window") != null) {
             return value("rotary_layer_type").equals(layerType(layer));
         }
         List<?> rotated = get("no_rope_layers", List.class);
@@ -453,9 +514,15 @@ public final class HuggingFaceRope {
     private void require(String column) {
         type.column(column)
                 .forEach((key, value) -> Check.that(
-                        config.get(key) == null || config.get(key).equals(value),
+                        config.get(key) == null || isSame(config.get(key), value),
                         () -> key + " " + shown(config.get(key)) + " of " + this + ": expected " + value
                                 + "; build such a model from its code with RotaryEmbeddingBlock"));
+    }
+
+    private static boolean isSame(Object value, Object other) {
+        return (value instanceof Number one && other instanceof Number two)
+                ? one.doubleValue() == two.doubleValue()
+                : value.equals(other);
     }
 
     /** {@return the model type} */

@@ -25,20 +25,30 @@ record ModelType(ModelType like, Map<?, ?> line) {
     static final String SLIDING = "sliding_attention";
     static final String CHUNKED = "chunked_attention";
 
-    /** Types of models of text and images, whose {@code text_config} is the configuration of the text. */
-    static final List<?> WITH_TEXT_CONFIG;
+    /** Types whose {@code text_config} is the configuration of the text, and its type if it does not name one. */
+    static final Map<?, ?> WITH_TEXT_CONFIG;
 
     private static final String FILE = "model-types.jsonc";
     private static final Set<String> COLUMNS =
-            Set.of("like", "defaults", "fixed", "names", "required", "requiredInAttention");
+            Set.of("like", "defaults", "fixed", "nullable", "names", "required", "requiredInAttention");
+
+    /** The facts of the column sizes, which stands for defaults. */
+    static final List<String> SIZES = List.of(
+            "hidden_size",
+            "num_hidden_layers",
+            "num_attention_heads",
+            "num_key_value_heads",
+            "head_dim",
+            "max_position_embeddings");
+
     private static final Map<String, ModelType> ALL = new TreeMap<>();
 
     static {
         Map<String, Object> file = read();
-        WITH_TEXT_CONFIG = (List<?>) file.get("text_config");
+        WITH_TEXT_CONFIG = (Map<?, ?>) file.get("text_config");
         ModelType every = new ModelType(null, (Map<?, ?>) file.get("every"));
         ((Map<?, ?>) file.get("types")).forEach((name, value) -> {
-            Map<?, ?> line = (Map<?, ?>) value;
+            Map<?, ?> line = withoutSizes((Map<?, ?>) value);
             ModelType type = new ModelType(line.containsKey("like") ? of(line.get("like")) : every, line);
             Check.that(
                     type.like != null
@@ -57,6 +67,18 @@ record ModelType(ModelType like, Map<?, ?> line) {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    private static Map<?, ?> withoutSizes(Map<?, ?> line) {
+        Map<Object, Object> copy = new LinkedHashMap<>(line);
+        if (copy.remove("sizes") instanceof List<?> sizes) {
+            Map<Object, Object> defaults = new LinkedHashMap<>((Map<?, ?>) copy.getOrDefault("defaults", Map.of()));
+            for (int i = 0; i < sizes.size(); i++) {
+                defaults.put(SIZES.get(i), sizes.get(i));
+            }
+            copy.put("defaults", defaults);
+        }
+        return copy;
     }
 
     /** Returns a type by its name in configurations, or null if it is not known. */
@@ -104,7 +126,26 @@ record ModelType(ModelType like, Map<?, ?> line) {
         if (!own("defaults").containsKey(fact)) {
             return like.value(fact, key, config);
         }
-        return config.containsKey(key) ? config.get(key) : own("defaults").get(fact);
+        Object defaultValue = own("defaults").get(fact);
+        if (!config.containsKey(key)) {
+            return defaultValue;
+        }
+        Check.that(
+                config.get(key) != null || defaultValue == null || isNullable(fact),
+                () -> key + " null of model_type " + config.get("model_type")
+                        + ": expected a value; leave the key out for the default, " + defaultValue);
+        return config.get(key);
+    }
+
+    boolean isNullable(String fact) {
+        return (line.get("nullable") instanceof List<?> facts && facts.contains(fact))
+                || (like != null && like.isNullable(fact));
+    }
+
+    /** Returns whether the code of this type reads a fact from the configuration. */
+    boolean reads(String fact) {
+        return !own("fixed").containsKey(fact)
+                && (own("defaults").containsKey(fact) || (like != null && like.reads(fact)));
     }
 
     /** Returns whether this type has a fact, which the value null in a configuration does not take away. */

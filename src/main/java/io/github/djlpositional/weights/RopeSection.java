@@ -3,6 +3,7 @@ package io.github.djlpositional.weights;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.math.RotaryScaling;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,10 +18,8 @@ import java.util.TreeSet;
  */
 final class RopeSection {
 
-    /** The keys of all types; finetuned changes nothing. */
+    /** The keys of all types; finetuned changes nothing, and neither does attn_factor of YaRN. */
     private static final String COMMON_KEYS = "rope_type type rope_theta partial_rotary_factor finetuned ";
-
-    private static final String AXES_KEYS = "mrope_section mrope_interleaved ";
 
     private static final Map<String, String> KEYS = Map.of(
             "default", "",
@@ -46,18 +45,24 @@ final class RopeSection {
     /**
      * Reads a section.
      *
-     * @param hasAxes whether the model's positions have several axes
+     * @param types the rope types that the model may have; null for all
+     * @param otherKeys keys that the model has besides those of the rope type
      * @param maxLength {@code max_position_embeddings}
      * @param originalLength {@code original_max_position_embeddings} outside the section; null for none
      */
-    RopeSection(Map<?, ?> section, boolean hasAxes, int maxLength, Integer originalLength) {
+    RopeSection(Map<?, ?> section, List<?> types, List<?> otherKeys, int maxLength, Integer originalLength) {
         section.forEach((key, value) -> {
             if (value != null) {
                 values.put(String.valueOf(key), value);
             }
         });
         type = readType();
-        List<String> keys = List.of((COMMON_KEYS + (hasAxes ? AXES_KEYS : "") + KEYS.get(type)).split(" "));
+        Check.that(
+                types == null || types.contains(type),
+                () -> "rope_type \"" + type + "\": expected one of " + types + ", which the model type is known with;"
+                        + " correct the configuration, or build the block with RotaryEmbeddingBlock");
+        List<Object> keys = new ArrayList<>(List.of((COMMON_KEYS + KEYS.get(type)).split(" ")));
+        keys.addAll(otherKeys);
         for (String key : values.keySet()) {
             Check.that(
                     keys.contains(key),
@@ -91,6 +96,15 @@ final class RopeSection {
         return known;
     }
 
+    /** Whether all frequencies are those of the base. */
+    boolean isDefault() {
+        return type.equals("default");
+    }
+
+    int originalLength() {
+        return originalLength;
+    }
+
     /** Whether the frequencies span the whole head, and only the first of them rotate. */
     boolean isProportional() {
         return type.equals("proportional");
@@ -101,7 +115,8 @@ final class RopeSection {
         return Records.value(HuggingFaceRope.class, values, key, wanted);
     }
 
-    private double number(String key) {
+    /** Returns a number, which must be present. */
+    double number(String key) {
         return Check.given(key, value(key, Double.class));
     }
 
@@ -109,9 +124,10 @@ final class RopeSection {
         return Objects.requireNonNullElse(value(key, Double.class), defaultValue);
     }
 
-    /** Returns a list, which must be present. */
-    <T> List<T> list(String key, Class<T> wanted) {
-        List<?> elements = Check.given(key, value(key, List.class));
+    /** Returns a list, which must be present unless there is a default. */
+    <T> List<T> list(String key, List<?> defaultValue, Class<T> wanted) {
+        List<?> given = value(key, List.class);
+        List<?> elements = given == null ? Check.given(key, defaultValue) : given;
         return elements.stream()
                 .map(each -> Records.value(HuggingFaceRope.class, Collections.singletonMap(key, each), key, wanted))
                 .toList();
@@ -156,19 +172,13 @@ final class RopeSection {
 
     private RotaryScaling yarn() {
         double factor = yarnFactor();
-        Check.that(
-                !values.containsKey("attention_factor") || !values.containsKey("attn_factor"),
-                () -> "attention_factor " + InvalidFileException.shown(values.get("attention_factor"))
-                        + " and attn_factor " + InvalidFileException.shown(values.get("attn_factor"))
-                        + ": expected one of them; remove the one that the model does not have");
-        double attention = number("attn_factor", 1) * magnitudeRatio(factor);
         return RotaryScaling.yarn(
                 factor,
                 originalLength,
                 number("beta_fast", 32),
                 number("beta_slow", 1),
                 Objects.requireNonNullElse(value("truncate", Boolean.class), true),
-                number("attention_factor", attention));
+                number("attention_factor", magnitudeRatio(factor)));
     }
 
     /** The attention factor of YaRN, or of DeepSeek, which divides by what it multiplies the scale of scores with. */
@@ -209,6 +219,6 @@ final class RopeSection {
     }
 
     private double[] factors(String key) {
-        return list(key, Double.class).stream().mapToDouble(each -> each).toArray();
+        return list(key, null, Double.class).stream().mapToDouble(each -> each).toArray();
     }
 }

@@ -114,6 +114,7 @@ class LimitsTest {
                 call("coefficient -0.1", () -> new QueryScale.FloorLogarithm(-0.1, 8192)),
                 call("coefficient Infinity", () -> new QueryScale.FloorLogarithm(Double.POSITIVE_INFINITY, 8192)),
                 call("length 0.0", () -> new QueryScale.FloorLogarithm(0.1, 0)),
+                call("offset -1", () -> new QueryScale.FloorLogarithm(0.1, 8192, -1)),
                 call("trainedLength 1: expected 2 or more", () -> new QueryScale.LogN(1)),
                 call("position -1.0", () -> new QueryScale.LogN(8).factor(-1)),
                 call("position NaN", () -> new QueryScale.FloorLogarithm(0.1, 8192).factor(Double.NaN)),
@@ -257,12 +258,10 @@ class LimitsTest {
             calls.add(call("attention factor " + value, () -> table(value)));
             calls.add(call("attentionFactor " + value, () -> RotaryScaling.yarn(2, 10, 32, 1, true, value)));
         }
-        for (double[] pair : new double[][] {{0, 1}, {1, 1}, {2, 1}, {1, Double.POSITIVE_INFINITY}, {Double.NaN, 1}}) {
+        for (double[] pair : new double[][] {{0, 1}, {2, 1}, {1, Double.POSITIVE_INFINITY}, {Double.NaN, 1}}) {
             String values = pair[0] + " … " + pair[1];
             calls.add(call("betaSlow " + values, () -> RotaryScaling.yarn(2, 10, pair[1], pair[0], true, 1)));
-            if (pair[0] != pair[1]) {
-                calls.add(call("lowFrequencyFactor " + values, () -> RotaryScaling.llama3(2, pair[0], pair[1], 10)));
-            }
+            calls.add(call("lowFrequencyFactor " + values, () -> RotaryScaling.llama3(2, pair[0], pair[1], 10)));
         }
         for (FloatFormat format : FloatFormat.values()) {
             int needed = 3 * 4 * format.bytes();
