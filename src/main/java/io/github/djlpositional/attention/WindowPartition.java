@@ -40,6 +40,11 @@ public record WindowPartition(int rows, int columns, int height, int width, bool
     /**
      * Checks the sizes.
      *
+     * @param rows a multiple of the height
+     * @param columns a multiple of the width
+     * @param height at least 1
+     * @param width at least 1
+     * @param shifted whether the windows are shifted by half of their size
      * @throws IllegalArgumentException if a size is not positive, or the picture does not consist of whole windows
      */
     public WindowPartition {
