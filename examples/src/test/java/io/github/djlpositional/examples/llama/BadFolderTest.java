@@ -102,7 +102,8 @@ class BadFolderTest {
         "'\"num_key_value_heads\": 1', '\"num_key_value_heads\": 2', self_attn.k_proj.weight, '(8, 16)', '(16, 16)'",
         "'\"num_hidden_layers\": 2', '\"num_hidden_layers\": 3', no tensor, model.layers.2, config.json",
         "'\"num_hidden_layers\": 2', '\"num_hidden_layers\": 2000000000', no tensor, model.layers.2, config.json",
-        "'\"num_attention_heads\"', '\"heads\"', num_attention_heads, is missing, config.json",
+        // 32 heads, the default of qwen2
+        "'\"num_attention_heads\"', '\"heads\"', head size 0, 1 to 4096, config.json",
         "'\"rms_norm_eps\": ', '\"rms_norm_eps\": 1e999, \"other\": ', epsilon, Infinity, config.json",
         "'\"num_hidden_layers\": 2', '\"num_hidden_layers\": 1', a tensor, model.layers.1, config.json",
         "'\"tie_word_embeddings\": true', '\"tie_word_embeddings\": false', no tensor, lm_head.weight, config.json",
@@ -133,8 +134,6 @@ class BadFolderTest {
                 "hidden_size",
                 "intermediate_size",
                 "num_hidden_layers",
-                "num_attention_heads",
-                "max_position_embeddings",
                 "model_type"
             })
     void missingKeyIsRefused(String key) throws IOException {
