@@ -128,14 +128,7 @@ class BadFolderTest {
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "vocab_size",
-                "hidden_size",
-                "intermediate_size",
-                "num_hidden_layers",
-                "model_type"
-            })
+    @ValueSource(strings = {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "model_type"})
     void missingKeyIsRefused(String key) throws IOException {
         StoredModel.edit(StoredModel.copy("qwen_2", folder).resolve("config.json"), '"' + key + '"', "\"other\"");
         assertRefused(folder, key, "config.json");
