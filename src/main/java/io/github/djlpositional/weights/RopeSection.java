@@ -185,14 +185,15 @@ final class RopeSection {
     private double magnitudeRatio(double factor) {
         double mscale = number("mscale", 0);
         double ofAllDimensions = number("mscale_all_dim", 0);
+        boolean isRatio = mscale != 0 && ofAllDimensions != 0;
         Check.that(
-                mscale == 0 == (ofAllDimensions == 0),
+                isRatio || (ofAllDimensions == 0 && (mscale == 0 || mscale == 1)),
                 () -> "mscale " + mscale + " with mscale_all_dim " + ofAllDimensions
-                        + ": expected both or neither, since published code disagrees about one of them; set"
-                        + " attention_factor instead");
-        return mscale == 0
-                ? RotaryScaling.yarnMagnitude(factor, 1)
-                : RotaryScaling.yarnMagnitude(factor, mscale) / RotaryScaling.yarnMagnitude(factor, ofAllDimensions);
+                        + ": expected both or neither, or mscale 1 alone, since published code disagrees about the others;"
+                        + " set attention_factor instead");
+        return isRatio
+                ? RotaryScaling.yarnMagnitude(factor, mscale) / RotaryScaling.yarnMagnitude(factor, ofAllDimensions)
+                : RotaryScaling.yarnMagnitude(factor, 1);
     }
 
     /** Returns the factor of DeepSeek's scale of scores: g(s, mscale_all_dim)², or 1 if there is no YaRN. */

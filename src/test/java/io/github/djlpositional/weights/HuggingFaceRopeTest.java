@@ -203,6 +203,7 @@ class HuggingFaceRopeTest {
         assertFactor(factor, manager, map("type", "yarn", "factor", 10, "attn_factor", 0.5), 2);
         Map<String, Object> deepSeek = map("type", "yarn", "factor", 10, "mscale", 0.707, "mscale_all_dim", 1.0);
         assertFactor((0.0707 * Math.log(10) + 1) / factor, manager, deepSeek, 2);
+        assertFactor(factor, manager, map("type", "yarn", "factor", 10, "mscale", 1.0), 2);
     }
 
     /** The factor of Hugging Face's test is 1 + ln factor / ln max_position_embeddings, under a root. */
