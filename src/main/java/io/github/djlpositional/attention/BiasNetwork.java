@@ -5,12 +5,16 @@ import ai.djl.nn.Activation;
 import ai.djl.nn.norm.LayerNorm;
 import io.github.djlpositional.attention.ScoreTermBlock.Layer;
 import io.github.djlpositional.internal.Arithmetic;
+import io.github.djlpositional.internal.TorchFunctions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 
 /** Fully connected layers that compute the biases of the heads from a few numbers about query and key. */
 final class BiasNetwork {
+
+    static final UnaryOperator<NDArray> RELU = Activation::relu;
 
     /** x · sigmoid(x). */
     static final UnaryOperator<NDArray> SILU = x -> x.mul(Activation.sigmoid(x));
@@ -57,6 +61,14 @@ final class BiasNetwork {
      * @param inputs n columns of inputs, (inputs, n), FLOAT32 for a block of FLOAT16
      */
     NDArray biases(AttentionCall call, NDArray inputs) {
+        TorchFunctions functions = TorchFunctions.of(inputs);
+        if (functions != null && activation == RELU && norms.isEmpty() && layers.size() == 2) {
+            NDArray[] values = layers.stream()
+                    .flatMap(layer -> Stream.of(layer.weight(), layer.bias()))
+                    .map(parameter -> parameter == null ? null : block.value(parameter, call, inputs))
+                    .toArray(NDArray[]::new);
+            return functions.perceptron(inputs, values[0], values[1], values[2], values[3]);
+        }
         NDArray x = inputs;
         for (int i = 0; i < layers.size(); i++) {
             x = linear(layers.get(i), call, i == 0 ? x : activation.apply(x));

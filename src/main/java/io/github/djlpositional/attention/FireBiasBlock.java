@@ -3,7 +3,6 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.Activation;
 import ai.djl.nn.Parameter;
 import ai.djl.training.initializer.ConstantInitializer;
 import io.github.djlpositional.arguments.internal.Check;
@@ -57,7 +56,7 @@ public final class FireBiasBlock extends ScoreTermBlock {
         this.settings = settings;
         c = addParameter("c", new Shape(1), new ConstantInitializer(0.1f));
         multiplier = addParameter("multiplier", new Shape(1), new ConstantInitializer(1));
-        network = new BiasNetwork(this, Activation::relu, false, true, 1, settings.hiddenSize, settings.headCount);
+        network = new BiasNetwork(this, BiasNetwork.RELU, false, true, 1, settings.hiddenSize, settings.headCount);
     }
 
     /** {@return a new builder} */

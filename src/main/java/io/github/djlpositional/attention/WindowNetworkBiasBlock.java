@@ -68,7 +68,7 @@ public final class WindowNetworkBiasBlock extends WindowTermBlock {
                 position -> ofCell(settings.window, position));
         int columns = differences(settings.window)[1];
         rows = differences(settings.window)[0] * columns;
-        network = new BiasNetwork(this, Activation::relu, false, false, 2, settings.hiddenSize, settings.headCount);
+        network = new BiasNetwork(this, BiasNetwork.RELU, false, false, 2, settings.hiddenSize, settings.headCount);
         inputs = addTable(ConstantTable.ofPositions(new Shape(2), rows, rows, (first, count, format, out) -> {
             for (int i = 0; i < count; i++) {
                 format.put(out, 2 * i, settings.input(0, (first + i) / columns));

@@ -225,6 +225,25 @@ public final class TorchFunctions {
                 if r < torch.size(x, -1):
                   rotated = torch.cat([rotated, torch.slice(x, -1, r)], -1)
                 return rotated
+              def units(self: __torch__.M, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+                return torch.relu_(torch.add_(torch.matmul(weight, x), torch.unsqueeze(bias, 1)))
+              def perceptron(self: __torch__.M, x: Tensor, weight1: Tensor, bias1: Tensor, weight2: Tensor, bias2: Tensor) -> Tensor:
+                n = torch.size(x, 1)
+                recorded = ops.prim.requires_grad(x) or ops.prim.requires_grad(weight1)
+                recorded = recorded or ops.prim.requires_grad(bias1) or ops.prim.requires_grad(weight2)
+                if torch.is_grad_enabled() and recorded or ops.prim.is_cuda(x):
+                  y = torch.matmul(weight2, self.units(x, weight1, bias1))
+                else:
+                  y = torch.new_empty(x, [torch.size(weight2, 0), n])
+                  step = torch.floordiv(262144, torch.size(weight1, 0)) + 1
+                  for i in range(torch.floordiv(n + step - 1, step)):
+                    a = i * step
+                    b = a + step
+                    part = torch.matmul(weight2, self.units(torch.slice(x, 1, a, b), weight1, bias1))
+                    _0 = torch.copy_(torch.slice(y, 1, a, b), part)
+                if torch.numel(bias2) != 0:
+                  y = y + torch.unsqueeze(bias2, 1)
+                return y
               def geluTanh(self: __torch__.M, x: Tensor) -> Tensor:
                 return torch.gelu(x, approximate="tanh")
               def toHalf(self: __torch__.M, x: Tensor) -> Tensor:
@@ -477,6 +496,20 @@ public final class TorchFunctions {
      */
     public NDArray rotate(NDArray x, NDArray rows, PairLayout layout) {
         return run(layout == PairLayout.INTERLEAVED ? "rotateNeighbors" : "rotateHalves", x, rows);
+    }
+
+    /**
+     * Returns W₂ · relu(W₁ · x + b₁) + b₂, (O, n): a new array. Without gradients, a CPU computes it in parts whose
+     * hidden units stay in its caches.
+     *
+     * @param x n columns of inputs, (I, n)
+     * @param weight1 (E, I)
+     * @param bias1 (E)
+     * @param weight2 (O, E)
+     * @param bias2 (O), or null
+     */
+    public NDArray perceptron(NDArray x, NDArray weight1, NDArray bias1, NDArray weight2, NDArray bias2) {
+        return run("perceptron", x, weight1, bias1, weight2, bias2 == null ? sizes(0) : bias2);
     }
 
     /** Returns x / 2 · (1 + tanh(√(2 / π) · (x + 0.044715 x³))): a new array. */

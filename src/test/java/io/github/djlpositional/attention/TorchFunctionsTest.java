@@ -106,6 +106,36 @@ class TorchFunctionsTest {
         requireClose(manager.create(gradients.get(0)), gradients.get(1), 2e-5);
     }
 
+    /** The numbers of columns end before, at and behind a part's end; 262144 / 24 + 1 columns are a part. */
+    @EngineTest
+    void perceptronInPartsIsTheFormula(Engine engine, NDManager manager) {
+        TorchFunctions functions = TorchFunctions.of(manager.ones(new Shape(1)));
+        assumeThat(functions).isNotNull();
+        for (int columns : new int[] {1, 10922, 10923, 10924, 30000}) {
+            NDArray x = numbers(manager, 3, DataType.FLOAT64, 2, columns);
+            NDArray weight1 = numbers(manager, 4, DataType.FLOAT64, 24, 2);
+            NDArray bias1 = numbers(manager, 5, DataType.FLOAT64, 24);
+            NDArray weight2 = numbers(manager, 6, DataType.FLOAT64, 3, 24);
+            NDArray bias2 = numbers(manager, 7, DataType.FLOAT64, 3);
+            NDArray units = weight1.matMul(x).add(bias1.reshape(24, 1)).maximum(0);
+            double[] without = TestNumbers.doubles(weight2.matMul(units));
+            double[] with = TestNumbers.doubles(weight2.matMul(units).add(bias2.reshape(3, 1)));
+            requireClose(functions.perceptron(x, weight1, bias1, weight2, null), without, 1e-12);
+            requireClose(functions.perceptron(x, weight1, bias1, weight2, bias2), with, 1e-12);
+            bias1.setRequiresGradient(true);
+            try (GradientCollector collector = engine.newGradientCollector()) {
+                NDArray y = functions.perceptron(x, weight1, bias1, weight2, bias2);
+                requireClose(y, with, 1e-12);
+                collector.backward(y.sum());
+            }
+            double[] ofUnits = TestNumbers.doubles(units.gt(0)
+                    .toType(DataType.FLOAT64, false)
+                    .sum(new int[] {1})
+                    .mul(weight2.sum(new int[] {0})));
+            requireClose(bias1.getGradient(), ofUnits, 1e-9);
+        }
+    }
+
     @EngineTest(onCpu = true)
     void limitsOnlyBiasesOfVanishingWeights(NDManager manager) {
         TorchFunctions functions = TorchFunctions.of(manager.ones(new Shape(1)));
