@@ -73,12 +73,11 @@ public final class FireBiasBlock extends ScoreTermBlock {
         return new FireBiasBlock(Records.read(Settings.class, arguments));
     }
 
-    /** The hidden layer before and after its activation. */
+    /** In training, the hidden layer before and after its activation, which gradients need. */
     @Override
     public long sizePerQueryAndKey(AttentionCall call) {
         NDArray positions = call.queries().positions();
-        return 2L
-                * settings.hiddenSize
+        return (call.training() ? 2L * settings.hiddenSize : settings.headCount)
                 * (positions == null ? 1 : positions.getShape().get(0));
     }
 
