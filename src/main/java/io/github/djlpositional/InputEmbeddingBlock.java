@@ -253,8 +253,10 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         if (settings.paddingIndex == null) {
             return null;
         }
-        try (NDArray padding = Arithmetic.number(ids, settings.paddingIndex)) {
-            return ids.neq(padding);
+        try (Temporaries own = new Temporaries()) {
+            // a padding index may be beyond the range of the ids' type
+            NDArray indices = own.addUnless(ids, Indices.forLookUp(ids));
+            return indices.neq(own.add(Arithmetic.number(indices, settings.paddingIndex)));
         }
     }
 

@@ -3,6 +3,7 @@ package io.github.djlpositional;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.internal.Check;
+import io.github.djlpositional.internal.Positions;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -15,8 +16,7 @@ import java.util.stream.IntStream;
  */
 record TokenGrid(Integer prefixTokens, List<Integer> sizes) {
 
-    /** The key of the forward parameter with the sizes of another grid, a Shape. */
-    static final String SIZES = "gridSizes";
+    static final String SIZES = Positions.GRID_SIZES;
 
     TokenGrid {
         prefixTokens = prefixTokens == null ? 0 : prefixTokens;

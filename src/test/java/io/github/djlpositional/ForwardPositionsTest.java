@@ -85,6 +85,18 @@ class ForwardPositionsTest {
         return List.of(integers, integers.toType(DataType.INT32, true), integers.toType(DataType.FLOAT32, true));
     }
 
+    @EngineTest
+    void refusesHalvesThatLackOddNumbers(NDManager manager) {
+        NDArray x = manager.ones(new Shape(1, 2, 4));
+        NDArray positions = manager.create(new float[] {1, 2047}).toType(DataType.FLOAT16, false);
+        Block block = positions().optMaxSequenceLength(5000).build();
+        assertThat(Forward.infer(manager, block, x, positions))
+                .isEqualTo(Forward.infer(manager, block, x, manager.create(new int[] {1, 2047})));
+        NDArray beyond =
+                positions.get("1:").concat(manager.create(new float[] {2049}).toType(DataType.FLOAT16, false));
+        refused(() -> Forward.infer(manager, block, x, beyond), "FLOAT16", "2047", "integer type");
+    }
+
     @EngineTest(onCpu = true)
     void refusesAMaskInPlaceOfPositions(NDManager manager) {
         NDArray x = manager.ones(new Shape(2, 3, 4));

@@ -216,6 +216,8 @@ class InputEmbeddingBlockTest {
         NDArray longs = manager.create(new long[] {0, 1}, new Shape(1, 2));
         assertThat(Forward.infer(manager, block, longs.toType(DataType.UINT8, true)))
                 .isEqualTo(Forward.infer(manager, block, longs));
+        assertThat(block.mask(longs.toType(DataType.UINT8, true)).toBooleanArray())
+                .containsExactly(true, true);
     }
 
     @EngineTest

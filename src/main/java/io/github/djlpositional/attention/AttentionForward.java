@@ -3,6 +3,7 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
@@ -100,6 +101,9 @@ final class AttentionForward implements AutoCloseable {
         Positions tokens = tokens(queries, params, firstQuery);
         AttentionCall call = call(tokens, inputs.isSelf() ? tokens : Positions.of(0, Math.toIntExact(keyShape.get(1))));
         KeyValueCache.Source kept = cache == null ? null : cache.sourceOf(attention, inputs.keys(), inputs.values());
+        if (cache != null && kept == null) {
+            cache.requireSourceToStay(attention, firstQuery);
+        }
         NDArray keys = kept != null ? kept.keys() : keyHeads();
         NDArray values = kept != null ? kept.values() : valueHeads();
         boolean keepsPlainKeys = attention.encodesKeysAgain();
@@ -209,9 +213,13 @@ final class AttentionForward implements AutoCloseable {
             return null;
         }
         NDArray mask = inputs.mask();
-        if (mask == null
-                || mask.getShape().dimension() != 2
-                || mask.getShape().get(0) != inputs.queries().getShape().get(0)) {
+        if (mask == null) {
+            return null;
+        }
+        Shape shape = mask.getShape();
+        boolean isOfTokens = shape.dimension() == 2
+                || (mask.getDataType() == DataType.BOOLEAN && shape.get(1) == 1 && shape.get(2) == 1);
+        if (!isOfTokens || shape.get(0) != inputs.queries().getShape().get(0)) {
             return null;
         }
         int[] counts = new int[Math.toIntExact(mask.getShape().get(0))];

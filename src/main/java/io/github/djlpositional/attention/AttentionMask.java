@@ -21,7 +21,7 @@ import io.github.djlpositional.internal.Temporaries;
  *     for nothing
  * @param visibility what a query sees by its index
  * @param isSelf whether each query has a key of its own, which the visibility never hides
- * @param isOfLaterSteps whether it hides keys from the queries of later steps of a decoder too
+ * @param isOfLaterSteps whether it changes the scores of later steps of a decoder too
  */
 record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, boolean isSelf, boolean isOfLaterSteps) {
 
@@ -89,6 +89,12 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
         boolean isRead = HostData.isHost(moved.getDevice()) && length > 1;
         if (isRead) {
             requirePlausible(moved, isOffset);
+            Check.that(
+                    !isSelf || batch != keys || batch != length || batch < 3 || !isLowerTriangle(moved),
+                    () -> "mask " + shape + " for " + batch
+                            + " sequences of as many tokens is a lower triangle, as that of"
+                            + " a causal attention: expected 1 for the tokens of each sequence and 0 for padding; build the"
+                            + " attention with optCausal(true) instead, or give (1, 1, T, T)");
         }
         // the same for each query; of a single query in a self-attention, only two axes tell
         boolean isOfKeys = shape.dimension() == 2 || (shape.get(shape.dimension() - 2) == 1 && (length > 1 || !isSelf));
@@ -104,20 +110,23 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
     }
 
     /**
-     * Refuses a mask that leaves no query a key, and finds out whether the last query, and so the queries of later
-     * steps, see fewer keys than without the mask.
+     * Refuses a mask that leaves no query a key, and finds out whether the mask changes the scores of the last query,
+     * and so those of later steps.
      */
     private AttentionMask withVisibleKeys(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray mask) {
         int last = call.queries().length() - 1;
         int[] range = visibility.range(call, last, 1);
         NDArray row = part(temporaries, part(temporaries, given(), 2, last, 1), 3, range[0], range[1] - range[0]);
         NDArray hiddenFromLast = ofHidden(temporaries, row);
-        long count = count(hiddenFromLast);
-        if (count == hiddenFromLast.size()) {
+        long hiddenCount = count(hiddenFromLast);
+        if (hiddenCount == hiddenFromLast.size()) {
             NDArray ofMask = ofHidden(temporaries, part(temporaries, given(), call, 0));
             NDArray all = Visibility.or(temporaries, visibility.hidden(temporaries, call, queries), ofMask);
             Check.that(count(all) < all.size(), () -> refusal(mask));
         }
+        long count = offset == null
+                ? hiddenCount
+                : count(temporaries.add(row.neq(temporaries.add(Arithmetic.number(row, 0)))));
         return new AttentionMask(hidden, offset, visibility, isSelf, isOfLaterSteps || count > 0);
     }
 
@@ -164,6 +173,20 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
                 () -> "mask " + mask.getShape() + " holds other numbers than 0 and 1: expected 1 for visible keys and 0"
                         + " for hidden ones; make it of token ids with ids.neq(padding), or give numbers to be added to"
                         + " the scores four axes");
+    }
+
+    private static boolean isLowerTriangle(NDArray mask) {
+        if (mask.getShape().dimension() != 2) {
+            return false;
+        }
+        double[] each = HostData.doubles(mask);
+        int size = (int) mask.getShape().get(0);
+        for (int i = 0; i < each.length; i++) {
+            if ((each[i] != 0) != (i % size <= i / size)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static boolean isZerosAndOnes(NDArray mask) {

@@ -389,6 +389,17 @@ public final class KeyValueCache implements AutoCloseable {
         return found != null && found.givenKeys == keys && found.givenValues == values ? found : null;
     }
 
+    /** Refuses other keys for a causal attention, which would not see those of its earlier steps. */
+    void requireSourceToStay(MultiHeadAttentionBlock attention, int start) {
+        Check.that(
+                start == 0
+                        || !sources.containsKey(attention)
+                        || !attention.visibility().isCausal(),
+                () -> "a step at position " + start + " gives " + attention
+                        + ", which is causal, other keys than the step before: expected [x], or the same array as keys and"
+                        + " queries, so that the cache keeps the keys; or build a cross-attention with optCausal(false)");
+    }
+
     /** Keeps projected keys and values together with the arrays that they were projected from. */
     void keep(Block attention, NDArray givenKeys, NDArray givenValues, NDArray keys, NDArray values) {
         Source before =
@@ -634,7 +645,8 @@ public final class KeyValueCache implements AutoCloseable {
                 Check.that(
                         greatest(difference) > SAME * greatest(held),
                         () -> "a step of " + newValues.getShape().get(2) + " tokens begins with the " + length
-                                + " that the cache holds: expected the tokens that follow; pass only those");
+                                + " that the cache holds: expected the tokens that follow; pass only those, and in two steps if"
+                                + " the text does repeat itself");
             }
         }
 

@@ -42,10 +42,14 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     public static final String POSITIONS = "positions";
 
     /** The parameters, and the names that other libraries have for them, without case and separators. */
+    /** The key of the forward parameter with the sizes of another grid, a Shape. */
+    public static final String GRID_SIZES = "gridSizes";
+
     private static final Map<String, List<String>> NAMES = Map.of(
             START, List.of("startpos", "startindex"),
             CACHE, List.of("cache", "kvcache", "pastkeyvalue", "pastkeyvalues"),
-            POSITIONS, List.of("positionids"));
+            POSITIONS, List.of("positionids"),
+            GRID_SIZES, List.of("gridthw"));
 
     private static final Pattern SEPARATORS = Pattern.compile("[_. -]");
 
@@ -57,6 +61,9 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
 
     /** The limit where no table limits the positions: small enough that the lengths of two sequences can be added. */
     public static final int UNLIMITED = 1 << 29;
+
+    /** FLOAT16 has each whole number below this one. */
+    private static final int EXACT_HALVES = 1 << 11;
 
     /** The rows of positions, of W values each. */
     @FunctionalInterface
@@ -279,8 +286,8 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     private static String remedy(int limit) {
         return limit >= UNLIMITED
                 ? "count positions from 0"
-                : "count positions from 0, or build the block with a greater optMaxSequenceLength(int) or"
-                        + " optAutoExtend(int)";
+                : "count positions from 0; for longer sequences, build the block with a greater"
+                        + " optMaxSequenceLength(int) or optAutoExtend(int)";
     }
 
     /** Checks that these positions, of which real ones may be negative, are below a limit. */
@@ -314,6 +321,10 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
             }
             greatest = Math.max(greatest, magnitude);
         }
+        Check.that(
+                positions.getDataType() != DataType.FLOAT16 || greatest < EXACT_HALVES,
+                POSITIONS + " of shape " + positions.getShape() + " are FLOAT16 and greater than " + (EXACT_HALVES - 1)
+                        + ", where it lacks odd numbers: expected exact positions; give FLOAT32 or an integer type");
         return new Positions(first, length, positions, (int) Math.floor(greatest) + 1, DoubleBuffer.wrap(each));
     }
 

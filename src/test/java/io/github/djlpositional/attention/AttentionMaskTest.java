@@ -190,8 +190,10 @@ class AttentionMaskTest {
         PairList<String, Object> params = positions(manager, type, new PairList<>(), 2, 0, 7);
         NDArray last = Forward.infer(manager, block, params, x, left).get("1:, 2:");
         requireClose(last, doubles(Forward.infer(manager, block, x.get("1:, 2:"))), 1e-5);
-        NDArray first = Forward.infer(manager, block, x, right).get("1:, :5");
-        requireClose(first, doubles(Forward.infer(manager, block, x.get("1:, :5"))), 1e-5);
+        double[] alone = doubles(Forward.infer(manager, block, x.get("1:, :5")));
+        for (NDArray mask : List.of(right, right.neq(0).reshape(2, 1, 1, 7))) {
+            requireClose(Forward.infer(manager, block, x, mask).get("1:, :5"), alone, 1e-5);
+        }
     }
 
     @EngineTest
@@ -269,6 +271,18 @@ class AttentionMaskTest {
                     () -> block.probabilities(new ParameterStore(manager, false), new NDList(x, mask)),
                     "mask " + mask.getShape());
         }
+    }
+
+    @EngineTest(onCpu = true)
+    void refusesALowerTriangleForAsManySequencesAsTokens(NDManager manager, EncodingType type) {
+        MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT32);
+        NDArray x = numbers(manager, 1, DataType.FLOAT32, 3, 3, SIZE);
+        NDArray lower = manager.create(new int[][] {{1, 0, 0}, {1, 1, 0}, {1, 1, 1}});
+        for (NDArray mask : List.of(lower, lower.neq(0))) {
+            refused(() -> Forward.infer(manager, block, x, mask), "mask (3, 3)", "lower triangle", "optCausal(true)");
+        }
+        NDArray padding = manager.create(new int[][] {{1, 0, 0}, {1, 1, 1}, {1, 1, 1}});
+        assertThat(Forward.infer(manager, block, x, padding).getShape()).isEqualTo(x.getShape());
     }
 
     @EngineTest(onCpu = true)

@@ -16,6 +16,7 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
@@ -123,6 +124,7 @@ class KeyValueCacheTest {
                 "startPostion", "startPosition",
                 "cache", "keyValueCache",
                 "past_key_values", "keyValueCache",
+                "grid_sizes", "gridSizes",
                 "attention_mask", "input of the attention",
                 "mask", "input of the attention");
         names.forEach((name, expected) -> {
@@ -179,6 +181,36 @@ class KeyValueCacheTest {
             refused(() -> infer(manager, block, cache.nextStep(), memory, x, memory), "without a mask", "(B, 3)");
             cache.rewind(1);
             infer(manager, block, cache.nextStep(), memory, x, memory, mask);
+        }
+    }
+
+    @EngineTest(onCpu = true)
+    void refusesAStepWithoutTheBiasesOfEarlierSteps(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 3, SIZE);
+        for (double number : new double[] {-10_000, 0.5}) {
+            NDArray added = manager.zeros(new Shape(1, 1, 2, 2), DataType.FLOAT64);
+            added.set(new NDIndex("..., 0"), number);
+            try (KeyValueCache cache = new KeyValueCache(manager)) {
+                infer(manager, block, cache.nextStep(), x.get(":, :2"), added);
+                refused(() -> infer(manager, block, cache.nextStep(), x.get(":, 2:")), "without a mask", "(B, 3)");
+            }
+        }
+    }
+
+    @EngineTest
+    void refusesOtherKeysAtTheStepsOfACausalAttention(NDManager manager) {
+        MultiHeadAttentionBlock block = attention(manager, DataType.FLOAT64);
+        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 4, SIZE);
+        NDArray queries = x.duplicate();
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            infer(manager, block, cache.nextStep(), x.get(":, :2"), queries.get(":, :2"), x.get(":, :2"));
+            refused(
+                    () -> infer(manager, block, cache.nextStep(), x.get(":, 2:"), queries.get(":, 2:"), x.get(":, 2:")),
+                    "step at position 2",
+                    "causal",
+                    "expected [x]");
+            assertThat(cache.getLength()).isEqualTo(2);
         }
     }
 
