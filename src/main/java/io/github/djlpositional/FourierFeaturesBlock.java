@@ -39,6 +39,9 @@ import java.util.Objects;
  *
  * <p>A forward throws {@link IllegalArgumentException} for another number of inputs, of coordinates, or another data
  * type.
+ *
+ * @see <a href="https://arxiv.org/abs/2006.10739">Fourier Features Let Networks Learn High Frequency Functions in Low
+ *     Dimensional Domains</a>
  */
 public final class FourierFeaturesBlock extends ConfiguredBlock {
 

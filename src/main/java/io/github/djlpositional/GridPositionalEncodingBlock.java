@@ -58,6 +58,9 @@ import java.util.Objects;
  * number of channels or tokens or of another data type, a mask of another shape or with other numbers, one that hides a
  * whole image, or in each image the first cell but not the last, a grid of more than 2³¹ - 1 values, and a table that
  * the machine has no memory for.
+ *
+ * @see <a href="https://arxiv.org/abs/2005.12872">End-to-End Object Detection with Transformers</a>
+ * @see <a href="https://arxiv.org/abs/2111.06377">Masked Autoencoders Are Scalable Vision Learners</a>
  */
 public final class GridPositionalEncodingBlock extends ConfiguredBlock {
 

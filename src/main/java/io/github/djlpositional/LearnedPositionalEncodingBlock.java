@@ -62,6 +62,11 @@ import java.util.stream.IntStream;
  * <p>DJL cannot save a table of 2 GiB or more (maxSequenceLength · D times the bytes of a number).
  *
  * <p>B batch, T sequence length, D embedding size.
+ *
+ * @see <a href="https://arxiv.org/abs/1810.04805">BERT: Pre-training of Deep Bidirectional Transformers for Language
+ *     Understanding</a>
+ * @see <a href="https://arxiv.org/abs/2010.11929">An Image is Worth 16x16 Words: Transformers for Image Recognition at
+ *     Scale</a>
  */
 public final class LearnedPositionalEncodingBlock
         extends SequenceEncodingBlock<LearnedPositionalEncodingBlock.Settings> {

@@ -79,6 +79,8 @@ import java.util.Objects;
  * <p>Forwards may run in several threads at once. Initializing, loading or clearing a block during a forward throws
  * {@link IllegalStateException} and changes nothing; so does a forward that begins meanwhile. Closing the manager
  * during a forward is not detected, and may abort the JVM.
+ *
+ * @see <a href="https://arxiv.org/abs/1706.03762">Attention Is All You Need</a>
  */
 public final class PositionalEncodingBlock extends SequenceEncodingBlock<PositionalEncodingBlock.Settings> {
 

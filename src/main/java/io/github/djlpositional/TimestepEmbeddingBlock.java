@@ -40,6 +40,8 @@ import java.util.Map;
  *
  * <p>A forward throws {@link IllegalArgumentException} for another number of inputs, and
  * {@link ai.djl.nn.UninitializedParameterException} in inference if the block was neither initialized nor loaded.
+ *
+ * @see <a href="https://arxiv.org/abs/2006.11239">Denoising Diffusion Probabilistic Models</a>
  */
 public final class TimestepEmbeddingBlock extends ConfiguredBlock {
 

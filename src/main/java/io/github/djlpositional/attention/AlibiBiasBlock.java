@@ -27,6 +27,9 @@ import java.util.stream.IntStream;
  * <p>Each bias is the nearest number that the data type has, unless the slopes are learned. With
  * {@code optCausal(true)} the bias of keys after the query is -∞, which hides them. {@link RelativeEncoding} describes
  * inputs, output and errors.
+ *
+ * @see <a href="https://arxiv.org/abs/2108.12409">Train Short, Test Long: Attention with Linear Biases Enables Input
+ *     Length Extrapolation</a>
  */
 public final class AlibiBiasBlock extends RelativeBiasBlock {
 

@@ -38,6 +38,8 @@ import java.util.Objects;
  * <p>{@link RelativeEncoding} describes inputs and errors; D = N · H. The content of the keys matters too:
  * {@code [queries, keys]} are (B, N, T, H) and (B, N, F, H), and {@code [x]} stands for {@code [x, x]}. The output is
  * the sum of both terms, unscaled.
+ *
+ * @see <a href="https://arxiv.org/abs/2006.03654">DeBERTa: Decoding-enhanced BERT with Disentangled Attention</a>
  */
 public final class DisentangledPositionBlock extends ScoreTermBlock {
 

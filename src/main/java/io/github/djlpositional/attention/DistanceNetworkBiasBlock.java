@@ -23,6 +23,9 @@ import java.util.Objects;
  * {@code weight3}, (N, E), and {@code bias3}, (N), for E hidden units, and for normalized layers {@code scale1},
  * {@code offset1}, {@code scale2} and {@code offset2}, (E). Their initial values are PyTorch's.
  * {@link RelativeEncoding} describes inputs, output and errors.
+ *
+ * @see <a href="https://arxiv.org/abs/2108.00154">CrossFormer: A Versatile Vision Transformer Hinging on Cross-scale
+ *     Attention</a>
  */
 public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
 

@@ -30,6 +30,9 @@ import java.util.Objects;
  * (N), for E hidden units, with the initial values of PyTorch. f is computed for each pair of query and key, because
  * the bias depends on i too: it takes E times as long as a bias of distances. {@link RelativeEncoding} describes
  * inputs, output and errors.
+ *
+ * @see <a href="https://arxiv.org/abs/2310.04418">Functional Interpolation for Relative Positions Improves Long Context
+ *     Transformers</a>
  */
 public final class FireBiasBlock extends ScoreTermBlock {
 

@@ -24,6 +24,8 @@ import java.util.Objects;
  * <p>The parameter is the logarithm of σ, {@code logSigma}, (N), so that σ stays positive in training.
  *
  * <p>{@link RelativeEncoding} describes inputs, output and errors.
+ *
+ * @see <a href="https://arxiv.org/abs/1803.09519">Self-Attentional Acoustic Models</a>
  */
 public final class GaussianBiasBlock extends RelativeBiasBlock {
 

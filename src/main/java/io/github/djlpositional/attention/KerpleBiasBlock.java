@@ -32,6 +32,9 @@ import java.util.function.UnaryOperator;
  * from 0.01 to 2.
  *
  * <p>{@link RelativeEncoding} describes inputs, output and errors.
+ *
+ * @see <a href="https://arxiv.org/abs/2205.09921">KERPLE: Kernelized Relative Positional Embedding for Length
+ *     Extrapolation</a>
  */
 public final class KerpleBiasBlock extends RelativeBiasBlock {
 

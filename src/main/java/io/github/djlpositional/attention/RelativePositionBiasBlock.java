@@ -24,6 +24,9 @@ import java.util.Objects;
  *
  * <p>T5 has one such block for all layers of a stack: run it once, and pass its output to the attention of every layer
  * as the mask. If there is padding, add -100,000 (FLOAT16: -30,000) to the output there.
+ *
+ * @see <a href="https://arxiv.org/abs/1910.10683">Exploring the Limits of Transfer Learning with a Unified Text-to-Text
+ *     Transformer</a>
  */
 public final class RelativePositionBiasBlock extends RelativeBiasBlock {
 

@@ -75,6 +75,9 @@ import java.util.Set;
  * <p>A forward throws {@link IllegalArgumentException} for an input of another shape or data type, a sequence that is
  * longer than the table at its start position, a negative start position, and positions that are read and out of range,
  * or have another shape.
+ *
+ * @see <a href="https://arxiv.org/abs/2104.09864">RoFormer: Enhanced Transformer with Rotary Position Embedding</a>
+ * @see <a href="https://arxiv.org/abs/2212.10554">A Length-Extrapolatable Transformer</a>
  */
 public final class RotaryEmbeddingBlock extends ConfiguredBlock implements RelativeEncoding {
 

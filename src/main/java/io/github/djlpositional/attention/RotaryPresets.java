@@ -36,6 +36,8 @@ public final class RotaryPresets {
      * @param base 1,000,000 in Qwen2-VL
      * @param sections the pairs of each axis; 16, 24, 24 in Qwen2-VL
      * @throws IllegalArgumentException if a section is empty
+     * @see <a href="https://arxiv.org/abs/2409.12191">Qwen2-VL: Enhancing Vision-Language Model's Perception of the
+     *     World at Any Resolution</a>
      */
     public static RotaryEmbeddingBlock.Builder qwen2Vl(int headSize, double base, int... sections) {
         return halves(headSize).optBase(base).optAxes(RotaryAxes.sections(sections));
@@ -50,6 +52,7 @@ public final class RotaryPresets {
      * @param base 5,000,000 in Qwen3-VL
      * @param sections the pairs of each axis; 24, 20, 20 in Qwen3-VL
      * @throws IllegalArgumentException if the sections are not those of H / 2 pairs
+     * @see <a href="https://arxiv.org/abs/2511.21631">Qwen3-VL Technical Report</a>
      */
     public static RotaryEmbeddingBlock.Builder qwen3Vl(int headSize, double base, int... sections) {
         return halves(headSize).optBase(base).optAxes(RotaryAxes.interleaved(headSize / 2, sections));
@@ -72,6 +75,8 @@ public final class RotaryPresets {
      * video are rotated: their coordinates are {@link #positions}(frames, rows, columns), and those of text are 0.
      *
      * @param headSize H, a multiple of 16; 64 in CogVideoX
+     * @see <a href="https://arxiv.org/abs/2408.06072">CogVideoX: Text-to-Video Diffusion Models with An Expert
+     *     Transformer</a>
      */
     public static RotaryEmbeddingBlock.Builder cogVideoX(int headSize) {
         requireMultiple(headSize, 16);
@@ -85,6 +90,7 @@ public final class RotaryPresets {
      * {@link #positions}(rows, columns). Mistral's own weights have {@link PairLayout#INTERLEAVED}.
      *
      * @param headSize H, a multiple of 4; 64 in Pixtral
+     * @see <a href="https://arxiv.org/abs/2410.07073">Pixtral 12B</a>
      */
     public static RotaryEmbeddingBlock.Builder pixtral(int headSize) {
         Frequencies even = quarter(headSize, 10_000);
@@ -99,6 +105,8 @@ public final class RotaryPresets {
      * order of the model's patches, which are grouped by the cells that are merged later.
      *
      * @param headSize H, a multiple of 4; 80 in Qwen2-VL
+     * @see <a href="https://arxiv.org/abs/2409.12191">Qwen2-VL: Enhancing Vision-Language Model's Perception of the
+     *     World at Any Resolution</a>
      */
     public static RotaryEmbeddingBlock.Builder qwenVision(int headSize) {
         return eva(headSize).optLayout(PairLayout.CONCATENATED);
@@ -111,6 +119,7 @@ public final class RotaryPresets {
      * {@link #evaPositions}.
      *
      * @param headSize H, a multiple of 4; 64 in EVA-02
+     * @see <a href="https://arxiv.org/abs/2303.11331">EVA-02: A Visual Representation for Neon Genesis</a>
      */
     public static RotaryEmbeddingBlock.Builder eva(int headSize) {
         Frequencies frequencies = quarter(headSize, 10_000);
@@ -124,6 +133,7 @@ public final class RotaryPresets {
      * {@link #dinov3Positions}.
      *
      * @param headSize H, a multiple of 4; 64 in DINOv3
+     * @see <a href="https://arxiv.org/abs/2508.10104">DINOv3</a>
      */
     public static RotaryEmbeddingBlock.Builder dinov3(int headSize) {
         Frequencies frequencies = quarter(headSize, 100).scaledBy(2 * Math.PI);

@@ -20,6 +20,9 @@ import java.util.stream.IntStream;
  * </pre>
  *
  * <p>There are no parameters. {@link RelativeEncoding} describes inputs, output and errors.
+ *
+ * @see <a href="https://arxiv.org/abs/2212.10356">Dissecting Transformer Length Extrapolation via the Lens of Receptive
+ *     Field Analysis</a>
  */
 public final class SandwichBiasBlock extends RelativeBiasBlock {
 

@@ -33,6 +33,8 @@ import java.util.stream.LongStream;
  *
  * <p>{@link RelativeEncoding} describes inputs, output and errors. The output is the term of the keys, q<sub>i</sub> ·
  * a<sup>K</sup><sub>c(j - i)</sub>.
+ *
+ * @see <a href="https://arxiv.org/abs/1803.02155">Self-Attention with Relative Position Representations</a>
  */
 public final class ShawRelativePositionBlock extends ScoreTermBlock {
 

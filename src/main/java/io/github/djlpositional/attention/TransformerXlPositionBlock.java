@@ -32,6 +32,9 @@ import java.util.Map;
  * <p>{@link RelativeEncoding} describes inputs, output and errors; D = N · H. The output is the term of the positions,
  * (q<sub>i</sub> + v) · W R<sub>i - j</sub>. E is the size of the sinusoids, which is D unless {@code optEncoding} sets
  * another.
+ *
+ * @see <a href="https://arxiv.org/abs/1901.02860">Transformer-XL: Attentive Language Models Beyond a Fixed-Length
+ *     Context</a>
  */
 public final class TransformerXlPositionBlock extends ScoreTermBlock {
 

@@ -40,6 +40,10 @@ import java.util.Objects;
  *
  * <p>{@link #resample} makes biases for a window from the biases for another one. {@link RelativeEncoding} describes
  * inputs, output and errors.
+ *
+ * @see <a href="https://arxiv.org/abs/2103.14030">Swin Transformer: Hierarchical Vision Transformer using Shifted
+ *     Windows</a>
+ * @see <a href="https://arxiv.org/abs/2106.08254">BEiT: BERT Pre-Training of Image Transformers</a>
  */
 public final class WindowBiasBlock extends WindowTermBlock {
 

@@ -25,6 +25,8 @@ import java.util.Objects;
  * {@code weight2}, (N, E), for E hidden units, with the initial values of PyTorch. They fit any window. Tokens are the
  * cells, as in a {@link WindowBiasBlock} without a class token. {@link RelativeEncoding} describes inputs, output and
  * errors.
+ *
+ * @see <a href="https://arxiv.org/abs/2111.09883">Swin Transformer V2: Scaling Up Capacity and Resolution</a>
  */
 public final class WindowNetworkBiasBlock extends WindowTermBlock {
 

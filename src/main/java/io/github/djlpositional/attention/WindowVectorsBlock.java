@@ -31,6 +31,11 @@ import java.util.Objects;
  *
  * <p>Tokens are the cells, as in a {@link WindowBiasBlock}. {@link RelativeEncoding} describes inputs, output and
  * errors.
+ *
+ * @see <a href="https://arxiv.org/abs/2112.01526">MViTv2: Improved Multiscale Vision Transformers for Classification
+ *     and Detection</a>
+ * @see <a href="https://arxiv.org/abs/2203.16527">Exploring Plain Vision Transformer Backbones for Object Detection</a>
+ * @see <a href="https://arxiv.org/abs/2304.02643">Segment Anything</a>
  */
 public final class WindowVectorsBlock extends WindowTermBlock {
 

@@ -69,6 +69,10 @@ public record FourierFeatures(int coordinates, int linearCount, boolean logarith
      * @param seed of the {@link Random} that B is drawn with, the same on every machine
      * @param cosineFirst false for the sines before the cosines
      * @throws IllegalArgumentException if an argument is outside its range
+     * @see <a href="https://arxiv.org/abs/2006.10739">Fourier Features Let Networks Learn High Frequency Functions in
+     *     Low Dimensional Domains</a>
+     * @see <a href="https://arxiv.org/abs/2011.13456">Score-Based Generative Modeling through Stochastic Differential
+     *     Equations</a>
      */
     public static FourierFeatures gaussian(
             int coordinates, int frequencies, double scale, long seed, boolean cosineFirst) {
@@ -88,6 +92,8 @@ public record FourierFeatures(int coordinates, int linearCount, boolean logarith
      * @param matrix B, (m, C), finite
      * @throws IllegalArgumentException if the matrix is empty, its rows have different lengths, or a number is not
      *     finite
+     * @see <a href="https://arxiv.org/abs/2006.10739">Fourier Features Let Networks Learn High Frequency Functions in
+     *     Low Dimensional Domains</a>
      */
     public static FourierFeatures of(boolean cosineFirst, double[]... matrix) {
         int m = matrix.length;
@@ -116,6 +122,8 @@ public record FourierFeatures(int coordinates, int linearCount, boolean logarith
      * @param timesPi false for the sines and cosines of 2<sup>k</sup>x
      * @param includeInput true for x before the sines and cosines
      * @throws IllegalArgumentException if an argument is outside its range
+     * @see <a href="https://arxiv.org/abs/2003.08934">NeRF: Representing Scenes as Neural Radiance Fields for View
+     *     Synthesis</a>
      */
     public static FourierFeatures powersOfTwo(int coordinates, int frequencies, boolean timesPi, boolean includeInput) {
         Check.between("coordinates", coordinates, 1, MAX_POWERS);
@@ -139,6 +147,7 @@ public record FourierFeatures(int coordinates, int linearCount, boolean logarith
      *
      * @param encoding for example {@link SinusoidalEncoding#diffusion(int)}
      * @throws IllegalArgumentException if it is null
+     * @see <a href="https://arxiv.org/abs/2006.11239">Denoising Diffusion Probabilistic Models</a>
      */
     public static FourierFeatures sinusoids(SinusoidalEncoding encoding) {
         int size = Check.given("encoding", encoding).getEmbeddingSize();
@@ -157,6 +166,7 @@ public record FourierFeatures(int coordinates, int linearCount, boolean logarith
      * @param embeddingSize the number of features, from 2 to 2,097,152
      * @param seed of the {@link Random} that ω and φ are drawn with, the same on every machine
      * @throws IllegalArgumentException if the size is outside its range
+     * @see <a href="https://arxiv.org/abs/1907.05321">Time2Vec: Learning a Vector Representation of Time</a>
      */
     public static FourierFeatures time2Vec(int embeddingSize, long seed) {
         Check.between("embeddingSize", embeddingSize, 2, SinusoidalEncoding.MAX_DIMENSIONS);

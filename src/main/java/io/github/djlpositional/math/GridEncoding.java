@@ -121,6 +121,7 @@ public final class GridEncoding implements HasArguments {
      * @param minTimescale as for {@link SinusoidalEncoding#tensor2tensor}, usually 1
      * @param maxTimescale as for {@link SinusoidalEncoding#tensor2tensor}, usually 10,000
      * @throws IllegalArgumentException if an argument is outside its range
+     * @see <a href="https://arxiv.org/abs/1803.07416">Tensor2Tensor for Neural Machine Translation</a>
      */
     public static GridEncoding tensor2tensor(int axes, int channels, double minTimescale, double maxTimescale) {
         check(axes, channels, 2 * axes, 1);
@@ -156,6 +157,7 @@ public final class GridEncoding implements HasArguments {
      *
      * @param channels C, from 4 to 2,097,152, divisible by 4
      * @throws IllegalArgumentException if C is outside this range or not divisible by 4
+     * @see <a href="https://arxiv.org/abs/2111.06377">Masked Autoencoders Are Scalable Vision Learners</a>
      */
     public static GridEncoding visionTransformer(int channels) {
         check(2, channels, 4, 4);
@@ -169,6 +171,7 @@ public final class GridEncoding implements HasArguments {
      *
      * @param channels C, from 8 to 2,097,152, divisible by 4
      * @throws IllegalArgumentException if C is outside this range or not divisible by 4
+     * @see <a href="https://arxiv.org/abs/2205.01580">Better plain ViT baselines for ImageNet-1k</a>
      */
     public static GridEncoding simpleVit(int channels) {
         check(2, channels, 8, 4);
@@ -184,6 +187,7 @@ public final class GridEncoding implements HasArguments {
      * @param channels C, from 4 to 2,097,152, divisible by 4
      * @param offset 1 for DETR, 0.5 for Deformable DETR
      * @throws IllegalArgumentException if C is outside this range or not divisible by 4, or the offset is not finite
+     * @see <a href="https://arxiv.org/abs/2005.12872">End-to-End Object Detection with Transformers</a>
      */
     public static GridEncoding detr(int channels, double offset) {
         check(2, channels, 4, 4);

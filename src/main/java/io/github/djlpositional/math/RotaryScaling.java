@@ -24,6 +24,8 @@ public sealed interface RotaryScaling extends HasArguments
     /**
      * {@return the scaling that does not change the frequencies, as in Su et al., <em>RoFormer</em> (2021):
      * θ<sub>k</sub>}
+     *
+     * @see <a href="https://arxiv.org/abs/2104.09864">RoFormer: Enhanced Transformer with Rotary Position Embedding</a>
      */
     static RotaryScaling none() {
         return new None();
@@ -36,6 +38,8 @@ public sealed interface RotaryScaling extends HasArguments
      * @param factor s, finite and at least 1
      * @return θ<sub>k</sub> / s
      * @throws IllegalArgumentException if the factor is outside its range
+     * @see <a href="https://arxiv.org/abs/2306.15595">Extending Context Window of Large Language Models via Positional
+     *     Interpolation</a>
      */
     static RotaryScaling linear(double factor) {
         return new Linear(factor);
@@ -48,6 +52,8 @@ public sealed interface RotaryScaling extends HasArguments
      * @param factor s, finite and at least 1
      * @return the scaling, for r of 4 or more
      * @throws IllegalArgumentException if the factor is outside its range
+     * @see <a href="https://arxiv.org/abs/2309.00071">YaRN: Efficient Context Window Extension of Large Language
+     *     Models</a>
      */
     static RotaryScaling ntkAware(double factor) {
         return new NtkAware(factor);
@@ -62,6 +68,8 @@ public sealed interface RotaryScaling extends HasArguments
      * @param originalLength L, at least 1
      * @return the scaling; {@link #dependsOnLength} is true
      * @throws IllegalArgumentException if an argument is outside its range
+     * @see <a href="https://arxiv.org/abs/2309.00071">YaRN: Efficient Context Window Extension of Large Language
+     *     Models</a>
      */
     static RotaryScaling dynamicNtk(double factor, int originalLength) {
         return new DynamicNtk(factor, originalLength);
@@ -74,6 +82,8 @@ public sealed interface RotaryScaling extends HasArguments
      * @param factor s, finite and at least 1
      * @param originalLength L, at least 1
      * @throws IllegalArgumentException if an argument is outside its range
+     * @see <a href="https://arxiv.org/abs/2309.00071">YaRN: Efficient Context Window Extension of Large Language
+     *     Models</a>
      */
     static RotaryScaling yarn(double factor, int originalLength) {
         return new Yarn(factor, originalLength, null, null, null, null);
@@ -92,6 +102,8 @@ public sealed interface RotaryScaling extends HasArguments
      * @param truncate whether the bounds of the mixture are rounded outwards to whole pairs, as in the published code
      * @param attentionFactor the factor of cosines and sines, positive and finite; 0.1 · ln s + 1 in the paper
      * @throws IllegalArgumentException if an argument is outside its range
+     * @see <a href="https://arxiv.org/abs/2309.00071">YaRN: Efficient Context Window Extension of Large Language
+     *     Models</a>
      */
     static RotaryScaling yarn(
             double factor,
@@ -114,6 +126,7 @@ public sealed interface RotaryScaling extends HasArguments
      * @param highFrequencyFactor finite and at least lowFrequencyFactor; 4 in Llama 3.1
      * @param originalLength L, at least 1; 8192 in Llama 3.1
      * @throws IllegalArgumentException if an argument is outside its range
+     * @see <a href="https://arxiv.org/abs/2407.21783">The Llama 3 Herd of Models</a>
      */
     static RotaryScaling llama3(
             double factor, double lowFrequencyFactor, double highFrequencyFactor, int originalLength) {
@@ -130,6 +143,8 @@ public sealed interface RotaryScaling extends HasArguments
      * @param maxLength the extended context length, at least the original length
      * @throws IllegalArgumentException if an argument is outside its range, or the numbers of short and long factors
      *     differ
+     * @see <a href="https://arxiv.org/abs/2402.13753">LongRoPE: Extending LLM Context Window Beyond 2 Million
+     *     Tokens</a>
      */
     static RotaryScaling longRope(double[] shortFactors, double[] longFactors, int originalLength, int maxLength) {
         return new LongRope(
@@ -152,6 +167,8 @@ public sealed interface RotaryScaling extends HasArguments
      *     Face's code does: {@link #dependsOnLength} is then true
      * @throws IllegalArgumentException if an argument is outside its range, or the numbers of short and long factors
      *     differ
+     * @see <a href="https://arxiv.org/abs/2402.13753">LongRoPE: Extending LLM Context Window Beyond 2 Million
+     *     Tokens</a>
      */
     static RotaryScaling longRope(
             double[] shortFactors,

@@ -102,6 +102,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
      *
      * @param embeddingSize d, from 1 to 2,097,152
      * @throws IllegalArgumentException if the size is outside its range
+     * @see <a href="https://arxiv.org/abs/1706.03762">Attention Is All You Need</a>
      */
     public static SinusoidalEncoding vaswani(int embeddingSize) {
         return vaswani(embeddingSize, DEFAULT_BASE);
@@ -114,6 +115,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
      * @param base positive and finite
      * @throws IllegalArgumentException if the size is outside its range, the base is not positive and finite, or a
      *     frequency is outside 10<sup>-270</sup> to 10<sup>270</sup>
+     * @see <a href="https://arxiv.org/abs/1706.03762">Attention Is All You Need</a>
      */
     public static SinusoidalEncoding vaswani(int embeddingSize, double base) {
         return new SinusoidalEncoding(new Settings(embeddingSize, base, null, null, null, null));
@@ -128,6 +130,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
      * @param maxTimescale positive and finite, usually 10,000
      * @throws IllegalArgumentException if the size is outside its range, a timescale is not positive and finite, or the
      *     timescales are too far apart
+     * @see <a href="https://arxiv.org/abs/1803.07416">Tensor2Tensor for Neural Machine Translation</a>
      */
     public static SinusoidalEncoding tensor2tensor(int channels, double minTimescale, double maxTimescale) {
         return zeroPadded(channels, Frequencies.timescales(checkSize(channels) / 2, minTimescale, maxTimescale), false);
@@ -140,6 +143,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
      *
      * @param embeddingSize d, from 1 to 2,097,152
      * @throws IllegalArgumentException if the size is outside its range
+     * @see <a href="https://arxiv.org/abs/1904.01038">fairseq: A Fast, Extensible Toolkit for Sequence Modeling</a>
      */
     public static SinusoidalEncoding fairseq(int embeddingSize) {
         return tensor2tensor(embeddingSize, 1, DEFAULT_BASE);
@@ -190,6 +194,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
      *
      * @param embeddingSize d, from 4 to 2,097,152
      * @throws IllegalArgumentException if the size is outside its range
+     * @see <a href="https://arxiv.org/abs/2006.11239">Denoising Diffusion Probabilistic Models</a>
      */
     public static SinusoidalEncoding diffusion(int embeddingSize) {
         return diffusion(embeddingSize, 1, 1, false);
@@ -208,6 +213,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
      * @param cosineFirst true for the cosines before the sines
      * @throws IllegalArgumentException if the size is outside its range, the shift is ⌊d/2⌋ or more, or the scale is
      *     zero, infinite or NaN, or makes a frequency too large or too small
+     * @see <a href="https://arxiv.org/abs/2006.11239">Denoising Diffusion Probabilistic Models</a>
      */
     public static SinusoidalEncoding diffusion(
             int embeddingSize, double frequencyShift, double scale, boolean cosineFirst) {

@@ -1,0 +1,107 @@
+package io.github.djlpositional.guide;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.attention.RotaryPresets;
+import io.github.djlpositional.math.FourierFeatures;
+import io.github.djlpositional.math.GridEncoding;
+import io.github.djlpositional.math.RotaryScaling;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import java.io.IOException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** Compares docs/sources.md with the encodings of the library and the papers in their Javadoc. */
+class SourcesTest {
+
+    /** Blocks without an encoding of their own. */
+    private static final Set<String> OTHERS = Set.of(
+            "InputEmbeddingBlock",
+            "MultiHeadAttentionBlock",
+            "RmsNormBlock",
+            "TransformerLayerBlock",
+            "TransformerStackBlock");
+
+    private static final Pattern PAPER = Pattern.compile("https://arxiv\\.org/abs/([0-9.]+)");
+
+    private static List<Map<String, String>> rows() throws IOException {
+        return Tables.rows("docs/sources.md", "in code", "paper", "published code");
+    }
+
+    private static String nameOf(Map<String, String> row) {
+        return row.get("in code").replace("`", "");
+    }
+
+    @Test
+    void everyEncodingHasARow() throws IOException {
+        Set<String> encodings = Files.readAllLines(Path.of("src/test/resources/api.txt")).stream()
+                .filter(line -> line.contains(": public final class of ") && line.contains(" ai.djl.nn.Block"))
+                .map(line -> line.replaceFirst(":.*", "").replaceFirst(".*\\.", ""))
+                .collect(Collectors.toCollection(TreeSet::new));
+        assertThat(encodings.removeAll(OTHERS)).isTrue();
+        Stream.of(SinusoidalEncoding.class, GridEncoding.class, FourierFeatures.class, RotaryScaling.class)
+                .forEach(type -> addFactories(encodings, type, type));
+        addFactories(encodings, RotaryPresets.class, RotaryEmbeddingBlock.Builder.class);
+        assertThat(rows().stream().map(SourcesTest::nameOf)).containsExactlyInAnyOrderElementsOf(encodings);
+    }
+
+    private static void addFactories(Set<String> names, Class<?> type, Class<?> result) {
+        Stream.of(type.getDeclaredMethods())
+                .filter(method -> Modifier.isStatic(method.getModifiers()) && Modifier.isPublic(method.getModifiers()))
+                .filter(method -> method.getReturnType() == result)
+                .map(Method::getName)
+                .filter(name -> !name.equals("fromArguments"))
+                .forEach(name -> names.add(type.getSimpleName() + "." + name));
+    }
+
+    @Test
+    void everyRowHasAPaperOrCode() throws IOException {
+        assertThat(rows())
+                .noneMatch(row ->
+                        row.get("paper").isEmpty() && row.get("published code").isEmpty());
+    }
+
+    @Test
+    void javadocLinksThePapersOfTheRow() throws IOException {
+        for (Map<String, String> row : rows()) {
+            for (String javadoc : javadocs(nameOf(row))) {
+                assertThat(papers(javadoc)).as(nameOf(row)).isEqualTo(papers(row.get("paper")));
+            }
+        }
+    }
+
+    private static Set<String> papers(String text) {
+        return PAPER.matcher(text).results().map(match -> match.group(1)).collect(Collectors.toSet());
+    }
+
+    /** The comments of a class, or of all methods of a class that have a name. */
+    private static List<String> javadocs(String name) throws IOException {
+        String[] parts = name.split("\\.", -1);
+        Path source;
+        try (Stream<Path> files = Files.walk(Path.of("src/main/java"))) {
+            source = files.filter(file -> file.endsWith(parts[0] + ".java"))
+                    .findFirst()
+                    .orElseThrow();
+        }
+        String declaration = parts.length == 1
+                ? "public [a-z ]*(?:class|interface) " + name + "\\b"
+                : "(?:public )?static [\\w.]+ " + parts[1] + "\\(";
+        Matcher comment = Pattern.compile("/\\*\\*((?:(?!\\*/).)*)\\*/\\s*" + declaration, Pattern.DOTALL)
+                .matcher(Files.readString(source));
+        List<String> comments = comment.results().map(match -> match.group(1)).toList();
+        assertThat(comments).as(name).isNotEmpty();
+        return comments;
+    }
+}
