@@ -1,0 +1,219 @@
+package io.github.djlpositional.guide;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.arguments.HasArguments;
+import io.github.djlpositional.attention.DisentangledPositionBlock;
+import io.github.djlpositional.attention.FireBiasBlock;
+import io.github.djlpositional.attention.GaussianBiasBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.TransformerLayerBlock;
+import io.github.djlpositional.attention.WindowNetworkBiasBlock;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.assertj.core.data.Percentage;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Compares numbers of the guide with the code and with the files of results. */
+class FactsTest {
+
+    private static final String CHOICE = "docs/choosing.md";
+
+    static Stream<Arguments> defaults() {
+        return Stream.of(
+                Arguments.of(
+                        "README.md",
+                        "`optMaxSequenceLength\\(20_000\\)` \\(default (\\w+)\\)",
+                        "maxSequenceLength",
+                        PositionalEncodingBlock.builder().setEmbeddingSize(2).build()),
+                Arguments.of(
+                        CHOICE,
+                        "`(\\w+)` \\(default\\)",
+                        "resampling",
+                        LearnedPositionalEncodingBlock.builder()
+                                .setEmbeddingSize(2)
+                                .optGrid(0, 2, 2)
+                                .build()),
+                Arguments.of(
+                        CHOICE,
+                        "`optSigma` sets its initial\\s+value, (\\d+) positions by default",
+                        "sigma",
+                        GaussianBiasBlock.builder().setHeadCount(1).build()),
+                Arguments.of(
+                        CHOICE,
+                        "The network has (\\d+) hidden units as in the paper",
+                        "hiddenSize",
+                        FireBiasBlock.builder().setHeadCount(1).build()),
+                Arguments.of(
+                        CHOICE,
+                        "It has (\\d+) hidden units; set `optHiddenSize`",
+                        "hiddenSize",
+                        WindowNetworkBiasBlock.builder()
+                                .setHeadCount(1)
+                                .setWindow(2, 2)
+                                .build()),
+                Arguments.of(CHOICE, "with k = (\\d+) buckets on each side", "buckets", disentangled()),
+                Arguments.of(CHOICE, "buckets on each side and M = (\\d+)", "maxDistance", disentangled()),
+                Arguments.of(
+                        "docs/coming-from-pytorch.md",
+                        "`dropout` of a layer, 0\\.1 by default \\| (\\w+) by default",
+                        "dropoutRate",
+                        TransformerLayerBlock.builder()
+                                .setAttention(MultiHeadAttentionBlock.builder()
+                                        .setEmbeddingSize(2)
+                                        .setHeadCount(1)
+                                        .build())
+                                .setHiddenSize(2)
+                                .build()));
+    }
+
+    private static DisentangledPositionBlock disentangled() {
+        return DisentangledPositionBlock.builder()
+                .setEmbeddingSize(2)
+                .setHeadCount(1)
+                .build();
+    }
+
+    @ParameterizedTest
+    @MethodSource("defaults")
+    void defaultsAreThoseOfTheCode(String page, String claim, String argument, HasArguments block) throws IOException {
+        Matcher matcher = Pattern.compile(claim).matcher(Files.readString(Path.of(page)));
+        assertThat(matcher.find()).isTrue();
+        Object value = block.getArguments().get(argument);
+        assertThat(
+                        value instanceof Number number && number.doubleValue() == number.longValue()
+                                ? number.longValue()
+                                : value)
+                .hasToString(matcher.group(1));
+    }
+
+    /** The accuracies of the tables of sentences: mean ± half of the range. */
+    @Test
+    void accuraciesAreThoseOfTheComparison() throws IOException {
+        List<String> ranges = List.of("5-16", "17-24", "25-40");
+        String[] columns = ranges.stream().map(range -> range + " words").toArray(String[]::new);
+        List<Map<String, String>> page = Tables.rows(CHOICE, columns);
+        List<Map<String, String>> measured = Tables.csv("examples/src/main/resources/comparison.csv");
+        // sinusoids are in both tables of the page
+        assertThat(page).hasSize(measured.size() + 1);
+        for (Map<String, String> row : page) {
+            assertThat(measured)
+                    .as("%s", row)
+                    .anyMatch(kind -> ranges.stream().allMatch(range -> {
+                        String[] cell = row.get(range + " words").split(" ± ", -1);
+                        double halfRange = (number(kind, "greatest " + range) - number(kind, "least " + range)) / 2;
+                        return isRounded(cell[0], number(kind, "mean " + range)) && isRounded(cell[1], halfRange);
+                    }));
+        }
+    }
+
+    /** Whether a text is a number of the files of results, which have four digits, with fewer digits. */
+    private static boolean isRounded(String text, double number) {
+        int digits = text.length() - text.indexOf('.') - 1;
+        return Math.abs(Double.parseDouble(text) - number) < 0.5 * Math.pow(10, -digits) + 0.51e-4;
+    }
+
+    private static double number(Map<String, String> row, String column) {
+        return Double.parseDouble(row.get(column));
+    }
+
+    private static List<Map<String, String>> choices() throws IOException {
+        return Tables.rows(CHOICE, "your case", "in code", "time", "quality");
+    }
+
+    /** Which of the kinds that were measured the code of a row is, such as distance_network; null for another one. */
+    private static String kind(String code, Set<String> kinds) {
+        if (code.contains("RotaryScaling.yarn") && kinds.contains("rotary_yarn")) {
+            return "rotary_yarn";
+        }
+        String type = code.replace("`", "").toLowerCase(Locale.ROOT);
+        return kinds.stream()
+                .filter(kind -> type.startsWith(kind.replaceAll("[^a-z]", "")))
+                .findFirst()
+                .orElse(null);
+    }
+
+    /** The names of kinds in the texts of cells. */
+    private static final Map<String, String> NAMES = Map.of(
+            "sinusoids", "sinusoidal", "ALiBi", "alibi", "unscaled", "rotary", "rotary", "rotary", "none", "none");
+
+    static Stream<Arguments> comparisons() {
+        return Stream.of(
+                Arguments.of("word order", "examples/src/main/resources/comparison.csv"),
+                Arguments.of("loss", "docs/comparison-text.csv"));
+    }
+
+    /** The first number of a cell is that of the row's encoding, others have a name before them. */
+    @ParameterizedTest
+    @MethodSource("comparisons")
+    void qualitiesOfTheChoicesWereMeasured(String quality, String file) throws IOException {
+        Map<String, Map<String, String>> measured =
+                Tables.csv(file).stream().collect(Collectors.toMap(row -> row.get("positions"), row -> row));
+        List<Map<String, String>> rows = choices().stream()
+                .filter(row -> row.get("quality").startsWith("[" + quality + "]"))
+                .toList();
+        assertThat(rows).hasSizeGreaterThan(2);
+        for (Map<String, String> row : rows) {
+            String cell = row.get("quality").replaceFirst("^.*?\\)", kind(row.get("in code"), measured.keySet()));
+            Matcher number = Pattern.compile("(\\w+) ([0-9]+\\.[0-9]+)").matcher(cell);
+            while (number.find()) {
+                String kind = NAMES.getOrDefault(number.group(1), number.group(1));
+                assertThat(measured.get(kind))
+                        .as(cell)
+                        .anySatisfy((column, value) -> assertThat(column.startsWith("mean ")
+                                        && isRounded(number.group(2), Double.parseDouble(value)))
+                                .isTrue());
+            }
+        }
+    }
+
+    /**
+     * Times of an attention relative to one without positions. docs/performance.md says that differences below 20 % are
+     * within the variation of the machine: the page has means of two measurements, the results one of them.
+     */
+    @Test
+    void timesOfTheChoicesAreThoseOfTheResults() throws IOException {
+        List<String> shapes = List.of("8 × 256 × 512", "1 × 1024 × 512");
+        Map<String, Double> times = inferenceTimes();
+        Set<String> kinds = times.keySet().stream()
+                .map(shape -> shape.replaceFirst(".*, ", ""))
+                .collect(Collectors.toSet());
+        List<Map<String, String>> rows = choices().stream()
+                .filter(row -> row.get("time").matches("[0-9.]+, [0-9.]+"))
+                .toList();
+        assertThat(rows).isNotEmpty();
+        for (Map<String, String> row : rows) {
+            String[] ratios = row.get("time").split(", ", -1);
+            for (int i = 0; i < ratios.length; i++) {
+                String kind = kind(row.get("in code"), kinds);
+                double ratio = times.get(shapes.get(i) + ", " + kind) / times.get(shapes.get(i) + ", none");
+                assertThat(Double.parseDouble(ratios[i]))
+                        .as("%s, %s", kind, shapes.get(i))
+                        .isCloseTo(ratio, Percentage.withPercentage(20));
+            }
+        }
+    }
+
+    /** The times of this library by shape and kind, such as "8 × 256 × 512, none". */
+    private static Map<String, Double> inferenceTimes() throws IOException {
+        return Tables.rows("benchmarks/results.md", "shape", "DJL with mask", "**this library**").stream()
+                .collect(Collectors.toMap(
+                        row -> row.get("shape"),
+                        row -> Double.parseDouble(row.get("**this library**").replace("*", "")),
+                        (inference, training) -> inference));
+    }
+}
