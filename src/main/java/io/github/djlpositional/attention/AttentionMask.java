@@ -141,7 +141,8 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
                 + " leaves no query of the batch a key: expected true or 1 for visible keys; give mask.logicalNot() if"
                 + " true hides a key, as in PyTorch"
                 + (mayBeAdded ? ", or (B, 1, 1, F) or (B, 1, T, F) if the numbers are to be added to the scores" : "")
-                + (isCausal ? ", or no mask if it only hides later keys" : "");
+                + (isCausal ? ", or no mask if it only hides later keys" : "")
+                + "; see docs/using.md#padding";
     }
 
     private static boolean broadcasts(Shape shape, Shape to) {

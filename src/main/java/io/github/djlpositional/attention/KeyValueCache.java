@@ -165,7 +165,7 @@ public final class KeyValueCache implements AutoCloseable {
                     "the step that nextStep() began at position " + length + " did not reach an attention"
                             + ": expected forward parameters that reach every MultiHeadAttentionBlock; hand them on in each"
                             + " block's forward (SequentialBlock does not), or call rewind(" + length
-                            + ") if the forward failed");
+                            + ") if the forward failed; see docs/using.md#in-djls-containers");
         }
         rewind(length);
         isPending = true;

@@ -57,7 +57,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
             List.of("mask", "attentionmask", "attnmask", "paddingmask", "keypaddingmask");
 
     private static final String MASK_REMEDY =
-            "a second input is positions here: give the mask to the attention, [x, mask]";
+            "a second input is positions here: give the mask to the attention, [x, mask]; see docs/using.md#padding";
 
     /** The limit where no table limits the positions: small enough that the lengths of two sequences can be added. */
     public static final int UNLIMITED = 1 << 29;

@@ -74,7 +74,8 @@ public final class HuggingFaceRope {
                 () -> "model_type "
                         + (config.get("model_type") == null ? "is missing" : quoted(config.get("model_type")))
                         + ": expected one of " + ModelType.names()
-                        + "; build other models with RotaryEmbeddingBlock and MultiHeadAttentionBlock");
+                        + "; build other models with RotaryEmbeddingBlock and MultiHeadAttentionBlock;"
+                        + " see docs/models.md#what-is-known");
         require("required");
         for (String layerType : layerTypes()) {
             rotary(layerType).build();

@@ -60,7 +60,8 @@ final class RopeSection {
         Check.that(
                 types == null || types.contains(type),
                 () -> "rope_type \"" + type + "\": expected one of " + types + ", which the model type is known with;"
-                        + " correct the configuration, or build the block with RotaryEmbeddingBlock");
+                        + " correct the configuration, or build the block with RotaryEmbeddingBlock;"
+                        + " see docs/models.md#the-rope-section");
         List<Object> keys = new ArrayList<>(List.of((COMMON_KEYS + KEYS.get(type)).split(" ")));
         keys.addAll(otherKeys);
         for (String key : values.keySet()) {

@@ -516,7 +516,7 @@ public final class WeightLoader {
                                                 + InvalidFileException.listed(each.getValue()) + ")")
                                 .collect(Collectors.joining(" and "))
                         + ": expected a tensor for each parameter and a use of each tensor; add them, or allow"
-                        + " exceptions with allowMissing and allowUnused");
+                        + " exceptions with allowMissing and allowUnused; see docs/weights.md#loading-a-model");
     }
 
     /** Rows for a parameter, which are read completely before any of them is written. */
@@ -636,10 +636,10 @@ public final class WeightLoader {
             double expected = encoding.value((double) position, dimension);
             // also false for NaN
             if (!(Math.abs(found - expected) <= tolerance(position, dimension))) {
-                throw new IllegalArgumentException(
-                        tensor + " has " + found + " at position " + position
-                                + ", dimension " + dimension + ": expected " + expected + " as in " + encoding
-                                + ", within the error of float arithmetic; give the encoding of the tensor, or load it as a learned table");
+                throw new IllegalArgumentException(tensor + " has " + found + " at position " + position
+                        + ", dimension " + dimension + ": expected " + expected + " as in " + encoding
+                        + ", within the error of float arithmetic; give the encoding of the tensor, or load"
+                        + " it as a learned table; see docs/weights.md#saved-sinusoidal-tables");
             }
         }
 

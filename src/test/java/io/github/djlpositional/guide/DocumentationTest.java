@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -129,6 +130,26 @@ class DocumentationTest {
                                 .replaceAll("[^\\w\\s-]", "")
                                 .replace(' ', '-'))
                 .toList();
+    }
+
+    @Test
+    void everySectionInAMessageExists() throws IOException {
+        List<MatchResult> sections;
+        try (Stream<Path> files = Files.walk(Path.of("src/main/java"))) {
+            StringBuilder code = new StringBuilder();
+            for (Path file :
+                    files.filter(each -> each.toString().endsWith(".java")).toList()) {
+                code.append(Files.readString(file));
+            }
+            sections = Pattern.compile("see (docs/[\\w-]+\\.md)(#?[\\w-]*)")
+                    .matcher(code)
+                    .results()
+                    .toList();
+        }
+        assertThat(sections).hasSizeGreaterThan(5);
+        for (MatchResult section : sections) {
+            assertThat(anchors(Path.of(section.group(1)))).contains(section.group(2));
+        }
     }
 
     @Test
