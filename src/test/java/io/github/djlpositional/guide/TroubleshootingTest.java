@@ -15,6 +15,7 @@ import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -142,6 +143,13 @@ class TroubleshootingTest {
             }
         });
         assertThat(others).isEmpty();
+    }
+
+    @EngineTest
+    void anEmptyFileEndsTooSoon(NDManager manager) {
+        Throwable thrown = catchThrowable(
+                () -> BlockBytes.load(manager, Linear.builder().setUnits(2).build(), new byte[0]));
+        assertThat(thrown).isExactlyInstanceOf(EOFException.class).hasMessage(null);
     }
 
     private static boolean isPyTorch(NDManager manager) {
