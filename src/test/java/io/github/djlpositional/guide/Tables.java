@@ -21,14 +21,24 @@ public final class Tables {
      * its column.
      */
     public static List<Map<String, String>> rows(String page, String... columns) throws IOException {
+        return rowsBelow(page, "", columns);
+    }
+
+    /** Returns these rows of the sections whose heading begins with a text. */
+    public static List<Map<String, String>> rowsBelow(String page, String heading, String... columns)
+            throws IOException {
         List<Map<String, String>> rows = new ArrayList<>();
         List<String> header = null;
+        String section = "";
         for (String line : Files.readAllLines(Path.of(page))) {
+            if (line.startsWith("#")) {
+                section = line.replaceFirst("#+ ", "");
+            }
             if (!line.stripLeading().startsWith("|")) {
                 header = null;
             } else if (header == null) {
                 header = cells(line);
-            } else if (header.containsAll(List.of(columns)) && !line.matches("[| -]+")) {
+            } else if (section.startsWith(heading) && header.containsAll(List.of(columns)) && !line.matches("[| -]+")) {
                 rows.add(row(header, cells(line)));
             }
         }
