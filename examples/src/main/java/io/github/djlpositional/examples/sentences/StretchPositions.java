@@ -33,15 +33,21 @@ import picocli.CommandLine.Option;
         name = "stretch",
         description = "Stretch the position table of the published sentence encoder all-MiniLM-L6-v2 from 512 to 1024"
                 + " positions, and find definitions in documents of about 1000 tokens: with the first 512 tokens, with the"
-                + " stretched table, and with the mean of both halves. Print the fraction that is found by the place of"
+                + " stretched table, and with the mean of its parts of 512 or of 256 tokens. Print the fraction that is found by the place of"
                 + " the definition, and draw it.")
 public final class StretchPositions extends EngineCommand {
 
     private static final int LENGTH = BertEncoder.Sizes.MINI_LM.positions();
     private static final int STRETCHED = 2 * LENGTH;
 
-    /** Both halves of a document of this number of tokens have two special tokens and fit the published table. */
-    private static final int DOCUMENT = STRETCHED - 2;
+    /** The publisher cuts texts to this number of tokens. */
+    private static final int CUT = 256;
+
+    /**
+     * A document has the tokens of four parts of the publisher's length, each with two special tokens, and two of its
+     * own.
+     */
+    private static final int DOCUMENT = STRETCHED / CUT * (CUT - 2) + 2;
 
     /** The place of a definition in a document is one of this number of equal parts. */
     private static final int PARTS = 8;
@@ -88,13 +94,9 @@ public final class StretchPositions extends EngineCommand {
             Map<String, float[][]> methods = new LinkedHashMap<>();
             methods.put("first 512", encoder.encodeIds(beginnings(whole, LENGTH)));
             methods.put("stretched", stretched.encodeIds(whole));
-            methods.put(
-                    "two halves",
-                    sums(
-                            methods.get("first 512"),
-                            encoder.encodeIds(whole.stream()
-                                    .map(StretchPositions::secondHalf)
-                                    .toList())));
+            for (int length : new int[] {LENGTH, CUT}) {
+                methods.put("parts of " + length, sumsOfParts(encoder, whole, length));
+            }
             printFound(out, documents, methods, encoder);
         }
     }
@@ -149,19 +151,23 @@ public final class StretchPositions extends EngineCommand {
                 .toList();
     }
 
-    /** Returns the tokens that {@link #beginnings} leaves out, after the first, which is special. */
-    private static long[] secondHalf(long[] ids) {
-        long[] second = Arrays.copyOfRange(ids, LENGTH - 2, ids.length);
-        second[0] = ids[0];
-        return second;
-    }
-
-    private static float[][] sums(float[][] first, float[][] second) {
-        return IntStream.range(0, first.length)
-                .mapToObj(text -> {
-                    float[] sum = first[text].clone();
-                    VectorUtil.add(sum, second[text]);
-                    return sum;
+    /** Returns the sum of the vectors of each text's parts, which have special tokens at both ends. */
+    private static float[][] sumsOfParts(SentenceEncoder encoder, List<long[]> texts, int length) {
+        return texts.stream()
+                .map(ids -> {
+                    List<long[]> parts = new ArrayList<>();
+                    for (int from = 1; from < ids.length - 1; from += length - 2) {
+                        long[] part = new long[Math.min(length, ids.length - from + 1)];
+                        System.arraycopy(ids, from, part, 1, part.length - 2);
+                        part[0] = ids[0];
+                        part[part.length - 1] = ids[ids.length - 1];
+                        parts.add(part);
+                    }
+                    float[][] vectors = encoder.encodeIds(parts);
+                    for (int i = 1; i < vectors.length; i++) {
+                        VectorUtil.add(vectors[0], vectors[i]);
+                    }
+                    return vectors[0];
                 })
                 .toArray(float[][]::new);
     }
@@ -192,7 +198,7 @@ public final class StretchPositions extends EngineCommand {
                 "fraction found among the " + nearest() + " nearest of " + count);
         out.printf("%nfraction of the definitions whose document is among the %d nearest of %d%n%n", nearest(), count);
         out.printf("%-14s", "first token");
-        methods.keySet().forEach(method -> out.printf("%12s", method));
+        methods.keySet().forEach(method -> out.printf("%14s", method));
         out.println();
         Map<String, List<Double>> lines = new LinkedHashMap<>();
         List<Integer> places = IntStream.range(0, PARTS)
@@ -206,7 +212,7 @@ public final class StretchPositions extends EngineCommand {
                         .filter(query -> isFound(queries[query], query, vectors))
                         .count();
                 lines.computeIfAbsent(method, name -> new ArrayList<>()).add(found / queries.length);
-                out.printf(Locale.ROOT, "%12.3f", found / queries.length);
+                out.printf(Locale.ROOT, "%14.3f", found / queries.length);
             });
             out.println();
         }
