@@ -17,8 +17,8 @@ import java.util.Optional;
  */
 record Chapter(String name, String title, String line, List<String> imports, List<String> members, List<Cell> cells) {
 
-    /** Prose, the code that follows it, and what that code printed and drew. */
-    record Cell(Part.Prose prose, String code, List<Part> outputs) {}
+    /** Prose, the code that follows it, the code after that which draws, and what both printed and drew. */
+    record Cell(Part.Prose prose, String code, String drawing, List<Part> outputs) {}
 
     /** Writes a chapter while it runs. */
     @FunctionalInterface
@@ -46,15 +46,15 @@ record Chapter(String name, String title, String line, List<String> imports, Lis
         if (!written.equals(calls) || written.isEmpty() || !(parts.get(0) instanceof Part.Title title)) {
             throw new IllegalStateException(String.format(
                     "chapter %s wrote %s, its source has the calls %s: expected the same, with a title before anything"
-                            + " else; call title, text, formula and play as statements of write, not in a loop, a"
+                            + " else; call the methods that write prose as statements of write, not in a loop, a"
                             + " block, a lambda or another method",
                     name, written, calls));
         }
         List<Cell> cells = new ArrayList<>();
         for (Part part : parts) {
             if (part instanceof Part.Prose prose) {
-                String code = source.cells().get(cells.size()).code();
-                cells.add(new Cell(prose, code, new ArrayList<>()));
+                ChapterSource.Cell cell = source.cells().get(cells.size());
+                cells.add(new Cell(prose, cell.code(), cell.drawing(), new ArrayList<>()));
             } else {
                 cells.get(cells.size() - 1).outputs().add(part);
             }

@@ -17,9 +17,13 @@ import java.io.InputStream;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import javax.tools.JavaCompiler;
 import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
@@ -35,15 +39,21 @@ import javax.tools.ToolProvider;
 record ChapterSource(List<String> imports, List<String> members, List<Cell> cells) {
 
     /** The methods of {@link Notebook} that begin a cell. */
-    private static final Set<String> PROSE = Set.of("title", "text", "formula", "play");
+    private static final Set<String> PROSE = Arrays.stream(Part.Prose.class.getPermittedSubclasses())
+            .map(type -> type.getSimpleName().toLowerCase(Locale.ROOT))
+            .collect(Collectors.toUnmodifiableSet());
+
+    /** What only code that draws names. */
+    private static final Pattern DRAWING = Pattern.compile("\\bDrawing\\b|Chart\\b|\\bnotebook\\s*\\.pictures?\\(");
 
     /**
      * One call that writes prose.
      *
      * @param call the name of the method
-     * @param code the statements after it, may be empty
+     * @param code the statements after it up to the first one that draws, may be empty
+     * @param drawing that statement and all after it, may be empty
      */
-    record Cell(String call, String code) {}
+    record Cell(String call, String code, String drawing) {}
 
     /** Reads the source of a class of this package. */
     static ChapterSource of(String name) throws IOException {
@@ -113,20 +123,21 @@ record ChapterSource(List<String> imports, List<String> members, List<Cell> cell
         private List<Cell> cells(MethodTree write) {
             List<? extends StatementTree> statements = write.getBody().getStatements();
             List<Cell> cells = new ArrayList<>();
-            String call = null;
-            int codeStart = 0;
-            for (StatementTree statement : statements) {
-                Optional<String> next = prose(statement);
-                if (next.isPresent()) {
-                    if (call != null) {
-                        cells.add(new Cell(call, cut(codeStart, start(statement))));
+            for (int i = 0; i < statements.size(); ) {
+                Optional<String> call = prose(statements.get(i));
+                int codeStart = end(statements.get(i));
+                int drawingStart = -1;
+                for (i++; i < statements.size() && prose(statements.get(i)).isEmpty(); i++) {
+                    if (drawingStart < 0
+                            && DRAWING.matcher(statements.get(i).toString()).find()) {
+                        // a comment behind the statement before is not of this one
+                        drawingStart = source.indexOf('\n', end(statements.get(i - 1)));
                     }
-                    call = next.get();
-                    codeStart = end(statement);
                 }
-            }
-            if (call != null) {
-                cells.add(new Cell(call, cut(codeStart, end(write.getBody()) - 1)));
+                int end = i < statements.size() ? start(statements.get(i)) : end(write.getBody()) - 1;
+                int codeEnd = drawingStart < 0 ? end : drawingStart;
+                call.ifPresent(
+                        name -> cells.add(new Cell(name, cut(codeStart, codeEnd), cut(codeEnd, end))));
             }
             return List.copyOf(cells);
         }

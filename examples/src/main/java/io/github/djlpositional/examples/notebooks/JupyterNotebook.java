@@ -37,7 +37,12 @@ final class JupyterNotebook {
                 notebook.addCode(notebook.preparation(), List.of());
             }
             if (!cell.code().isEmpty()) {
-                notebook.addCode(cell.code(), cell.outputs());
+                notebook.addCode(cell.code(), cell.drawing().isEmpty() ? cell.outputs() : List.of());
+            }
+            if (!cell.drawing().isEmpty()) {
+                // JupyterLab folds the code
+                notebook.addCode(cell.drawing(), cell.outputs())
+                        .put("metadata", object("jupyter", object("source_hidden", true)));
             }
         }
         return GSON.toJson(object(
@@ -63,6 +68,17 @@ final class JupyterNotebook {
     private String markdown(Part.Prose prose) {
         if (prose instanceof Part.Title title) {
             return "# " + title.text() + "\n\n*" + title.line() + "*";
+        } else if (prose instanceof Part.Question question) {
+            return "> " + question.markdown().replace("\n", "\n> ");
+        } else if (prose instanceof Part.Heading heading) {
+            return "## " + heading.text();
+        } else if (prose instanceof Part.Recap recap) {
+            return "**In one sentence.** " + recap.markdown();
+        } else if (prose instanceof Part.Exercise exercise) {
+            return "**Exercise.** " + exercise.markdown() + "\n\n<details><summary>Answer</summary>\n\n"
+                    + exercise.answer() + "\n\n</details>";
+        } else if (prose instanceof Part.Sources sources) {
+            return "**Sources.**\n\n- " + String.join("\n- ", sources.links());
         } else if (prose instanceof Part.Text text) {
             return text.markdown();
         } else if (prose instanceof Part.Formula formula) {
@@ -98,7 +114,7 @@ final class JupyterNotebook {
         return cell;
     }
 
-    private void addCode(String code, List<Part> outputs) throws IOException {
+    private Map<String, Object> addCode(String code, List<Part> outputs) throws IOException {
         List<Object> results = new ArrayList<>();
         for (Part part : outputs) {
             if (part instanceof Part.Output printed) {
@@ -115,5 +131,6 @@ final class JupyterNotebook {
         // the kernel of the reader has not run it
         cell.put("execution_count", null);
         cell.put("outputs", results);
+        return cell;
     }
 }

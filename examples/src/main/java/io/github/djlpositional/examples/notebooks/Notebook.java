@@ -79,9 +79,9 @@ public final class Notebook {
     }
 
     /**
-     * Writes the heading of the chapter; call this first.
+     * Writes the title of the chapter; call this first.
      *
-     * @param text the question or the subject
+     * @param text the subject
      * @param line what the chapter shows, in one line, also for the page of contents
      */
     public void title(String text, String line) {
@@ -90,13 +90,65 @@ public final class Notebook {
     }
 
     /**
+     * Writes the question that the chapter answers; call this after the title.
+     *
+     * @param markdown Markdown
+     */
+    public void question(String markdown) {
+        prose(new Part.Question(markdown.strip()), "Question: " + markdown.strip());
+    }
+
+    /**
+     * Writes the heading of a section.
+     *
+     * @param text the heading, without Markdown
+     */
+    public void heading(String text) {
+        prose(new Part.Heading(text), text + "\n" + "-".repeat(text.length()));
+    }
+
+    /**
+     * Writes what to remember of the chapter.
+     *
+     * @param markdown one sentence of Markdown
+     */
+    public void recap(String markdown) {
+        prose(new Part.Recap(markdown.strip()), "In one sentence: " + markdown.strip());
+    }
+
+    /**
+     * Writes an exercise. The answer is folded on the page and in the Jupyter notebook.
+     *
+     * @param markdown the task, in Markdown
+     * @param answerMarkdown the answer, in Markdown
+     */
+    public void exercise(String markdown, String answerMarkdown) {
+        prose(
+                new Part.Exercise(markdown.strip(), answerMarkdown.strip()),
+                "Exercise: " + markdown.strip() + "\n\nAnswer: " + answerMarkdown.strip());
+    }
+
+    /**
+     * Writes where the facts of the chapter come from.
+     *
+     * @param links Markdown, usually {@code [Authors, Title (year)](https://...)}
+     */
+    public void sources(String... links) {
+        prose(new Part.Sources(List.of(links)), "Sources: " + String.join("; ", links));
+    }
+
+    private void prose(Part.Prose part, String printed) {
+        parts.add(part);
+        out.printf("%n%s%n", printed);
+    }
+
+    /**
      * Writes paragraphs.
      *
      * @param markdown Markdown, also with tables
      */
     public void text(String markdown) {
-        parts.add(new Part.Text(markdown.strip()));
-        out.printf("%n%s%n", markdown.strip());
+        prose(new Part.Text(markdown.strip()), markdown.strip());
     }
 
     /**
@@ -105,8 +157,7 @@ public final class Notebook {
      * @param latex LaTeX, without dollar signs
      */
     public void formula(String latex) {
-        parts.add(new Part.Formula(latex.strip()));
-        out.printf("%n    %s%n", latex.strip());
+        prose(new Part.Formula(latex.strip()), "    " + latex.strip());
     }
 
     /**
@@ -115,8 +166,7 @@ public final class Notebook {
      * @param script the name of their script
      */
     public void play(String script) {
-        parts.add(new Part.Play(script));
-        out.printf("%n  [sliders on the page: %s]%n", script);
+        prose(new Part.Play(script), "  [sliders on the page: " + script + "]");
     }
 
     /**

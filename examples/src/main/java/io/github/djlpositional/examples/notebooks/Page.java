@@ -39,9 +39,8 @@ final class Page {
             append(body, cell);
         }
         if (!chapter.members().isEmpty()) {
-            body.append("<details><summary>Constants and methods of this chapter</summary>\n")
-                    .append(code(String.join("\n\n", chapter.members())))
-                    .append("</details>\n");
+            body.append(details(
+                    "Constants and methods of this chapter", code(String.join("\n\n", chapter.members()))));
         }
         String links = "<nav>" + link(previous, "prev", "← ") + "<a href=\"index.html\">Contents</a>"
                 + link(next, "next", "→ ") + "</nav>\n";
@@ -88,22 +87,17 @@ final class Page {
 
     private static void append(StringBuilder body, Chapter.Cell cell) throws IOException {
         body.append(prose(cell.prose()));
-        if (!cell.code().isEmpty()) {
-            body.append(code(cell.code()));
-        }
         StringBuilder output = new StringBuilder();
         for (Part part : cell.outputs()) {
             if (part instanceof Part.Output printed) {
                 output.append(printed.text()).append('\n');
             } else if (part instanceof Part.Picture picture) {
-                flush(output, body);
                 body.append(figure(picture));
             }
         }
-        flush(output, body);
-    }
-
-    private static void flush(StringBuilder output, StringBuilder body) {
+        if (!cell.code().isEmpty()) {
+            body.append(code(cell.code()));
+        }
         if (!output.isEmpty()) {
             // page.html makes the letters small enough for the longest line
             int columns =
@@ -111,20 +105,46 @@ final class Page {
             body.append(String.format("<pre class=\"output\" style=\"--columns: %d\">", columns))
                     .append(escaped(output.toString()))
                     .append("</pre>\n");
-            output.setLength(0);
         }
+        if (!cell.drawing().isEmpty()) {
+            body.append(details("Code of the picture", code(cell.drawing())));
+        }
+    }
+
+    private static String details(String summary, String content) {
+        return "<details><summary>" + summary + "</summary>\n" + content + "</details>\n";
     }
 
     private static String prose(Part.Prose prose) {
         if (prose instanceof Part.Title title) {
             return "<h1>" + escaped(title.text()) + "</h1>\n<p class=\"line\">" + escaped(title.line()) + "</p>\n";
+        } else if (prose instanceof Part.Question question) {
+            return section("question", html(question.markdown()));
+        } else if (prose instanceof Part.Heading heading) {
+            return "<h2>" + escaped(heading.text()) + "</h2>\n";
         } else if (prose instanceof Part.Text text) {
-            return HTML.render(MARKDOWN.parse(text.markdown()));
+            return html(text.markdown());
+        } else if (prose instanceof Part.Recap recap) {
+            return section("recap", html("**In one sentence.** " + recap.markdown()));
+        } else if (prose instanceof Part.Exercise exercise) {
+            return section(
+                    "exercise",
+                    html("**Exercise.** " + exercise.markdown()) + details("Answer", html(exercise.answer())));
+        } else if (prose instanceof Part.Sources sources) {
+            return section("sources", html("**Sources.**\n\n- " + String.join("\n- ", sources.links())));
         } else if (prose instanceof Part.Formula formula) {
             return "<div class=\"formula\">" + MathMl.of(formula.latex()) + "</div>\n";
         } else {
             return String.format("<div class=\"play\" data-play=\"%s\"></div>%n", ((Part.Play) prose).script());
         }
+    }
+
+    private static String html(String markdown) {
+        return HTML.render(MARKDOWN.parse(markdown));
+    }
+
+    private static String section(String kind, String content) {
+        return "<div class=\"" + kind + "\">\n" + content + "</div>\n";
     }
 
     private static String code(String java) {

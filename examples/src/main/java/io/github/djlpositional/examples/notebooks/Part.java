@@ -17,8 +17,14 @@ sealed interface Part {
         }
     }
 
-    /** A heading, with one line for the page of contents. */
+    /** The title of the chapter, with one line for the page of contents. */
     record Title(String text, String line) implements Prose {}
+
+    /** The question that the chapter answers, in Markdown. */
+    record Question(String markdown) implements Prose {}
+
+    /** The heading of a section. */
+    record Heading(String text) implements Prose {}
 
     /** Paragraphs of Markdown. */
     record Text(String markdown) implements Prose {}
@@ -28,6 +34,15 @@ sealed interface Part {
 
     /** Sliders to play with, which a script in {@code resources/play} draws. */
     record Play(String script) implements Prose {}
+
+    /** What to remember of the chapter, one sentence of Markdown. */
+    record Recap(String markdown) implements Prose {}
+
+    /** An exercise and its answer, both in Markdown. */
+    record Exercise(String markdown, String answer) implements Prose {}
+
+    /** Where the chapter's facts come from: links in Markdown. */
+    record Sources(List<String> links) implements Prose {}
 
     /** Printed output. */
     record Output(String text) implements Part {}

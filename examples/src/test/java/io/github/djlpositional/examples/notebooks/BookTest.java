@@ -56,11 +56,16 @@ class BookTest {
         XYChart chart = Drawing.lines("A line", "x", "y");
         Drawing.line(chart, "line", 20, x -> x);
         notebook.title("Every <kind>", "All & each.");
+        notebook.question("Is *this* & that < there?");
+        notebook.heading("A <section>");
         notebook.text("Some *prose* & a table.\n\n| a | b |\n| - | - |\n| 1 | 2 |");
         notebook.formula("\\frac{a}{b}");
         notebook.row("a < %d", 1);
         notebook.picture("every-kind", "A \"line\" < 20", chart);
         notebook.row("after the picture");
+        notebook.recap("All & *some*.");
+        notebook.exercise("Add 1 & 1.", "It is *2*.");
+        notebook.sources("[A & B](https://example.org/a)", "[C](https://example.org/c)");
         return notebook;
     }
 
@@ -73,10 +78,16 @@ class BookTest {
 
                     static void write(Notebook notebook) throws Exception {
                         notebook.title("Every <kind>", "All & each.");
+                        notebook.question("…");
+                        notebook.heading("…");
                         notebook.text("…");
                         notebook.formula("…");
                         int a = 2 < 3 ? 12 : 0; // "comment" & more
                         notebook.row("a < %d", ONE);
+                        XYChart chart = Drawing.lines("A line", "x", "y");
+                        notebook.recap("…");
+                        notebook.exercise("…", "…");
+                        notebook.sources("…", "…");
                     }
                 }
                 """);
@@ -96,16 +107,22 @@ class BookTest {
                 .containsSubsequence(
                         "<h1>Every &lt;kind></h1>",
                         "<p class=\"line\">All &amp; each.</p>",
+                        "<div class=\"question\">\n<p>Is <em>this</em> &amp; that &lt; there?</p>\n</div>",
+                        "<h2>A &lt;section></h2>",
                         "<p>Some <em>prose</em> &amp; a table.</p>",
                         "<td>1</td>",
                         "<math",
                         "<mfrac>",
-                        "<pre class=\"code\">",
-                        "<pre class=\"output\" style=\"--columns: 5\">a &lt; 1\n</pre>",
                         "<figure>",
                         "<figcaption>A &quot;line&quot; &lt; 20</figcaption>",
-                        "<pre class=\"output\" style=\"--columns: 17\">after the picture\n</pre>",
-                        "<details>",
+                        "<pre class=\"code\">",
+                        "<pre class=\"output\" style=\"--columns: 17\">a &lt; 1\nafter the picture\n</pre>",
+                        "<details><summary>Code of the picture</summary>\n<pre class=\"code\"><code>XYChart chart",
+                        "<div class=\"recap\">\n<p><strong>In one sentence.</strong> All &amp; <em>some</em>.</p>",
+                        "<div class=\"exercise\">\n<p><strong>Exercise.</strong> Add 1 &amp; 1.</p>",
+                        "<details><summary>Answer</summary>\n<p>It is <em>2</em>.</p>\n</details>",
+                        "<li><a href=\"https://example.org/a\">A &amp; B</a></li>",
+                        "<details><summary>Constants and methods of this chapter</summary>",
                         "ONE = <span class=\"number\">1</span>;");
     }
 
@@ -122,12 +139,13 @@ class BookTest {
 
     @Test
     void pageNeedsNoNetworkAndNoOtherFile() {
-        // names of XML are not loaded
-        String loaded = page.replace("xmlns=\"http://www.w3.org/1998/Math/MathML\"", "");
+        // names of XML are not loaded, and links only when followed
+        String loaded = page.replace("xmlns=\"http://www.w3.org/1998/Math/MathML\"", "")
+                .replace("<a href=\"https://example.org/", "");
         assertThat(loaded).doesNotContain("http:", "https:", "<link", "<script", "url(", " src=\"");
         assertThat(loaded).contains("prefers-color-scheme: dark", "width=device-width");
         assertThat(Pattern.compile("href=\"([^\"]*)\"").matcher(page).results().map(link -> link.group(1)))
-                .containsOnly("index.html", "Other.html");
+                .containsOnly("index.html", "Other.html", "https://example.org/a", "https://example.org/c");
     }
 
     @Test
@@ -172,15 +190,26 @@ class BookTest {
                         notebook.getAsJsonArray("cells").spliterator(), false)
                 .map(cell -> cell.getAsJsonObject().get("source").getAsString())
                 .toList();
-        assertThat(sources).hasSize(5);
+        assertThat(sources).hasSize(11);
         assertThat(sources.get(0)).isEqualTo("# Every <kind>\n\n*All & each.*");
         assertThat(sources.get(1))
                 .startsWith("%maven io.github.djlpositional:djl-positional-examples:")
                 .contains("private static final int ONE = 1;");
-        assertThat(sources.get(3)).isEqualTo("$$\n\\frac{a}{b}\n$$");
-        assertThat(sources.get(4)).startsWith("int a = 2 < 3");
+        assertThat(sources.get(2)).isEqualTo("> Is *this* & that < there?");
+        assertThat(sources.get(3)).isEqualTo("## A <section>");
+        assertThat(sources.get(5)).isEqualTo("$$\n\\frac{a}{b}\n$$");
+        assertThat(sources.get(6)).startsWith("int a = 2 < 3").doesNotContain("XYChart");
+        assertThat(sources.get(7)).startsWith("XYChart chart = ");
+        assertThat(sources.get(8)).isEqualTo("**In one sentence.** All & *some*.");
+        assertThat(sources.get(9))
+                .isEqualTo("**Exercise.** Add 1 & 1.\n\n<details><summary>Answer</summary>\n\nIt is *2*.\n\n</details>");
+        assertThat(sources.get(10))
+                .isEqualTo("**Sources.**\n\n- [A & B](https://example.org/a)\n- [C](https://example.org/c)");
+        JsonObject drawing = notebook.getAsJsonArray("cells").get(7).getAsJsonObject();
+        assertThat(drawing.getAsJsonObject("metadata").toString())
+                .isEqualTo("{\"jupyter\":{\"source_hidden\":true}}");
         JsonObject picture = notebook.getAsJsonArray("cells")
-                .get(4)
+                .get(7)
                 .getAsJsonObject()
                 .getAsJsonArray("outputs")
                 .get(1)

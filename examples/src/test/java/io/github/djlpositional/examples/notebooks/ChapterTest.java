@@ -3,9 +3,12 @@ package io.github.djlpositional.examples.notebooks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -62,16 +65,75 @@ class ChapterTest {
         ChapterSource source = ChapterSource.parse("Small", SOURCE);
         assertThat(source.cells())
                 .containsExactly(
-                        new ChapterSource.Cell("title", ""),
+                        new ChapterSource.Cell("title", "", ""),
                         new ChapterSource.Cell("text", """
                                 int four = twice(2); // a comment
 
                                 for (int i = 0; i < four; i++) {
                                     notebook.row("%d", i);
-                                }"""),
+                                }""", ""),
                         new ChapterSource.Cell("formula", """
                                 // a comment before the code
-                                notebook.result("four", four);"""));
+                                notebook.result("four", four);""", ""));
+    }
+
+    @Test
+    void codeFromTheFirstStatementThatDrawsIsApart() throws Exception {
+        String source = SOURCE.replace("notebook.result(\"four\", four);", """
+                notebook.result("four", four); // behind
+                        // before
+                        for (XYChart chart : charts) {
+                            Drawing.line(chart, "line", four, x -> x);
+                        }
+                        notebook.row("after");
+                """);
+        assertThat(ChapterSource.parse("Small", source).cells().get(2))
+                .isEqualTo(new ChapterSource.Cell("formula", """
+                        // a comment before the code
+                        notebook.result("four", four); // behind""", """
+                        // before
+                        for (XYChart chart : charts) {
+                            Drawing.line(chart, "line", four, x -> x);
+                        }
+                        notebook.row("after");"""));
+    }
+
+    @Test
+    void everyKindOfProseBeginsACell() throws Exception {
+        ByteArrayOutputStream printed = new ByteArrayOutputStream();
+        Notebook notebook = new Notebook(
+                new PrintStream(printed, true, StandardCharsets.UTF_8), Path.of(""), Path.of("model.zip"), 1);
+        StringBuilder source = new StringBuilder("class All { static void write(Notebook notebook) {\n");
+        notebook.title("All", "One line.");
+        source.append("notebook.title(\"All\", \"One line.\");\n");
+        notebook.question("*Why*?");
+        source.append("notebook.question(\"*Why*?\");\n");
+        notebook.heading("A section");
+        source.append("notebook.heading(\"A section\");\n");
+        notebook.text("Text.");
+        source.append("notebook.text(\"Text.\");\n");
+        notebook.formula("a");
+        source.append("notebook.formula(\"a\");\n");
+        notebook.play("sinusoids");
+        source.append("notebook.play(\"sinusoids\");\n");
+        notebook.recap("So.");
+        source.append("notebook.recap(\"So.\");\n");
+        notebook.exercise("Add 1 and 1.", "2");
+        source.append("notebook.exercise(\"Add 1 and 1.\", \"2\");\n");
+        notebook.sources("[A](https://example.org/a)", "[B](https://example.org/b)");
+        source.append("notebook.sources(\"[A](https://example.org/a)\", \"[B](https://example.org/b)\");\n}}");
+        Chapter chapter = Chapter.of("All", notebook.parts(), ChapterSource.parse("All", source.toString()));
+        assertThat(chapter.cells())
+                .extracting(cell -> cell.prose().call())
+                .containsExactly(
+                        "title", "question", "heading", "text", "formula", "play", "recap", "exercise", "sources");
+        assertThat(printed.toString(StandardCharsets.UTF_8).replace("\r", ""))
+                .contains(
+                        "\nQuestion: *Why*?\n",
+                        "\nA section\n---------\n",
+                        "\nIn one sentence: So.\n",
+                        "\nExercise: Add 1 and 1.\n\nAnswer: 2\n",
+                        "\nSources: [A](https://example.org/a); [B](https://example.org/b)\n");
     }
 
     @Test
@@ -121,7 +183,8 @@ class ChapterTest {
 
     @Test
     void everyChapterWritesProseOnlyInStatementsOfItsMethodWrite() throws Exception {
-        Pattern prose = Pattern.compile("notebook\\s*\\.(title|text|formula|play)\\(");
+        Pattern prose = Pattern.compile(
+                "notebook\\s*\\.(title|question|heading|text|formula|play|recap|exercise|sources)\\(");
         for (String name : Book.CHAPTERS.keySet()) {
             List<String> calls = prose.matcher(sourceOf(name))
                     .results()

@@ -87,7 +87,7 @@ class PlayIT {
         String harness =
                 new String(new Resource("/play-harness.js", "djl-positional-examples").read(), StandardCharsets.UTF_8);
         List<Chapter.Cell> cells = Stream.of("sinusoids", "rotary")
-                .map(script -> new Chapter.Cell(new Part.Play(script), "", List.of()))
+                .map(script -> new Chapter.Cell(new Part.Play(script), "", "", List.of()))
                 .toList();
         String page = Page.of(
                 new Chapter("Sliders", "All sliders", "", List.of(), List.of(), cells),
