@@ -22,9 +22,12 @@ final class WhyOrderIsLost {
         notebook.title(
                 "Why order is lost",
                 "A shuffled sentence gives the same numbers: attention alone sees a bag of words.");
+        notebook.question("""
+                *The dog bites the man* and *the man bites the dog* have the same words. Only their order says who bites whom. How
+                much of it is left after attention?""");
+        notebook.heading("Words become vectors");
         notebook.text("""
-                *The dog bites the man* and *the man bites the dog* have the same words. Only their order says who bites whom.
-                How much of it is left after attention? First, each word is replaced by a vector of 64 random numbers, which is
+                First, each word is replaced by a vector of 64 random numbers, which is
                 the same wherever the word occurs.""");
         List<String> dogBites = List.of("the", "dog", "bites", "the", "man");
         List<String> manBites = List.of("the", "man", "bites", "the", "dog");
@@ -40,6 +43,7 @@ final class WhyOrderIsLost {
         NDArray second = forward(manager.create(new long[] {0, 3, 2, 0, 1}, new Shape(1, 5)), words);
         notebook.result("first.getShape()", first.getShape());
 
+        notebook.heading("A sum has no order");
         notebook.text("""
                 Attention makes a query *q*, a key *k* and a value *v* of each vector. For each query it returns a weighted
                 mean of the values. The weights come from the products of the query with the keys, divided by the root
@@ -82,6 +86,7 @@ final class WhyOrderIsLost {
         notebook.result("greatest difference of a number", greatest(y.sub(z.get(order))));
         notebook.result("greatest difference of the means", greatest(mean(y).sub(mean(z))));
 
+        notebook.heading("With positions");
         notebook.text("""
                 Now a position is added to each vector before the same attention. *Dog* at position 1 and *dog* at position 4
                 have different results, and so have the sentences.""");
@@ -105,20 +110,57 @@ final class WhyOrderIsLost {
                                 "Difference without positions", "dimension", dogBites, 16, 3, without::getFloat),
                         Drawing.wordRows("Difference with positions", "dimension", dogBites, 16, 3, with::getFloat)));
 
+        notebook.heading("A causal mask is a hint of order, no more");
         notebook.text("""
-                Causal attention, as in models that generate text, is an exception: a word sees only itself and the words before
-                it. *Dog* sees two words in the first sentence and five in the second. So some order is left even without
-                positions.""");
+                Models that generate text are *causal*: a word sees only itself and the words before it. *Dog* sees two words
+                in the first sentence and five in the second, so it gets different vectors. Is that order? One layer still takes
+                a weighted mean over a bag: that of the words up to this one. To see it, only the order of the words *before*
+                the last one is changed: *the dog bites the man* and *bites the the dog man*. The causal block has the weights of
+                the block above. The last word gets the same vector from both, and every later word would, too.""");
         MultiHeadAttentionBlock causal = MultiHeadAttentionBlock.builder()
                 .setEmbeddingSize(64)
                 .setHeadCount(4)
                 .optCausal(true)
                 .build();
         causal.initialize(manager, DataType.FLOAT32, first.getShape());
-        NDArray yCausal = forward(first, causal).squeeze(0);
-        NDArray zCausal = forward(second, causal).squeeze(0);
-        notebook.result("greatest difference, causal", greatest(yCausal.sub(zCausal.get(order))));
+        causal.getParameters()
+                .forEach(parameter -> parameter
+                        .getValue()
+                        .getArray()
+                        .set(attention
+                                .getParameters()
+                                .get(parameter.getKey())
+                                .getArray()
+                                .toFloatArray()));
+        NDArray prefix = first.get(":, {}", manager.create(new int[] {2, 0, 3, 1, 4}));
+        NDArray last = forward(first, causal).get(0, 4);
+        NDArray lastOfOther = forward(prefix, causal).get(0, 4);
+        notebook.result("one layer, difference of the last word", greatest(last.sub(lastOfOther)));
+
+        notebook.text("""
+                A second layer, here with the same weights again, is different. It sees vectors that the first has made of prefixes, and these prefixes differ: *bites*
+                stands after two words here and after none there. So the order gets through, indirectly. In the measurements of
+                [Sentences longer than in training](LengthExtrapolation.html) a causal model of two layers without positions
+                learns something, but much less than with positions.""");
+        NDArray deep = forward(first, causal, causal).get(0, 4);
+        NDArray deepOfOther = forward(prefix, causal, causal).get(0, 4);
+        notebook.result("two layers, difference of the last word", greatest(deep.sub(deepOfOther)));
         manager.close();
+
+        notebook.recap("""
+                Attention is a weighted mean over a set of words: whoever wants order has to put positions into the vectors or into
+                the weights.""");
+        notebook.exercise("""
+                A convolution over three neighbouring words is also a sum. Does it need positions?""", """
+                No. It multiplies the word before, the word itself and the word after by *different* matrices, so exchanging
+                two words changes the sum. Attention uses the same matrices for all words; that is why it needs help, and also
+                why it can look anywhere.""");
+        notebook.sources(
+                "[Vaswani et al., Attention Is All You Need (2017)](https://arxiv.org/abs/1706.03762)",
+                "[Haviv et al., Transformer Language Models without Positional Encodings Still Learn Positional Information"
+                        + " (2022)](https://arxiv.org/abs/2203.16634)");
+        notebook.text("""
+                What should a position look like? [Why not just count?](FirstIdeas.html)""");
     }
 
     /** Returns what some blocks make of an array, one after the other. */
