@@ -5,6 +5,8 @@ import static io.github.djlpositional.examples.Drawing.each;
 import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 import org.knowm.xchart.XYChart;
 
@@ -12,17 +14,21 @@ import org.knowm.xchart.XYChart;
 final class FirstIdeas {
 
     private static final int SIZE = 64;
+    private static final SinusoidalEncoding ENCODING = SinusoidalEncoding.vaswani(SIZE);
 
     private FirstIdeas() {}
 
     static void write(Notebook notebook) throws Exception {
-        notebook.title("Why not just count?", "Integers, fractions and bits as positions, and why each of them fails.");
+        notebook.title(
+                "Why not just count?",
+                "Integers, fractions and bits as positions, why each of them fails, and what smooth bits are.");
+        notebook.question("""
+                [Attention does not see order](WhyOrderIsLost.html), so each word needs a number for its place. Which number?""");
+        notebook.heading("Count");
         notebook.text("""
-                Integers, fractions and bits are simple ways to number positions, but each of them has a problem.
-
-                The first idea is to count: 0, 1, 2, and so on. Take two words, as vectors of 64 random numbers, and add their position to
-                the first number of both. How different are they still? The cosine of the angle between two vectors is near 0
-                for unrelated ones, and 1 for the same direction.""");
+                The first idea is to count: 0, 1, 2, and so on. Take two words, as vectors of 64 random numbers from N(0, 1), and add
+                their position to the first number of both. How different are they still? The cosine of the angle between two
+                vectors is near 0 for unrelated ones, and 1 for the same direction.""");
         Random random = new Random(1);
         double[] dog = each(SIZE, i -> random.nextGaussian());
         double[] man = each(SIZE, i -> random.nextGaussian());
@@ -31,9 +37,10 @@ final class FirstIdeas {
         }
 
         notebook.text("""
-                At position 100 the words can hardly be told apart any more: the count hides them. It has no limit, and a model
-                that was trained on 100 words has never seen the numbers that come later.
-
+                At position 100 both vectors point almost to the same place: the count dwarfs the words. It has no limit, and a model
+                that was trained on 100 words has never seen the numbers that come later.""");
+        notebook.heading("Fractions");
+        notebook.text("""
                 The second idea is a fraction, from 0 for the first word to 1 for the last. It is never large. But the same
                 number is another position in every sentence, and the same step has another size:""");
         XYChart fractions = Drawing.lines("A position as a fraction of the sentence", "position", "fraction");
@@ -46,6 +53,7 @@ final class FirstIdeas {
         notebook.picture(
                 "first-ideas-fractions", "Fractions of three sentences: position 4 has three numbers", fractions);
 
+        notebook.heading("Bits");
         notebook.text("""
                 The third idea is the binary number, one bit for each dimension. It is bounded, and the same in sentences of all
                 lengths. The last bit changes at every step, the bit before it at every second step, and so on.""");
@@ -60,18 +68,45 @@ final class FirstIdeas {
             notebook.row("distance of 16 and %2d: %.3f", t, distance(bits(16), bits(t)));
         }
 
+        notebook.heading("Smooth bits");
         notebook.text("""
-                What is needed is bounded like a fraction, the same in all sentences like a count, different for each position,
-                and smooth. The next chapter builds it from sines and cosines. Here it is, measured in the same three ways.
-                All positions have the same length, so they make the words more similar, but never hide them: the cosine hardly
-                exceeds 0.5. All steps are equal, and near positions are near. The picture shows each distance relative to the
-                greatest one.""");
+                The rhythm of the bits is good: a fast one tells neighbours apart, slow ones tell far positions apart. Only the
+                jumps are bad. So round them off. One bit repeats after 4 positions, another one after 16. Sines can have the same
+                periods, and they never jump.""");
+        double[] fine = each(129, i -> i / 4.0);
+        XYChart jumping = Drawing.lines("Two bits", "position", "bit");
+        XYChart smooth = Drawing.lines("Sines with the same periods", "position", "sine");
+        for (int half : new int[] {2, 8}) {
+            Drawing.line(jumping, "period " + 2 * half, fine, each(129, i -> (int) (fine[i] / half) % 2));
+            Drawing.line(smooth, "period " + 2 * half, fine, each(129, i -> -Math.sin(Math.PI * fine[i] / half)));
+        }
+        notebook.pictures(
+                "first-ideas-smooth",
+                "Bits with the periods 4 and 16, and sines with the same periods: a bit is 1 where its sine is positive",
+                2,
+                List.of(jumping, smooth));
+
+        notebook.text("""
+                A sine loses one thing: it has the same value twice in each period. A cosine beside it tells the two apart
+                (the [next chapter](SinesAsAClock.html) says why). These pairs of a sine and a cosine, with 32 periods from about 6 to
+                about 47,000, are the *sinusoids*. They are bounded like a fraction, the same in all sentences like a count,
+                different for each position, and smooth. Here they are in the same tests: the same two words, and the size of
+                a step.""");
         for (int t : new int[] {0, 10, 100, 1000}) {
             notebook.row("position %4d: cosine of both words %.4f", t, cosine(sum(dog, sines(t)), sum(man, sines(t))));
         }
         for (int t : new int[] {1, 10, 100, 1000}) {
             notebook.row("step from %4d to the next: %.4f", t, distance(sines(t), sines(t + 1)));
         }
+        notebook.text("""
+                The cosine stays about the same, and all steps are equal. These words have the length √64 = 8, the positions
+                √32 = 5.7. With shorter words the positions weigh more: for words of N(0, 2/d), two words at one position have
+                this mean cosine, over 1000 pairs. Similar is not hidden, however: [Added to a word](AddedToAWord.html) shows how such
+                words are found again.""");
+        notebook.row("mean cosine with words of N(0, 1):   %.2f", meanCosine(random, 1));
+        notebook.row("mean cosine with words of N(0, 2/d): %.2f", meanCosine(random, Math.sqrt(2.0 / SIZE)));
+        notebook.text("""
+                And near positions are near. This is the distance of each position to position 16, relative to the greatest one.""");
         double[] byBits = relative(each(32, t -> distance(bits(16), bits(t))));
         double[] bySines = relative(each(32, t -> distance(sines(16), sines(t))));
         XYChart distances =
@@ -80,6 +115,39 @@ final class FirstIdeas {
         Drawing.line(distances, "sines and cosines", 32, t -> bySines[t]);
         notebook.picture(
                 "first-ideas-distances", "Bits jump; with sines and cosines, the neighbours are nearest", distances);
+        notebook.recap("""
+                A position needs many numbers that are bounded, repeat at different speeds like the bits of a count, and change
+                smoothly.""");
+        notebook.exercise(
+                """
+                A Gray code also numbers positions with bits, but exactly one bit changes at each step: position *t* has the bits
+                of *t* xor *t*/2. Does it repair the distances? Compare 16 with 15, and with 31.""",
+                String.format(
+                        Locale.ROOT,
+                        """
+                        The step is repaired, the rest is not: the distance of 16 and 15 is %.0f, like that of all neighbours. But 16
+                        and 31 are also only %.0f apart, although 15 positions lie between them.""",
+                        distance(bits(gray(16)), bits(gray(15))),
+                        distance(bits(gray(16)), bits(gray(31)))));
+        notebook.sources(
+                "[Vaswani et al., Attention Is All You Need (2017), section 3.5](https://arxiv.org/abs/1706.03762)");
+        notebook.text("""
+                How does one read a position from such pairs? Like [a clock](SinesAsAClock.html).""");
+    }
+
+    private static int gray(int t) {
+        return t ^ t >> 1;
+    }
+
+    /** Two random words at position 5, many times. */
+    private static double meanCosine(Random random, double deviation) {
+        double[] position = sines(5);
+        double[] cosines = each(1000, pair -> {
+            double[] a = each(SIZE, i -> deviation * random.nextGaussian());
+            double[] b = each(SIZE, i -> deviation * random.nextGaussian());
+            return cosine(sum(a, position), sum(b, position));
+        });
+        return Arrays.stream(cosines).average().orElseThrow();
     }
 
     private static double[] relative(double... distances) {
@@ -100,7 +168,7 @@ final class FirstIdeas {
     }
 
     private static double[] sines(int t) {
-        return each(SIZE, i -> SinusoidalEncoding.vaswani(SIZE).value(t, i));
+        return each(SIZE, i -> ENCODING.value(t, i));
     }
 
     private static double[] sum(double[] a, double[] b) {

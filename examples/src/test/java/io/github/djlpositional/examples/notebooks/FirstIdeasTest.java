@@ -29,8 +29,8 @@ class FirstIdeasTest {
     }
 
     @Test
-    void sinusoidsDoNotHideTheWords() {
-        String sinusoids = run.printed().substring(run.printed().indexOf("What is needed"));
+    void sinusoidsMakeWordsMoreSimilar() {
+        String sinusoids = run.printed().substring(run.printed().indexOf("A sine loses one thing"));
         // the product is 32 plus that of the words, with a deviation of 8, and twice that of a word and a position,
         // 5.7;
         // the squares of the lengths are about 96; so it is 0.33 with a deviation of 0.12
@@ -40,6 +40,36 @@ class FirstIdeasTest {
             assertThat(Double.parseDouble(sinusoids.substring(start, start + 6)))
                     .isBetween(0.0, 0.33 + 4 * 0.12);
         }
+    }
+
+    /** numpy: the means of 1000 pairs, 0.338 and 0.942; their deviations are 0.11 / √1000 and 0.02 / √1000. */
+    @Test
+    void shortWordsAreMoreSimilarThanLongOnes() {
+        assertThat(run.after("mean cosine with words of N(0, 1):")).isCloseTo(0.34, within(0.02));
+        assertThat(run.after("mean cosine with words of N(0, 2/d):")).isCloseTo(0.94, within(0.01));
+    }
+
+    @Test
+    void aBitIsOneWhereItsSineIsPositive() {
+        for (int period : new int[] {4, 16}) {
+            double[] bit = run.lines("first-ideas-smooth", "Two bits")
+                    .getSeries("period " + period)
+                    .getYData();
+            double[] sine = run.lines("first-ideas-smooth", "Sines with the same periods")
+                    .getSeries("period " + period)
+                    .getYData();
+            for (int i = 0; i < bit.length; i++) {
+                if (Math.abs(sine[i]) > 1e-9) {
+                    assertThat(bit[i]).isEqualTo(sine[i] > 0 ? 1 : 0);
+                }
+            }
+        }
+    }
+
+    /** 16 is 11000 as a Gray code, 15 is 01000 and 31 is 10000. */
+    @Test
+    void grayCodesOfFarPositionsAreNear() {
+        assertThat(run.printed()).contains("the distance of 16 and 15 is 1,", "31 are also only 1 apart");
     }
 
     @Test
