@@ -4,6 +4,8 @@ import static io.github.djlpositional.examples.Drawing.each;
 
 import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import java.util.Locale;
+import java.util.stream.IntStream;
 import org.knowm.xchart.XYChart;
 
 /** How to read the heat map of sinusoidal encodings: its rows, its columns, and its right half. */
@@ -13,8 +15,12 @@ final class HeatMap {
 
     static void write(Notebook notebook) throws Exception {
         notebook.title("The picture that everyone knows", "The table of sinusoids, row by row and column by column.");
+        notebook.question("""
+                Every introduction shows this picture. What can one see in it, and what not?""");
+        notebook.heading("Rows are positions");
         notebook.text("""
-                The encodings of 100 positions in 64 dimensions. Each row is a position, from 0 at the top. It is the vector that
+                [The clock](SinesAsAClock.html) gave each position the points of its hands. Here they are side by side:
+                the encodings of 100 positions in 64 dimensions. Each row is a position, from 0 at the top. It is the vector that
                 is added to the word at this position. Each column is a dimension.""");
         SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(64);
         notebook.picture(
@@ -31,6 +37,7 @@ final class HeatMap {
             notebook.row("           ends with   %s", four(row, 60));
         }
 
+        notebook.heading("Columns are waves");
         notebook.text("""
                 A column is a wave. Waves become longer to the right, from 6 positions to 47,000. In the right half,
                 a wave is much longer than the 100 rows of the picture, and the last columns hardly change here. They change
@@ -55,9 +62,11 @@ final class HeatMap {
         }
         notebook.picture("heat-map-columns", "Two pairs of a sine and a cosine", columns);
 
+        notebook.heading("No row occurs twice");
         notebook.text("""
                 Are there two positions with the same row? The left columns come back close to the same values again and
-                again. But of 2000 rows no two are equal. None are nearer to each other than neighbours are.""");
+                again. But of 2000 rows no two are equal. None are nearer to each other than neighbours are. No
+                eye sees this in the picture; the table shows it.""");
         float[] table = encoding.table(0, 2000);
         double least = Double.MAX_VALUE;
         for (int a = 0; a < 2000; a++) {
@@ -68,6 +77,25 @@ final class HeatMap {
         notebook.row("least distance of any two positions:  %.4f", least);
         notebook.row("distance of positions 1000 and 1001:  %.4f", distance(table, 1000, 1001));
         notebook.row("distance of positions 0 and 1000:     %.4f", distance(table, 0, 1000));
+
+        notebook.recap("""
+                A row is the vector that is added to a word; a column is a wave; the left half says which neighbour, the right
+                half says roughly where in a very long text.""");
+        notebook.exercise(
+                """
+                In the 64 dimensions of the map, how many pairs make at least one full turn within 100 positions? What do the other
+                dimensions do in a text of 100 words?""",
+                String.format(
+                        Locale.ROOT,
+                        "%d of 32 pairs. The others change slowly or hardly at all: the last ones add nearly the same numbers"
+                                + " to every word. The [next chapter](AddedToAWord.html) makes use of that.",
+                        IntStream.range(0, 32)
+                                .filter(pair -> 100 * encoding.frequency(2 * pair) >= 2 * Math.PI)
+                                .count()));
+        notebook.sources(
+                "[Vaswani et al., Attention Is All You Need (2017), section 3.5](https://arxiv.org/abs/1706.03762)");
+        notebook.text("""
+                These rows are added to words. [What does that do to a word?](AddedToAWord.html)""");
     }
 
     private static String four(double[] row, int from) {

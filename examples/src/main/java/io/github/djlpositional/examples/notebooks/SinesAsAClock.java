@@ -9,6 +9,7 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import org.knowm.xchart.XYChart;
 
 /** Sinusoids as the hands of a clock, as a formula, and computed by hand. */
@@ -18,6 +19,9 @@ final class SinesAsAClock {
 
     static void write(Notebook notebook) throws Exception {
         notebook.title("Sines as a clock", "A position as the hands of clocks, from a fast one to a very slow one.");
+        notebook.question("""
+                [Smooth bits](FirstIdeas.html) repeat at different speeds. How does one read a position from them?""");
+        notebook.heading("Four hands");
         notebook.text("""
                 A clock shows the time with hands that turn at different speeds. The second hand tells near times apart, the hour
                 hand far ones, and no hand ever jumps. Sinusoidal encodings do this with positions. Each pair of dimensions is
@@ -55,6 +59,11 @@ final class SinesAsAClock {
         notebook.pictures("sines-as-a-clock-read", "Positions 25, 26 and 250, read from the four hands", 2, read);
 
         notebook.text("""
+                Move the position and watch the hands; here each is named by its two dimensions. A larger base makes all hands but
+                the first slower.""");
+        notebook.play("sinusoids");
+        notebook.heading("Why a sine and a cosine?");
+        notebook.text("""
                 Why two numbers for a hand? The sine is only the height of its point, and two points of a circle have the same
                 height. In dimension 100 of 512, positions 22 and 35 have nearly the same sine, but different cosines. Positions
                 16 and 22 have nearly the same cosine, but different sines.""");
@@ -69,6 +78,7 @@ final class SinesAsAClock {
                 "22 and 35 have nearly the same height; 22 is nearly below 16",
                 clock("Dimensions 100 and 101 of 512", large, 50, 16, 22, 35));
 
+        notebook.heading("The formula, by hand");
         notebook.text("""
                 As a formula (Vaswani et al., *Attention Is All You Need*, 2017), with *t* for the position, *d* for the number of
                 dimensions and *k* for the pair:""");
@@ -101,9 +111,18 @@ final class SinesAsAClock {
                 "greatest difference from the numbers by hand",
                 Arrays.stream(differences).max().getAsDouble());
 
-        notebook.text(
-                "Move the position and watch the hands; here each is named by its two dimensions. A larger base makes all hands but the first slower.");
-        notebook.play("sinusoids");
+        notebook.recap("""
+                Each pair of dimensions is a hand of a clock; fast hands tell neighbours apart, slow ones tell far positions
+                apart.""");
+        notebook.exercise("""
+                With 4 dimensions, the hands turn by 1 and by 1/100 radian a step. After how many positions is the second hand
+                back at its start? Can two positions below that have the same vector?""", String.format(Locale.ROOT, """
+                        After 2π · 100 = %.1f positions. Two whole numbers below that never have the same vector: the second hand
+                        is at different angles for all of them.""", 2 * Math.PI / small.frequency(2)));
+        notebook.sources(
+                "[Vaswani et al., Attention Is All You Need (2017), section 3.5](https://arxiv.org/abs/1706.03762)");
+        notebook.text("""
+                All hands at all positions in one picture: [the heat map](HeatMap.html).""");
     }
 
     /** Draws a pair of dimensions at some positions; hands that are close together share a label. */
