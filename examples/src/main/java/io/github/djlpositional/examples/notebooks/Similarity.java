@@ -15,6 +15,10 @@ final class Similarity {
         notebook.title(
                 "Are near positions similar?",
                 "The similarity of two positions falls with their distance, but not always.");
+        notebook.question("""
+                One of the four products in [a score](AddedToAWord.html) has two positions. What does it say about the distance of the
+                two words?""");
+        notebook.heading("Only the distance counts");
         notebook.text("""
                 The product of two encodings says how similar they are. For each hand it is the cosine of the angle between its
                 two places, which depends only on the distance *k* of the positions:""");
@@ -31,6 +35,7 @@ final class Similarity {
         curve.getStyler().setYAxisMin(0.0);
         notebook.picture("similarity", "Symmetric, and greatest at distance 0. Beyond, it rises and falls", curve);
 
+        notebook.heading("It falls, and rises again");
         notebook.text("""
                 It is often said that the similarity falls with the distance. It does at first, and it is never again as great as
                 at distance 0. But it is not monotonic. It rises for the first time from distance 5 to 6. At distance 101 it is
@@ -67,6 +72,7 @@ final class Similarity {
                         1,
                         (row, column) -> encoding.similarity(column - row) / 32));
 
+        notebook.heading("More dimensions help");
         notebook.text("""
                 More dimensions help. With 512 there are eight times as many hands, and a few that come back together matter less. Of the first
                 100 steps in distance, fewer go up, and the greatest rise is much smaller.""");
@@ -81,8 +87,22 @@ final class Similarity {
         notebook.picture("similarity-sizes", "With more dimensions the similarity falls more evenly", sizes);
 
         notebook.text("""
-                So a model should not rely on the product alone as a measure of distance, and it need not: attention multiplies
-                queries and keys by learned matrices first. The next chapter shows one that finds a distance exactly.""");
+                There is something else that the product does not say: the *direction*. The curve is symmetric, so the word
+                before and the word after have the same similarity. A model should not rely on the product alone, and it need
+                not: attention multiplies queries and keys by learned matrices first.""");
+        notebook.recap("""
+                The product of two sinusoids depends on the distance only, is greatest at 0, falls with waves, and does not know
+                before from after.""");
+        notebook.exercise("""
+                In one dimension pair with the frequency 1, at which distances is the product of two positions as great as at
+                distance 0? Is one of them a whole number?""", """
+                cos *k* = 1 at the multiples of 2π = 6.283…, none of which but 0 is a whole number, because π is irrational. So
+                even one pair never repeats exactly; at distance 44 ≈ 7 · 2π it comes close, cos 44 = 0.99984.""");
+        notebook.sources(
+                "[Yan et al., TENER (2019), which proves that the product does not know the direction](https://arxiv.org/abs/1911.04474)");
+        notebook.text("""
+                The next chapter, [A shift is a rotation](ShiftAsRotation.html), shows a matrix that finds a distance and a
+                direction.""");
     }
 
     private static double product(SinusoidalEncoding encoding, int a, int b) {
