@@ -7,16 +7,22 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.Arrays;
 import java.util.List;
 import org.knowm.xchart.HeatMapChart;
+import org.knowm.xchart.XYChart;
 
 /** A shift by k positions is a rotation by k angles: one linear map for all positions. */
 final class ShiftAsRotation {
 
     private static final int SIZE = 16;
+    private static final int KEYS = 600;
 
     private ShiftAsRotation() {}
 
     static void write(Notebook notebook) throws Exception {
         notebook.title("A shift is a rotation", "A step of k positions is the same rotation everywhere.");
+        notebook.question("""
+                [Similarity](Similarity.html) says how far two positions are apart, only roughly, and not in which direction. Can a
+                model find the word exactly three places back?""");
+        notebook.heading("A step turns every hand");
         notebook.text("""
                 *k* positions later, each hand has turned by *k* times its angle. This does not depend on where it was. In
                 formulas: the hand of a pair with frequency ω is at the angle φ = ωt, it turns by ψ = ωk, and the angle-sum formulas
@@ -31,6 +37,7 @@ final class ShiftAsRotation {
         notebook.formula("\\begin{pmatrix} \\sin (\\phi + \\psi) \\\\ \\cos (\\phi + \\psi) \\end{pmatrix} ="
                 + " \\begin{pmatrix} \\cos \\, \\psi & \\sin \\, \\psi \\\\ -\\sin \\, \\psi & \\cos \\, \\psi \\end{pmatrix}"
                 + " \\begin{pmatrix} \\sin \\, \\phi \\\\ \\cos \\, \\phi \\end{pmatrix}");
+        notebook.heading("One matrix for all positions");
         notebook.text("""
                 This is a rotation. With one such block for each pair, a matrix *T(k)* moves the encoding of any position by *k*.
                 These are the first two blocks of *T(3)* for 16 dimensions, with the frequencies 1 and 0.316:""");
@@ -60,14 +67,15 @@ final class ShiftAsRotation {
             notebook.row("k = %5.1f: greatest difference %.1e", k, error);
         }
 
+        notebook.heading("What a head could do with it");
         notebook.text("""
-                What is this good for? The matrices of queries and keys are learned, and *T(-3)* is a matrix that they can become.
-                A query is then the encoding of the position three words before, and its product is greatest with the key there.
-                A head can learn to look three words back, wherever it is.""");
+                The matrices of queries and keys are learned, and *T(-3)* is a matrix that they can become. A query is then the
+                encoding of the position three words before, and its product is greatest with the key there, wherever
+                the query is.""");
         double[][] back = encoding.shift(-3);
         for (int t : new int[] {5, 50, 500}) {
             double[] query = times(back, vector(encoding, t));
-            notebook.row("query at %3d: the greatest product is with the key at %3d", t, best(encoding, query, 600));
+            notebook.row("query at %3d: the greatest product is with the key at %3d", t, best(encoding, query, KEYS));
         }
         HeatMapChart plain = products(encoding, encoding.shift(0), "Plain products");
         HeatMapChart shifted = products(encoding, back, "Queries shifted by -3");
@@ -77,9 +85,52 @@ final class ShiftAsRotation {
                 2,
                 List.of(plain, shifted));
 
+        notebook.heading("The greatest is not enough");
         notebook.text("""
-                Rotary encodings, later in this book, go one step further: they rotate queries and keys by their positions, and
-                no matrix needs to learn it.""");
+                Attention does not pick the greatest product; it takes weights. The products of the neighbours are nearly as
+                great, as the broad diagonal shows, so the weight of the key three words back is small. Larger weights
+                of the matrices multiply all scores by a *gain*. Here are 600 keys and the query at 500, with the scores divided
+                by √16. With *T* itself, the gain 1, the target gets half a percent.""");
+        double[] scores = each(KEYS, key -> dot(times(back, vector(encoding, 500)), vector(encoding, key)) / 4);
+        XYChart gains = Drawing.lines("Weight of the key three words back", "gain", "weight");
+        for (int gain : new int[] {1, 2, 4, 8, 16}) {
+            notebook.row("gain %2d: weight of the target %.4f", gain, weight(scores, gain, 497));
+        }
+        double half = 1;
+        while (weight(scores, half, 497) < 0.5) {
+            half += 0.1;
+        }
+        notebook.row("half of the weight: from the gain %.1f on", half);
+        Drawing.line(gains, "16 dimensions", each(33, gain -> gain), each(33, gain -> weight(scores, gain, 497)));
+        Drawing.mark(gains, "half of the weight", half, 0, 1);
+        notebook.picture(
+                "shift-as-rotation-gain", "The weight of the target among 600 keys, by the gain of the scores", gains);
+
+        notebook.text("""
+                There is a second limit. In a model with 512 dimensions and 8 heads, a head has 64: its scores come from a matrix
+                of 512 × 512 that is a product of 512 × 64 and 64 × 512, so its rank is at most 64. *T* turns all 256 pairs and has
+                rank 512. A head can hold it for 32 pairs only. For a short distance the fast pairs will do; the chapter on
+                [trained heads](TrainedHeads.html) looks for such heads in a published model.""");
+        notebook.recap("""
+                A shift by *k* is one matrix for all positions, a rotation of each pair: a head can learn it, in as many
+                pairs as it has room for, and with enough gain.""");
+        notebook.exercise("""
+                What is *T*(3) · *T*(-3), and what is *T*(3) applied twice? Use what a rotation does; no numbers are needed.""", """
+                *T*(3) *T*(-3) is the identity: three steps ahead and three back. *T*(3) *T*(3) = *T*(6): angles add up. Every
+                shift by a whole number of positions is a power of *T*(1).""");
+        notebook.sources(
+                "[Vaswani et al., Attention Is All You Need (2017), section 3.5](https://arxiv.org/abs/1706.03762)");
+        notebook.text("""
+                If the model needs a rotation by the distance, why should it learn one? [Rotary embeddings](RotaryPairs.html) turn
+                queries and keys by their positions, in all pairs and in all heads, without a matrix.""");
+    }
+
+    /** The weight of a key if all scores are multiplied by a gain. */
+    private static double weight(double[] scores, double gain, int key) {
+        return 1
+                / Arrays.stream(scores)
+                        .map(score -> Math.exp(gain * (score - scores[key])))
+                        .sum();
     }
 
     private static double[] vector(SinusoidalEncoding encoding, double position) {

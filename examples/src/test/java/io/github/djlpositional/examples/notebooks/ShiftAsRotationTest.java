@@ -56,6 +56,16 @@ class ShiftAsRotationTest {
         }
     }
 
+    /** numpy: the softmax over 600 keys of gain · T(-3) PE(500) · PE(key) / 4. */
+    @Test
+    void theTargetNeedsAGain() {
+        assertThat(run.after("gain  1: weight of the target")).isEqualTo(0.0058);
+        assertThat(run.after("gain  8: weight of the target")).isEqualTo(0.4062);
+        assertThat(run.after("gain 16: weight of the target")).isEqualTo(0.7867);
+        // 9: 0.484, 10: 0.551
+        assertThat(run.after("half of the weight: from the gain")).isBetween(9.0, 10.0);
+    }
+
     @Test
     void aShiftedQueryFindsTheKeyThreePositionsBack() {
         assertThat(run.after("query at   5: the greatest product is with the key at"))
