@@ -26,12 +26,15 @@ final class RotaryPairs {
         notebook.title(
                 "Rotary embeddings: pairs that turn",
                 "Queries and keys turn with their positions; only the difference is left.");
+        notebook.question("""
+                A head can [learn a rotation](ShiftAsRotation.html) that finds a distance. Why not rotate in the first place?""");
+        notebook.heading("Turn instead of add");
         notebook.text("""
                 A score compares a query with a key. It would be convenient if it depended on their words and on the *distance*
-                between them, not on where the two are. Adding a vector for each position does not give this: (q + a) · (k + b)
-                has four products, and three of them contain a position. Su et al., *RoFormer* (2021), *multiply* instead: they
-                turn the vectors. The dimensions of a query or key are taken in pairs, and pair *m* at position *p* is turned by
-                the angle""");
+                between them, not on where the two are. Adding a vector for each position does not give this: of the
+                [four products](AddedToAWord.html) of (q + a) · (k + b), three contain a position. Su et al., *RoFormer* (2021),
+                *multiply* instead: they turn the vectors. The dimensions of a query or key are taken in pairs, and pair *m*
+                at position *p* is turned by the angle""");
         notebook.formula("\\phi = p \\, \\theta_m \\qquad \\theta_m = 10000^{-2m/H}");
         notebook.formula("\\begin{pmatrix} a' \\\\ b' \\end{pmatrix} = "
                 + "\\begin{pmatrix} \\cos \\, \\phi & -\\sin \\, \\phi \\\\ \\sin \\, \\phi & \\cos \\, \\phi \\end{pmatrix} "
@@ -64,6 +67,10 @@ final class RotaryPairs {
                 planes);
 
         notebook.text("""
+                With the sliders, move a query and a key, and watch what their score depends on.""");
+        notebook.play("rotary");
+        notebook.heading("Only the difference is left");
+        notebook.text("""
                 The first pair turns by 1 radian with each position, the second by a tenth of it. The last two hardly move; they
                 turn visibly only over hundreds and thousands of positions. Turning changes neither the length of a vector nor
                 the vector at position 0. Turning back is turning by the negative angle, which is also the transpose of the
@@ -95,9 +102,10 @@ final class RotaryPairs {
 
         notebook.text("""
                 The score changes with the distance and with nothing else, up to the rounding in the last digits. At distance 0 it
-                is the score without turning.
-
-                Does a score fall with the distance, then? For a query and a key that are equal, α is 0 in every pair, and the
+                is the score without turning.""");
+        notebook.heading("Does a score fall with the distance?");
+        notebook.text("""
+                It depends on the words. For a query and a key that are equal, α is 0 in every pair, and the
                 score is a sum of cosines, like the similarity of two sinusoids. It is greatest at distance 0 and falls at first,
                 with waves.""");
         NDArray ones = manager.ones(new Shape(1, 1, 1000, 64), DataType.FLOAT64);
@@ -131,16 +139,29 @@ final class RotaryPairs {
         }
         manager.close();
 
+        notebook.heading("Bases and layouts");
         notebook.text("""
                 A larger base makes all pairs but the first slower. RoFormer's is 10,000; Llama 3 has 500,000, for longer texts.
 
                 Published models differ in which two dimensions form a pair: neighbours (`PairLayout.INTERLEAVED`, RoFormer and
                 GPT-J), or one of the first half with one of the second (`PairLayout.CONCATENATED`, GPT-NeoX and Hugging Face's
                 Llama). Both are the same function of permuted dimensions. With trained weights the layout has to be theirs.
-
-                With the sliders, choose the positions of a query and of a key, and see how far their pairs have turned, and what the
-                score is at every distance. The chapter *A longer context than in training* explains the scalings.""");
-        notebook.play("rotary");
+                """);
+        notebook.recap("""
+                Rotary embeddings turn queries and keys by angles that grow with the position; in their product only the difference
+                of the positions is left.""");
+        notebook.exercise("""
+                Rotary embeddings do not turn the values. What would change in the result of an attention if they did?""", """
+                The result would be a sum of values turned by their *absolute* positions: the same sentence further back in a
+                text would give another vector. One could turn the sum back by the query's position, and then only
+                differences would be left; the usual definition leaves the values alone.""");
+        notebook.sources(
+                "[Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding (2021)](https://arxiv.org/abs/2104.09864)",
+                "[Barbero et al., Round and Round We Go! What makes Rotary Positional Encodings useful? (2024)]"
+                        + "(https://arxiv.org/abs/2410.06205)");
+        notebook.text("""
+                All positions beyond the training turn further than any before. What happens then is the subject of
+                [A longer context](ContextExtension.html).""");
     }
 
     /** Turns (1, 1, T, H) by the positions 0 … T - 1, or by given ones. */
