@@ -66,6 +66,16 @@ class CompareTextTest {
         assertThat(rows.get(0)).startsWith("positions,mean 1-32,least 1-32,greatest 1-32,mean 33-64");
         assertThat(Files.readAllLines(folder.resolve("runs.csv")).get(0)).startsWith("positions,seed,loss 1-32,");
         assertThat(folder.resolve("comparison.png")).exists();
+        // the kinds with learned biases: a line for each of 2 layers of 4 heads, and a number for each distance
+        List<String[]> biases = Files.readAllLines(folder.resolve("biases.csv")).stream()
+                .map(line -> line.split(","))
+                .toList();
+        assertThat(biases.stream().map(line -> line[0]).distinct())
+                .contains("t5", "kerple", "fire", "distance_network")
+                .doesNotContain("rotary", "alibi", "sandwich", "learned");
+        assertThat(biases.stream().filter(line -> line[0].equals("t5")))
+                .hasSize(8)
+                .allMatch(line -> line.length == 259);
     }
 
     @Test
@@ -166,7 +176,8 @@ class CompareTextTest {
                 .setHeader()
                 .setSkipHeaderRecord(true)
                 .get();
-        try (CSVParser csv = CSVParser.parse(Path.of("../docs/comparison-text.csv"), StandardCharsets.UTF_8, format)) {
+        try (CSVParser csv =
+                CSVParser.parse(Path.of("src/main/resources/comparison-text.csv"), StandardCharsets.UTF_8, format)) {
             List<String> rows = new ArrayList<>();
             for (CSVRecord kind : csv) {
                 StringBuilder row = new StringBuilder();

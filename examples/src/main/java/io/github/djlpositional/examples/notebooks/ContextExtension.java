@@ -6,6 +6,7 @@ import io.github.djlpositional.math.RotaryScaling;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.IntStream;
 import org.knowm.xchart.XYChart;
@@ -36,11 +37,13 @@ final class ContextExtension {
         notebook.title(
                 "A longer context than in training",
                 "Each scaling slows some rotary pairs down, so that a model can read a longer text.");
+        notebook.question("""
+                A model with [rotary embeddings](RotaryPairs.html) has been trained with 4,096 positions. Can it read 32,768?""");
+        notebook.heading("Which angles are new?");
         notebook.text("""
-                A model with rotary embeddings has met, in each pair of dimensions, the angles of the distances in its training.
-                What are the angles of a text that is twice or eight times as long? The numbers here are those of Llama 2: heads
-                of 128 dimensions, so 64 pairs, with the base 10,000, trained with 4,096 positions. These are the turns
-                of some pairs over the 4,096 positions.""");
+                In each pair of dimensions, the model has met the angles of the distances in its training. What are the angles of
+                a text that is twice or eight times as long? The numbers here are those of Llama 2: heads of 128
+                dimensions, so 64 pairs, with the base 10,000. These are the turns of some pairs over the 4,096 positions.""");
         Frequencies trained = RotaryScaling.none().frequencies(HEAD_SIZE, BASE, TRAINED);
         for (int pair : new int[] {0, 20, 45, 46, 63}) {
             notebook.row("pair %2d: %9.5f turns", pair, turns(trained, pair, TRAINED));
@@ -51,9 +54,13 @@ final class ContextExtension {
         notebook.row("%d pairs make a full turn, %d do not", full, PAIRS - full);
 
         notebook.text("""
-                The fast pairs make hundreds of turns. They have met every angle, and a longer text brings no new one. The slow
-                pairs make less than one turn: at twice the length they reach angles that the model has never met.
+                The fast pairs make hundreds of turns and have passed through the whole circle. The slow pairs make less than one
+                turn: at twice the length they reach a part of the circle that the model has never met.
 
+                This looks at each pair separately, and so do all scalings below. It is not the whole truth: at a new distance
+                even the fast pairs have angles in a *combination* that no shorter distance has.""");
+        notebook.heading("Scalings");
+        notebook.text("""
                 A *scaling* changes the frequencies to avoid this. All but the first of these are for eight times the length.""");
         Map<String, RotaryScaling> scalings = scalings(8);
         double[] pairsOfLlama = Drawing.each(PAIRS, pair -> pair);
@@ -71,8 +78,9 @@ final class ContextExtension {
                 ratio);
 
         notebook.text("""
-                - **Linear** (Chen et al., 2023) divides all frequencies by 8. Every angle is then one that was met. But
-                  neighbouring words, which the fast pairs tell apart, are now an eighth as far from each other.
+                - **Linear** (Chen et al., 2023) divides all frequencies by 8. The angles then lie within the range of the training, but
+                  between those that were met: whole positions become eighths. Neighbouring words, which the fast pairs tell
+                  apart, are an eighth as far from each other.
                 - **NTK-aware** (bloc97, 2023) raises the base, so that the first pair is kept and the last one divided by 8.
                 - **YaRN** (Peng et al., 2023) keeps pairs that make more than 32 turns, divides those that make less than one,
                   and mixes between them.
@@ -110,6 +118,7 @@ final class ContextExtension {
                         + " From pair 46 on, YaRN and Llama 3 cover the line of linear scaling",
                 angles);
 
+        notebook.heading("A search instead of a formula");
         notebook.text("""
                 **LongRoPE** (Ding et al., 2024) has no formula. A search finds a divisor for each pair and model. Those of
                 Phi-3 mini with 128k positions are published: one for each of 48 pairs, trained with 4,096 positions and extended
@@ -148,10 +157,62 @@ final class ContextExtension {
         notebook.row("factor of cosines and sines: %.4f", longRope.attentionFactor(extended));
 
         notebook.text("""
-                Even at 32 times the length, they use about half of the angles that they met.
+                Even at 32 times the length, they use about half of the range that they met.""");
+        notebook.heading("What does a model make of it?");
+        notebook.text("""
+                Angles are a reason, not a result. `train-encoder.jar compare-text` has measured a result: a small causal model
+                of characters with rotary embeddings, trained on windows of 64 characters, reads windows of 256, without a
+                scaling and with each for four times the length, without further training. The table has the mean loss
+                in nats by position; predicting only how frequent each character is would have 3.32.""");
+        MeasuredTable losses = MeasuredTable.of(MeasuredTable.TEXT, "mean");
+        double[] middles = Drawing.each(losses.sizes().size(), i -> 32 * i + 16.5);
+        XYChart measured = Drawing.lines("Loss by position, trained on 64", "position", "loss");
+        Map<String, String> models = new LinkedHashMap<>();
+        models.put("none", "rotary");
+        models.put("linear", "rotary_linear");
+        models.put("NTK-aware", "rotary_ntk");
+        models.put("YaRN", "rotary_yarn");
+        notebook.row("%-10s %7s %7s %7s %7s", "position", "33-64", "65-96", "129-160", "225-256");
+        models.forEach((name, model) -> {
+            double[] loss = losses.rows().get(model);
+            notebook.row("%-10s %7.2f %7.2f %7.2f %7.2f", name, loss[1], loss[2], loss[4], loss[7]);
+            Drawing.line(measured, LINES.indexOf(name), name, middles, loss);
+        });
+        Drawing.mark(measured, "trained", 64, 2, 3.8);
+        notebook.picture(
+                "context-extension-loss",
+                "The loss of one trained model by position; the dashed line is the end of the trained windows",
+                measured);
+
+        notebook.text("""
+                Without a scaling, the loss rises half a window after the trained length, and the model is soon worse
+                than knowing how frequent each character is. Linear interpolation, whose angles are all *within* the range, is bad from the first character on: being
+                within the range is not enough, and without further training the crowded fast pairs are useless. NTK-aware scaling keeps
+                them, and holds for about two and a half times the length. YaRN keeps the fast pairs and brings the slow ones inside; it
+                holds to the end, at a price of 0.17 at the trained length.
 
                 YaRN and LongRoPE also multiply cosines and sines by a factor above 1, which makes the attention of a long text
                 sharper. All scalings are options of the same block: `RotaryEmbeddingBlock.builder().optScaling(…)`.""");
+        notebook.recap("""
+                Scalings slow the slow pairs down so that their angles stay in the trained range; those that keep the fast pairs
+                work best without further training.""");
+        notebook.exercise(
+                """
+                At 8,192 positions, how far has the slowest pair of Llama 2 turned, relative to the training? By which factor must a
+                scaling divide its frequency?""",
+                String.format(
+                        Locale.ROOT,
+                        "%.4f turns instead of %.4f, twice as far, so by 2. Every pair that makes less than one turn needs the same"
+                                + " factor, which is why YaRN divides all of them by it.",
+                        turns(trained, 63, 2 * TRAINED),
+                        turns(trained, 63, TRAINED)));
+        notebook.sources(
+                "[Chen et al., Extending Context Window via Positional Interpolation (2023)](https://arxiv.org/abs/2306.15595)",
+                "[Peng et al., YaRN (2023)](https://arxiv.org/abs/2309.00071)",
+                "[Ding et al., LongRoPE (2024)](https://arxiv.org/abs/2402.13753)");
+        notebook.text("""
+                So far all positions followed a formula. The next chapters let the model learn them, beginning with
+                [learned tables](LearnedTables.html).""");
     }
 
     private static Map<String, RotaryScaling> scalings(int factor) {

@@ -91,6 +91,16 @@ class ContextExtensionTest {
         }
     }
 
+    /** The rows of docs/choosing.md. */
+    @Test
+    void lossesAreThoseOfTheMeasuredTable() {
+        ChapterRun losses = new ChapterRun(run.printed().substring(run.printed().indexOf("position     33-64")), null);
+        assertThat(losses.after("none ", 4)).containsExactly(2.03, 2.06, 3.30, 3.71);
+        assertThat(losses.after("linear ", 4)).containsExactly(3.52, 3.52, 3.56, 3.59);
+        assertThat(losses.after("NTK-aware ", 4)).containsExactly(2.08, 2.08, 2.13, 2.89);
+        assertThat(losses.after("YaRN ", 4)).containsExactly(2.21, 2.20, 2.26, 2.28);
+    }
+
     @Test
     void longRopeSlowsTheSlowPairsMost() {
         ChapterRun phi3 = new ChapterRun(run.printed().substring(run.printed().indexOf("Phi-3 mini")), null);
