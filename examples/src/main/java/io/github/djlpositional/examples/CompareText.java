@@ -4,6 +4,7 @@ import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
@@ -16,12 +17,14 @@ import ai.djl.training.ParameterStore;
 import ai.djl.training.dataset.Batch;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerStackBlock;
 import io.github.djlpositional.math.RotaryScaling;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,6 +33,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -137,15 +142,20 @@ final class CompareText extends EngineCommand {
                 LENGTH,
                 vocabulary.size());
         List<Comparison.Run> runs = new ArrayList<>();
+        StringBuilder biases = new StringBuilder();
         for (int seed = 1; seed <= seeds; seed++) {
             for (Encoding encoding : encodings) {
                 EncoderTraining training = new EncoderTraining(engine, device, seed, 1, LEARNING_RATE);
                 TextWindows windows = TextWindows.random(ids, TRAINED_LENGTH, BATCH, quick ? 2 : steps, seed);
-                for (Comparison.Run run : run(encoding, training, vocabulary.size(), windows, measuring)) {
+                for (Comparison.Run run : run(encoding, training, vocabulary.size(), windows, measuring, biases)) {
                     out.println(run);
                     runs.add(run);
                 }
                 Comparison.saveRuns(folder, Comparison.Measure.LOSS, runs);
+            }
+            if (seed == 1) {
+                byte[] table = biases.toString().getBytes(StandardCharsets.UTF_8);
+                AtomicFile.write(folder.resolve("biases.csv"), file -> file.write(table));
             }
         }
         Comparison.publish(
@@ -162,9 +172,14 @@ final class CompareText extends EngineCommand {
         return List.of(text.split("", -1));
     }
 
-    /** Trains a model, and measures it: a rotary one also with each scaling. */
+    /** Trains a model, appends its biases, and measures it: a rotary one also with each scaling. */
     private static List<Comparison.Run> run(
-            Encoding encoding, EncoderTraining training, int tokens, TextWindows windows, TextWindows measuring)
+            Encoding encoding,
+            EncoderTraining training,
+            int tokens,
+            TextWindows windows,
+            TextWindows measuring,
+            StringBuilder biases)
             throws IOException {
         try (Model model =
                 Model.newInstance("text", training.device(), training.engine().getEngineName())) {
@@ -172,6 +187,7 @@ final class CompareText extends EngineCommand {
             long start = System.nanoTime();
             training.train(trained, new Shape(1, TRAINED_LENGTH), windows, windows.batches(), model);
             Duration time = Duration.ofNanos(System.nanoTime() - start);
+            appendBiases(encoding, trained, model.getNDManager(), biases);
             List<Comparison.Run> runs = new ArrayList<>();
             for (Measured kind : Measured.of(encoding)) {
                 Block measured = trained;
@@ -187,6 +203,39 @@ final class CompareText extends EngineCommand {
                         kind, training.seed(), losses, Comparison.parametersOf(trained), time, millis));
             }
             return runs;
+        }
+    }
+
+    /**
+     * Appends what the learned part of the positions adds to the scores of the last query, whatever the words: a line
+     * for each head, with the kind, the layer, the head, and the biases of the keys at the distances 0, 1, 2, ….
+     */
+    private static void appendBiases(Encoding encoding, Block trained, NDManager parent, StringBuilder biases) {
+        TransformerStackBlock stack =
+                (TransformerStackBlock) trained.getChildren().valueAt(0);
+        for (TransformerLayerBlock layer : stack.getLayers()) {
+            RelativeEncoding learned = layer.getAttention().getRelativeEncoding();
+            if (learned == null || learned.getParameters().isEmpty()) {
+                return;
+            }
+            try (NDManager manager = parent.newSubManager()) {
+                NDArray noWords = manager.zeros(new Shape(1, HEADS, LENGTH, SIZE / HEADS));
+                NDArray term = learned.forward(new ParameterStore(manager, false), new NDList(noWords, noWords), false)
+                        .head();
+                for (int head = 0; head < HEADS; head++) {
+                    float[] row = term.get("0, {}, {}", head, LENGTH - 1).toFloatArray();
+                    String numbers = IntStream.range(0, LENGTH)
+                            .mapToObj(distance -> String.format(Locale.ROOT, ",%.3f", row[LENGTH - 1 - distance]))
+                            .collect(Collectors.joining());
+                    int number = stack.getLayers().indexOf(layer) + 1;
+                    biases.append(encoding)
+                            .append(',')
+                            .append(number)
+                            .append(',')
+                            .append(head + 1);
+                    biases.append(numbers).append('\n');
+                }
+            }
         }
     }
 
