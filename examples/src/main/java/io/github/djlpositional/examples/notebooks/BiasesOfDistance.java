@@ -32,10 +32,11 @@ final class BiasesOfDistance {
         notebook.title(
                 "Four ways to use the distance",
                 "ALiBi, T5, Shaw and Transformer-XL each let the distance change the score differently.");
+        notebook.question("""
+                [A learned table](LearnedTables.html) ends. What should the distance of two words do to their score, so that there
+                is no end?""");
+        notebook.heading("ALiBi: a straight line");
         notebook.text("""
-                ALiBi, T5, Shaw and Transformer-XL each answer one question differently: what should the distance between two
-                words do to their score?
-
                 **ALiBi** lowers the score by a fixed amount for each step of the distance: Press, Smith and Lewis, *Train Short,
                 Test Long* (2022). Only this amount, the slope *m*, differs between heads. With *N* heads, *h* is the number of
                 the head, counted from 1. For 8 heads the slopes are the powers of two from 1/2 to 1/256.""");
@@ -66,6 +67,7 @@ final class BiasesOfDistance {
             notebook.row("%4d %9s %9s %9s", head + 1, slope(8, head), slope(12, head), slope(16, head));
         }
 
+        notebook.heading("T5: a number for each bucket");
         notebook.text("""
                 **T5** does not choose a function of the distance. Each head learns a number for each *bucket* of distances:
                 Raffel et al. (2020). Near distances have a bucket each. Farther ones share buckets, which widen with the
@@ -91,6 +93,7 @@ final class BiasesOfDistance {
                         + " the same",
                 steps);
 
+        notebook.heading("Shaw: a vector for each place");
         notebook.text("""
                 **Shaw**, Uszkoreit and Vaswani (2018) learn a vector *a* for each place nearer than *k*, and one in each direction
                 for *k* and all farther ones. The query is multiplied by it, so the same distance can raise the score of one word
@@ -120,6 +123,7 @@ final class BiasesOfDistance {
                 "Nearer than 8 words, each key has its own number; from 8 on, all keys of one side have the same",
                 window);
 
+        notebook.heading("Transformer-XL: sinusoids of the distance");
         notebook.text("""
                 **Transformer-XL** has no table of distances: Dai et al. (2019) project the *sinusoids* of the distance, R, by a
                 learned matrix W. A score is the sum of four terms. Two of them have the query; in the other two, the learned
@@ -166,6 +170,27 @@ final class BiasesOfDistance {
                 Term d is a bias like T5's: it has the same number along each diagonal. Term b lets each word look for its own
                 distances. Because R is defined for any distance and W is learned for all of them together, there is no last
                 bucket and no window.""");
+        notebook.recap("""
+                ALiBi draws a line, T5 learns a step function, Shaw lets the query choose among near places, and Transformer-XL
+                among all distances.""");
+        notebook.exercise(
+                """
+                ALiBi's last head of 8 has the slope 1/256. If all words are the same, how much less does it weigh a key at
+                distance 100 than the query itself? And the first head, with 1/2?""",
+                String.format(
+                        Locale.ROOT,
+                        "By the factor e^(100/256) = %.2f, so it still sees nearly everything; the first head by e^50 = %.1e, so it"
+                                + " sees nothing there.",
+                        Math.exp(100 / 256.0),
+                        Math.exp(50)));
+        notebook.sources(
+                "[Press, Smith, Lewis, Train Short, Test Long (2022)](https://arxiv.org/abs/2108.12409)",
+                "[Raffel et al., T5 (2020)](https://arxiv.org/abs/1910.10683)",
+                "[Shaw, Uszkoreit, Vaswani (2018)](https://arxiv.org/abs/1803.02155)",
+                "[Dai et al., Transformer-XL (2019)](https://arxiv.org/abs/1901.02860)");
+        notebook.text("""
+                There are more ways than four. [All relative kinds side by side](RelativePositions.html) compares ten, after
+                training.""");
     }
 
     /** The slope of a head, counted from 0; empty if there are not as many heads. */

@@ -28,6 +28,10 @@ final class LearnedTables {
         notebook.title(
                 "What does a learned table learn?",
                 "Waves in the table of a published model, and the beginning of a sentence in another.");
+        notebook.question("""
+                Sinusoids are waves because a formula says so. If a model is free to choose its positions, does it choose
+                waves?""");
+        notebook.heading("The table of a published model");
         notebook.text("""
                 A learned table gives each position a vector of free numbers. Nothing tells the model that positions 7 and 8
                 are neighbours; training has to find it out. The sentence encoder all-MiniLM-L6-v2 is a published model of the
@@ -74,6 +78,7 @@ final class LearnedTables {
                 "The learned similarity rises and falls with the distance; that of sinusoids falls slowly",
                 similarity);
 
+        notebook.heading("Which waves?");
         notebook.text("""
                 Waves of which lengths add up to this? The discrete Fourier transform splits each of the 384 columns, less its
                 mean, into waves that fit 1, 2, 3, … times into the positions 1 to 511. This is the share of each wave in the
@@ -102,8 +107,10 @@ final class LearnedTables {
                                 .sum());
 
         notebook.text("""
-                Five ranges of lengths hold 88 % of the learned table. In the picture they are peaks. The sinusoids have waves of
-                all lengths from 6 on, with more of the long ones.""");
+                Five ranges of lengths hold 88 % of the learned table. Four of them are peaks in the picture, at about 6, 18, 54 and
+                150 positions. The fifth is not a wave that one can resolve: what fits once or twice into the table is a slow
+                *drift* from its beginning to its end. The sinusoids have waves of all lengths from 6 on, with more of the
+                long ones.""");
         int waves = ofLearned.length;
         double[] periods = Drawing.each(waves, i -> 511.0 / (waves - i));
         XYChart spectrum = Drawing.lines("The waves in both tables", "length of the wave in positions", "share");
@@ -112,14 +119,15 @@ final class LearnedTables {
         spectrum.getStyler().setXAxisLogarithmic(true);
         notebook.picture(
                 "learned-tables-waves",
-                "The learned table has waves of five lengths, each about three times as long as the next",
+                "The learned table has four peaks, each about three times as long as the one before, and a drift on the right",
                 spectrum);
 
         notebook.text("""
-                The model was not told to, and has learned waves: of five lengths, from about 6 to about 500 positions, each
-                roughly three times the next. That is the idea of the sinusoids, a geometric sequence of wavelengths, with five
-                lengths instead of 192.
-
+                The model was not told to, and has learned waves: of four lengths from about 6 to about 150 positions, each
+                roughly three times the one before, and a drift. That is the idea of the sinusoids, a geometric sequence of
+                wavelengths, with four lengths instead of 192.""");
+        notebook.heading("Another task, another table");
+        notebook.text("""
                 Does every learned table become a table of waves? The example's own encoder has one too, with 16 positions of 64
                 numbers, for another task: is this definition in order, or shuffled?""");
         double[][] own = table(TrainedModel.of(notebook, Encoding.LEARNED));
@@ -145,6 +153,20 @@ final class LearnedTables {
                 A learned table contains what its task needs, and for some tasks that is less than a position. Two more things that
                 the formula has and a table does not: the formula treats position 3 and position 300 alike, and it does not end. That of
                 all-MiniLM-L6-v2 ends at position 511, and contains nothing about position 512.""");
+        notebook.recap("""
+                A learned table holds what its task needs: for a published model waves of four lengths and a drift, for a small
+                task only the beginning of a sentence; it ends where its training ended.""");
+        notebook.exercise("""
+                How many numbers does a table of 4,096 positions and 4,096 dimensions learn, and how many does each of the last
+                positions see in training if only one text in a hundred is that long?""", """
+                4,096² ≈ 16.8 million numbers. The row of the last position gets a gradient from one text in a hundred; the row
+                of position 0 from every text. Far rows are the least trained.""");
+        notebook.sources(
+                "[Wang, Chen, What Do Position Embeddings Learn? (2020)](https://arxiv.org/abs/2010.04903)",
+                "[Devlin et al., BERT (2019)](https://arxiv.org/abs/1810.04805)");
+        notebook.text("""
+                What a table cannot say about a new position, a function of the *distance* can:
+                [Four ways to use the distance](BiasesOfDistance.html).""");
     }
 
     private static double[][] sinusoids(int count, int size) {
