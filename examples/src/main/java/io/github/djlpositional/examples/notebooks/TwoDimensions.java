@@ -14,6 +14,7 @@ import io.github.djlpositional.attention.RotaryPresets;
 import io.github.djlpositional.attention.WindowBiasBlock;
 import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.math.GridEncoding;
+import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -29,11 +30,23 @@ final class TwoDimensions {
     static void write(Notebook notebook) throws Exception {
         notebook.title(
                 "Rows and columns", "A patch of an image has a row and a column, and so its position has two axes.");
+        notebook.question("""
+                A text has [one direction](LengthExtrapolation.html). What is the position of a patch of an image?""");
+        notebook.heading("One number hides the neighbours");
         notebook.text("""
-                An image is cut into patches, and each patch is a token. Read row by row, the patch below another one is 16 tokens
-                later, as far away as the patch 16 columns to the right would be. One number does not tell where a patch is; a
-                row and a column do.
+                An image is cut into patches, and each patch is a token. Read row by row, the patches have numbers. At a known
+                width the number does tell where a patch is: number 74 of a 16 by 16 grid is row 4, column 10. What
+                it hides is the *neighbourhood*. The patch below has the number 90, as far away as the patch 16 numbers to the
+                right would be; the last patch of a row and the first of the next are neighbours. These are the similarities
+                of sinusoids of the number: to the patch at the right, to the one below, and to the first of the next row, which
+                is 6 numbers on and at the other edge of the image. The patch below is the least similar of the three.""");
+        SinusoidalEncoding byNumber = SinusoidalEncoding.vaswani(64);
+        notebook.row("number %d to the right:     %.3f", 4 * SIDE + 10, byNumber.similarity(1) / 32);
+        notebook.row("number %d below:            %.3f", 4 * SIDE + 10, byNumber.similarity(SIDE) / 32);
+        notebook.row("number %d to the next row:  %.3f", 4 * SIDE + 10, byNumber.similarity(6) / 32);
 
+        notebook.heading("Half of the dimensions for each axis");
+        notebook.text("""
                 The usual fixed encoding gives half of the dimensions to the column and half to the row, each with the sinusoids
                 of its number. This is the one of the masked autoencoder (He et al., 2022) for 16 by 16 patches. Below are
                 the similarities of three patches to themselves, to the patch at the end of their row (column 15) and to the last
@@ -66,8 +79,9 @@ final class TwoDimensions {
         notebook.text("""
                 The similarity is that of the rows plus that of the columns, so a picture shows a cross: patches of the same row
                 and of the same column remain similar over the whole image. In the first picture the patch is in a corner, and
-                only two arms of its cross are left.
-
+                only two arms of its cross are left.""");
+        notebook.heading("Rotary on two axes");
+        notebook.text("""
                 **Rotary embeddings** work on two axes as well. Each pair of dimensions gets an axis: half of the pairs turn with
                 the row and half with the column. This is the layout of the vision towers of Qwen2-VL.""");
         RotaryEmbeddingBlock rotary = RotaryPresets.qwenVision(64).build();
@@ -89,8 +103,9 @@ final class TwoDimensions {
 
         notebook.text("""
                 The score depends on the difference of the rows and the difference of the columns: two rows down and five columns
-                right give the same score from any patch.
-
+                right give the same score from any patch.""");
+        notebook.heading("A table for a window");
+        notebook.text("""
                 **A window bias** (Liu et al., *Swin Transformer*, 2021) learns a number for each pair of differences. For a window
                 of h by w patches there are (2h - 1)(2w - 1) of them. The bias of a query in row *y* and column *x* for a
                 key in row *v* and column *u* is in this row of the table:""");
@@ -126,6 +141,24 @@ final class TwoDimensions {
                 The map consists of blocks of 4 by 4. Within a block the rows of the patches are the same and only the columns differ;
                 each block, and the pattern of the blocks, is constant along its diagonals. So 49 numbers serve 256 pairs of
                 patches.""");
+        notebook.recap("""
+                A place in an image has two numbers, and every idea for one axis works for two: halves of the dimensions, halves of
+                the pairs, or a table of both differences.""");
+        notebook.exercise("""
+                A model was trained with 16 by 16 patches, and gets an image of 32 by 32. Should the rows be numbered 0, 1, …, 31, or
+                0, 0.5, …, 15.5?""", """
+                It depends on what a step means. If the patches show the same part of the scene as before, the image
+                is larger, and the numbers continue. If the same scene is cut into finer patches, 0.5 keeps the places in the range of
+                the training. For enlarged digits, `train-encoder.jar compare-pictures` has
+                measured 0.99 with scaled numbers at twice the size, and chance with continued ones.""");
+        notebook.sources(
+                "[Dosovitskiy et al., An Image is Worth 16x16 Words (2021)](https://arxiv.org/abs/2010.11929)",
+                "[He et al., Masked Autoencoders (2022)](https://arxiv.org/abs/2111.06377)",
+                "[Wang et al., Qwen2-VL (2024)](https://arxiv.org/abs/2409.12191)",
+                "[Liu et al., Swin Transformer (2021)](https://arxiv.org/abs/2103.14030)");
+        notebook.text("""
+                All of this says what a model *could* do with positions. What does one do? [Trained heads](TrainedHeads.html)
+                looks.""");
     }
 
     /** The row of the table of biases for each query and key of a square window. */

@@ -37,6 +37,14 @@ class TwoDimensionsTest {
         assertThat(ChapterRun.value(map, row, column)).isCloseTo(1, within(1e-6));
     }
 
+    /** numpy: Σ cos(d · 10000^(-k/32)) / 32. */
+    @Test
+    void aNumberHidesTheNeighbourhood() {
+        assertThat(run.after("number 74 to the right:")).isEqualTo(0.966);
+        assertThat(run.after("number 74 below:")).isEqualTo(0.605);
+        assertThat(run.after("number 74 to the next row:")).isEqualTo(0.736);
+    }
+
     @Test
     void rotaryScoresDependOnBothDifferences() {
         double score = run.after("from (2, 3) to (4, 8):");
