@@ -23,8 +23,12 @@ final class GettingStarted {
 
     static void write(Notebook notebook) throws Exception {
         notebook.title("In your model", "Token ids become vectors with positions, one block and one shape at a time.");
+        notebook.question("""
+                You know [which kind to use](WhichToUse.html). What are the lines of code, and how do you check that the positions
+                arrive?""");
+        notebook.heading("Positions in the input");
         notebook.text("""
-                The blocks of this library turn token ids into vectors with positions. The input embedding looks up a vector for
+                The input embedding looks up a vector for
                 each token, and adds the sines and cosines of its position. Two sequences of ten tokens, with 512
                 dimensions:""");
         NDManager manager = NDManager.newBaseManager();
@@ -40,9 +44,15 @@ final class GettingStarted {
         notebook.result("forward(input, ids).getShape()", vectors.getShape());
 
         notebook.text("""
-                Now one token ten times: the one with the id 0; say it is *cat*. Without positions all rows would be equal. Here are 32 of the 512 dimensions.""");
+                Do the positions arrive? A good check needs one token ten times: without positions all rows would be equal. Here it is
+                the token with the id 0; say it is *cat*. The distance of two rows is that of their positions,
+                whatever the token: the same for all neighbours. The picture has 32 of the 512
+                dimensions.""");
         NDArray same =
                 forward(input, manager.zeros(new Shape(1, 10), DataType.INT64)).squeeze(0);
+        notebook.row("distance of the rows 0 and 1: %.4f", distance(same, 0, 1));
+        notebook.row("distance of the rows 8 and 9: %.4f", distance(same, 8, 9));
+        notebook.row("distance of the rows 0 and 9: %.4f", distance(same, 0, 9));
         double greatest = Math.ceil(same.get(":, :32").abs().max().getFloat());
         notebook.picture(
                 "getting-started",
@@ -55,6 +65,7 @@ final class GettingStarted {
                         greatest,
                         same::getFloat));
 
+        notebook.heading("Vectors from elsewhere");
         notebook.text("""
                 If your vectors come from elsewhere, `PositionalEncodingBlock` adds positions to them. With `optAddToInput(false)`
                 it returns the encodings. They are the same for all sequences of a batch, so the batch size of the result is
@@ -69,6 +80,7 @@ final class GettingStarted {
                 "position 1, first four",
                 Arrays.toString(encodings.get("0, 1, :4").toFloatArray()));
 
+        notebook.heading("One token at a time");
         notebook.text("""
                 A model that generates text gets its tokens one by one. The forward parameter `START_POSITION` says where the next
                 one is. Here is the eleventh token, by itself and as part of the sequence:""");
@@ -80,6 +92,7 @@ final class GettingStarted {
                 positions.forward(parameters, new NDList(token), false, start).singletonOrThrow();
         notebook.result("both equal", eleventh.get(0, 0).contentEquals(encodings.get(0, 10)));
 
+        notebook.heading("Positions in the attention");
         notebook.text("""
                 Relative encodings such as rotary are not added to the vectors. They belong to the attention. An attention block
                 with rotary positions needs an input embedding without positions:""");
@@ -100,6 +113,18 @@ final class GettingStarted {
         notebook.result("attended.getShape()", attended.getShape());
 
         notebook.text("""
+                The check is another one here. If one token fills the sequence, a weighted mean of equal values is this value, so
+                even with positions all rows of the result are equal. Two sequences with the same tokens in another order
+                show that positions arrive: without them, the rows would only be exchanged ([Why order is
+                lost](WhyOrderIsLost.html)).""");
+        NDArray forwards = attend(tokens, attention, manager.create(new long[] {1, 2, 3, 4}, new Shape(1, 4)));
+        NDArray backwards = attend(tokens, attention, manager.create(new long[] {4, 3, 2, 1}, new Shape(1, 4)));
+        NDArray exchanged = backwards.get(manager.create(new int[] {3, 2, 1, 0}));
+        notebook.row(
+                "greatest difference: %.3f", exchanged.sub(forwards).abs().max().getFloat());
+
+        notebook.heading("One embedding for two stacks");
+        notebook.text("""
                 One embedding can serve an encoder and a decoder. Both uses share its weights and its table of positions. The
                 table is computed, not learned, so the block has one parameter: the vectors of the tokens.""");
         NDArray source = manager.randomInteger(0, 1000, new Shape(4, 120), DataType.INT64);
@@ -110,6 +135,28 @@ final class GettingStarted {
                 "forward(input, target).getShape()", forward(input, target).getShape());
         notebook.result("input.getParameters().size()", input.getParameters().size());
         manager.close();
+
+        notebook.recap("""
+                Absolute positions are an option of the input embedding, relative ones an option of the attention; use one of the
+                two, and check it with equal tokens or an exchanged order.""");
+        notebook.exercise("""
+                A batch has sequences of different lengths, padded on the *left*. Which position does the first word of a short
+                sequence get, and what should you do?""", """
+                The number of padding tokens before it, not 0. Set `optPaddingIndex` and `optPositionsFromPadding(0)` of
+                `InputEmbeddingBlock`: positions are then counted from the first word. Relative encodings do not need it;
+                only differences count, and the padding is masked.""");
+        notebook.sources("[Vaswani et al., Attention Is All You Need (2017)](https://arxiv.org/abs/1706.03762)");
+        notebook.text("""
+                Two more chapters are for reference: [Which sinusoids does a model use?](Conventions.html) and
+                [How exact are the numbers?](Precision.html)""");
+    }
+
+    private static NDArray attend(Block tokens, Block attention, NDArray ids) {
+        return forward(attention, forward(tokens, ids)).squeeze(0);
+    }
+
+    private static double distance(NDArray rows, int a, int b) {
+        return rows.get(a).sub(rows.get(b)).norm().getFloat();
     }
 
     private static NDArray forward(Block block, NDArray input) {

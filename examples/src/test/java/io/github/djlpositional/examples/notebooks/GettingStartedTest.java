@@ -55,6 +55,18 @@ class GettingStartedTest {
         }
     }
 
+    /** √(2 · (256 - Σ cos(10000^(-k/256)))) = 3.7143 in numpy; sums of 512 squares of floats up to 4. */
+    @Test
+    void neighboursAreEquallyFarApart() {
+        assertThat(run.after("distance of the rows 0 and 1:")).isCloseTo(3.7143, within(1e-3));
+        assertThat(run.after("distance of the rows 8 and 9:")).isCloseTo(3.7143, within(1e-3));
+    }
+
+    @Test
+    void theAttentionGetsTheOrder() {
+        assertThat(run.after("greatest difference:")).isGreaterThan(0.01);
+    }
+
     @Test
     void aTokenByItselfHasTheSamePosition() {
         assertThat(run.printed()).contains("both equal\n    -> true");
