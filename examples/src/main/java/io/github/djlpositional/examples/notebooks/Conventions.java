@@ -25,6 +25,10 @@ final class Conventions {
         notebook.title(
                 "Which sinusoids does a model use?",
                 "Many programs, six conventions: what differs, and what that changes.");
+        notebook.question("""
+                You want to run a published model with sinusoids. [The formula](SinesAsAClock.html) is in the paper; is it the one
+                of the model?""");
+        notebook.heading("Six conventions");
         notebook.text("""
                 Every program computes "the" sinusoidal encoding, but not the same one. Here are published conventions at size 8.
                 Those with equal numbers are in one group. The numbers are those of position 1.""");
@@ -52,6 +56,7 @@ final class Conventions {
                 String.format(Locale.ROOT, "1/%.0f", 1 / encoding.frequency(7)),
                 users.get(0).replaceFirst(",.*", "")));
 
+        notebook.heading("Where the numbers are");
         notebook.text("The four arrangements of the same numbers: 16 dimensions, with the frequencies of the paper.");
         List<HeatMapChart> arrangements = new ArrayList<>();
         for (PairLayout layout : PairLayout.values()) {
@@ -69,6 +74,7 @@ final class Conventions {
         notebook.pictures(
                 "conventions-arrangements", "The arrangements differ in the order of columns", 2, arrangements);
 
+        notebook.heading("How fast they turn");
         notebook.text("""
                 Frequencies are the other difference. At large sizes those of the paper and of tensor2tensor are close; other ones can be given
                 for each pair, for example powers of one half.""");
@@ -87,6 +93,7 @@ final class Conventions {
         curves.forEach((name, encoding) -> Drawing.line(frequencies, name, 8, encoding::frequency));
         notebook.picture("conventions-frequencies", "The frequency of each pair, on a logarithmic axis", frequencies);
 
+        notebook.heading("Odd sizes");
         notebook.text("""
                 At an odd size, one half of a pair has no place. Some keep the odd size in the exponent and end with a sine. Some
                 compute one dimension more and leave it out. Some compute one less and append a zero. Position 1 at size 5:""");
@@ -103,12 +110,30 @@ final class Conventions {
         notebook.pictures(
                 "conventions-odd-sizes", "Five dimensions: the waves of the last three columns differ", 3, oddSizes);
 
+        notebook.heading("What a wrong convention costs");
         notebook.text("""
                 A model must run with the convention that it was trained with. With another one, its positions are other vectors:
                 for 100 positions of 512 dimensions, this is the mean cosine of the angle between the vectors of the paper and
                 those of other conventions. It is 1 for the same vector.""");
         SinusoidalEncoding paper = SinusoidalEncoding.vaswani(512);
         published(512).forEach((users, other) -> notebook.row("%.3f  %s", meanCosine(paper, other), users));
+
+        notebook.text("""
+                A wrong convention raises no error. Shapes and ranges are the same, and the model answers, only worse. So compare
+                the numbers of one position with those of the original program. The factory methods of `SinusoidalEncoding` have
+                the names of the programs.""");
+        notebook.recap("""
+                Sinusoids differ in the place of the halves, their order and the divisor of the exponents; use those of the
+                training.""");
+        notebook.exercise("""
+                A checkpoint has the encoding of position 1 at size 8: 0.8415, 0.0464, 0.0022, 0.0001, 0.5403, 0.9989, 1.0000,
+                1.0000. Which convention is it?""", """
+                Halves, sines first. The second sine is 0.0464 = sin(10000^(-1/3)): the exponents are divided by *n* - 1 = 3,
+                and the slowest is 1/10000. This is tensor2tensor's.""");
+        notebook.sources(
+                "[Vaswani et al., Attention Is All You Need (2017)](https://arxiv.org/abs/1706.03762)",
+                "[Ho et al., Denoising Diffusion Probabilistic Models (2020)](https://arxiv.org/abs/2006.11239)",
+                "[tensor2tensor](https://github.com/tensorflow/tensor2tensor)");
     }
 
     /** Returns published conventions by who uses them. */

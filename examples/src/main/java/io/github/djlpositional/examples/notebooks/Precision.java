@@ -20,6 +20,9 @@ final class Precision {
         notebook.title(
                 "How exact are the numbers?",
                 "Why a table computed in float16 is wrong at position 5000, and how to avoid it.");
+        notebook.question("""
+                A model runs in float16 and its texts get longer. When do its positions go wrong, and can it be avoided?""");
+        notebook.heading("Errors grow with the position");
         notebook.text("""
                 Most programs compute sinusoids in float32, and lose digits at large positions. Below is their formula. Each step
                 is rounded to 24 bits. The position multiplies the rounding error of the frequency. For a large position the error
@@ -31,6 +34,7 @@ final class Precision {
                     "position %6d: %11.8f, exact %11.8f", t, usual(FloatFormat.FLOAT32, t, 2), ENCODING.value(t, 2));
         }
 
+        notebook.heading("Both formats, both ways");
         notebook.text("""
                 The greatest error of the 64 values of a position, for both formats. This library computes each value in double
                 precision or better, and rounds it once, to the nearest number of the format. So its error does not grow. The last
@@ -55,12 +59,35 @@ final class Precision {
                         line.getName(), line.getYData()[0], line.getYData()[11], last(line.getYData())));
         notebook.picture("precision", "The usual formula loses digits as positions grow", chart);
 
+        notebook.heading("Where float16 fails");
         notebook.text("""
                 In float16 the position itself is rounded. Above 2048 only even numbers are left, so two neighbours get the same
                 vector. Above 4096 only multiples of four are left, then of eight and so on, and from 65,520 on only infinity.""");
         for (int t : new int[] {2047, 2048, 2049, 2050, 5001, 5002, 70_000}) {
             notebook.row("%5d in float16 is %.0f", t, FloatFormat.FLOAT16.round(t));
         }
+
+        notebook.text("""
+                The remedy costs nothing at run time: compute the table once in double precision, and round the values, not the
+                angles. Does an error matter? Below is what float16 does to the [rotation of a step](ShiftAsRotation.html): the
+                distance of two neighbours, which should be the same everywhere.""");
+        for (int t : new int[] {1, 2001, 2048, 5001, 20_001}) {
+            notebook.row(
+                    "from %5d to the next: usual %.3f, library %.3f",
+                    t,
+                    step((p, i) -> usual(FloatFormat.FLOAT16, p, i), t),
+                    step((p, i) -> library(FloatFormat.FLOAT16, p, i), t));
+        }
+        notebook.recap("""
+                The error of an angle is the position times the error of the frequency; compute in double precision, and round
+                once.""");
+        notebook.exercise("""
+                bfloat16 has 8 significant bits. Up to which position is every position itself exact, and what are the first two
+                different positions with the same vector?""", """
+                Up to 2⁸ = 256. 257 lies in the middle between 256 and 258 and is rounded to the even one, 256: so 256 and 257 get
+                the same vector. In float16, with 11 bits, it is 2048 and 2049, as above.""");
+        notebook.sources("[Goldberg, What Every Computer Scientist Should Know About Floating-Point Arithmetic (1991)]"
+                + "(https://doi.org/10.1145/103162.103163)");
     }
 
     /** Computes the usual formula, with every step rounded to a format. */
@@ -82,6 +109,12 @@ final class Precision {
             double[] errors = each(SIZE, i -> Math.abs(formula.value(t, i) - ENCODING.value(t, i)));
             return Arrays.stream(errors).max().getAsDouble();
         });
+    }
+
+    /** Returns the distance of the vectors of a position and the next one. */
+    private static double step(Drawing.Cells formula, int t) {
+        double[] squares = each(SIZE, i -> Math.pow(formula.value(t + 1, i) - formula.value(t, i), 2));
+        return Math.sqrt(Arrays.stream(squares).sum());
     }
 
     private static double last(double... values) {
