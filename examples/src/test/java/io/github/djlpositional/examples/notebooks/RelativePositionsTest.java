@@ -9,13 +9,15 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.knowm.xchart.HeatMapChart;
+import org.knowm.xchart.XYChart;
+import org.knowm.xchart.XYSeries;
 
 class RelativePositionsTest {
 
-    private static final String BIASES = "relative-positions-biases";
+    private static final String WEIGHTS = "relative-positions-weights";
+    private static final String TRAINED = "relative-positions-trained";
     private static final String TERMS = "relative-positions-terms";
 
     @TempDir
@@ -28,79 +30,52 @@ class RelativePositionsTest {
         run = ChapterRun.of(RelativePositions::write, folder);
     }
 
-    /** Returns the row of the table: parameters, change by other words, change along diagonals. */
-    private static double[] row(String kind) {
-        return run.after(String.format("%n  %-17s ", kind), 3);
+    @Test
+    void aNumberAddedToARowChangesNoWeight() {
+        double[] weights = run.after(String.format("-d/4%n  0 "), 3);
+        // 1 / Σ e^-d = 1 - e^-1, up to e^-32
+        assertThat(weights[0]).isEqualTo(0.6321);
+        assertThat(weights[1]).isEqualTo(weights[0]);
+        // (1 - e^-1/4) / (1 - e^-8)
+        assertThat(weights[2]).isEqualTo(0.2213);
+        double[] steep =
+                run.lines(WEIGHTS, "Weights of the same query").getSeries("-d").getYData();
+        double[] lifted = run.lines(WEIGHTS, "Weights of the same query")
+                .getSeries("31 - d")
+                .getYData();
+        assertThat(lifted).containsExactly(steep, within(1e-15));
     }
 
     @ParameterizedTest
-    @CsvSource({
-        "ALiBi, 0",
-        "Sandwich, 0",
-        "KERPLE, 8", // 2 · 4 heads
-        "T5, 128", // 32 buckets · 4 heads
-        "Distance network, 1252", // 32 + 32, 32 · 32 + 32, 4 · 32 + 4
-        "FIRE, 198", // 2, 32 + 32, 4 · 32 + 4
-        "Shaw, 1056", // 33 vectors of 16 for keys, as many for values
-        "Transformer-XL, 4224", // 64 · 64 + 2 · 64
-        "DeBERTa, 41088", // 512 · 64 + 2 · (64 · 64 + 64)
-        "Rotary, 0"
-    })
-    void parametersAreCounted(String kind, double parameters) {
-        assertThat(row(kind)[0]).isEqualTo(parameters);
+    @ValueSource(strings = {"T5", "KERPLE", "Distance network", "FIRE"})
+    void everyTrainedHeadHasABiasAndAWeight(String kind) {
+        XYChart biases = run.lines(TRAINED, kind + ", bias");
+        XYChart weights = run.lines(TRAINED, kind + ", weight");
+        assertThat(biases.getSeriesCollection()).hasSize(8);
+        for (XYSeries head : biases.getSeriesCollection()) {
+            double[] weight = weights.getSeries(head.getName()).getYData();
+            double[] bias = head.getYData();
+            // the softmax of a row: the quotient of two weights
+            assertThat(Math.log(weight[3] / weight[1])).isCloseTo(bias[3] - bias[1], within(1e-9));
+        }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"ALiBi", "KERPLE", "Sandwich", "T5", "Distance network", "FIRE"})
-    void biasesDoNotDependOnTheWords(String kind) {
-        assertThat(row(kind)[1]).isZero();
+    @Test
+    void kerpleOnlyFalls() {
+        for (XYSeries head : run.lines(TRAINED, "KERPLE, bias").getSeriesCollection()) {
+            double[] bias = head.getYData();
+            assertThat(IntStream.range(1, bias.length).filter(d -> bias[d] > bias[d - 1]))
+                    .isEmpty();
+        }
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"Shaw", "Transformer-XL", "DeBERTa", "Rotary"})
-    void termsDependOnTheWords(String kind) {
-        assertThat(row(kind)[1]).isGreaterThan(0.5);
-    }
-
-    @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "ALiBi",
-                "KERPLE",
-                "Sandwich",
-                "T5",
-                "Distance network",
-                "Shaw",
-                "Transformer-XL",
-                "DeBERTa",
-                "Rotary"
-            })
     void termsOfTheSameWordDependOnTheDistanceOnly(String kind) {
-        assertThat(row(kind)[2]).isZero();
-    }
-
-    @Test
-    void fireDependsOnThePositionOfTheQuery() {
-        assertThat(row("FIRE")[2]).isGreaterThan(0.01);
-    }
-
-    @Test
-    void alibiFallsWithTheDistance() {
-        HeatMapChart map = run.map(BIASES, "ALiBi");
-        assertThat(map.getXAxisTitle()).isEqualTo("key");
-        assertThat(map.getYAxisTitle()).isEqualTo("query");
-        // -distance / 31
-        assertThat(ChapterRun.value(map, 0, 31)).isCloseTo(-1, within(1e-7));
-        assertThat(ChapterRun.value(map, 31, 0)).isCloseTo(-1, within(1e-7));
-        assertThat(ChapterRun.value(map, 7, 3)).isCloseTo(-4 / 31.0, within(1e-7));
-    }
-
-    @Test
-    void sandwichIsASumOfCosines() {
-        HeatMapChart map = run.map(BIASES, "Sandwich");
-        // numpy: Σ cos(d · 10000^(-k/64)) / 64, k = 0 … 63, for d = 1 and 31, rounded to FLOAT32
-        assertThat(ChapterRun.value(map, 5, 4)).isCloseTo(31.046841902883813 / 32, within(1e-7));
-        assertThat(ChapterRun.value(map, 0, 31)).isCloseTo(18.145387629343684 / 32, within(1e-7));
+        double[] changes = run.after(String.format("%n  %-16s ", kind), 2);
+        assertThat(changes[0]).isGreaterThan(0.5);
+        // three digits are printed
+        assertThat(changes[1]).isZero();
     }
 
     @Test
