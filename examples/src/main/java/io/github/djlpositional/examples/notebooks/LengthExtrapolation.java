@@ -1,12 +1,12 @@
 package io.github.djlpositional.examples.notebooks;
 
+import static io.github.djlpositional.examples.Drawing.each;
+
 import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.examples.Encoding;
 import io.github.djlpositional.examples.LengthClass;
+import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -14,39 +14,35 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import org.apache.commons.csv.CSVFormat;
-import org.apache.commons.csv.CSVRecord;
+import java.util.OptionalDouble;
+import java.util.stream.IntStream;
 import org.knowm.xchart.XYChart;
 
-/** Which encodings still work on sentences longer than the training sentences: the measured table, drawn. */
+/** Which encodings still work on sentences longer than the training sentences, and why: the measured tables, drawn. */
 final class LengthExtrapolation {
-
-    /** The table that {@code train-encoder.jar compare} created for the guide. */
-    private static final String TABLE = "/comparison.csv";
-
-    private static final CSVFormat CSV =
-            CSVFormat.DEFAULT.builder().setHeader().setSkipHeaderRecord(true).get();
 
     private LengthExtrapolation() {}
 
     static void write(Notebook notebook) throws Exception {
         notebook.title(
                 "Sentences longer than in training",
-                "Small encoders with and without positions read longer sentences than in their training.");
+                "Small models with and without positions read longer texts than in their training; why some can.");
+        notebook.question("""
+                No sentence of the training had more than 16 words. Which kinds still work on 40, and why these?""");
+        notebook.heading("Measured on sentences");
         notebook.text("""
-                Which kinds still work on sentences that are longer than all sentences of the training? Small encoders learned to
-                tell definitions from shuffled ones, three times with each kind of positions. No sentence of the training had more than
-                16 words. Then they were measured with other sentences: of 5 to 16 words, of 17 to 24, and of 25 to 40. The command
-                `train-encoder.jar compare` does all of this; its table is read here. The numbers are the fraction of correct
-                answers, and 0.5 is chance.
+                The [overview](RelativePositions.html) showed what the kinds can say. `train-encoder.jar compare` has measured
+                what they are worth: small encoders learned to tell definitions from shuffled ones, three times with each kind,
+                with sentences of at most 16 words. They were tested with others of 5 to 16 words, of 17 to 24, and of 25 to 40.
+                The numbers are the fraction of correct answers; 0.5 is chance. The last column is half of the range of
+                the three trainings, for the longest sentences.
 
-                Some kinds are variants. *Sinusoidal, N(0, 1)* starts with larger word vectors, those of the library's default;
-                *sinusoidal, scaled* multiplies its word vectors by the square root of their size, as the paper does. *KERPLE*
-                lowers a score with the logarithm of the distance, and *KERPLE, power* with a power of it. *FIRE* computes a bias
-                from the distance relative to the position of the query.""");
-        Map<String, double[]> accuracies = table("mean ");
-        Map<String, double[]> least = table("least ");
-        Map<String, double[]> greatest = table("greatest ");
+                Some kinds are variants. *Sinusoidal, N(0, 1)* starts with [longer words](AddedToAWord.html); *sinusoidal,
+                scaled* multiplies its word vectors by the square root of their size, as the paper does. *KERPLE, power* lowers a
+                score with a power of the distance instead of its logarithm.""");
+        Map<String, double[]> accuracies = accuracies("mean");
+        Map<String, double[]> least = accuracies("least");
+        Map<String, double[]> greatest = accuracies("greatest");
         List<String> kinds = accuracies.keySet().stream()
                 .sorted(Comparator.comparingDouble(kind -> -accuracies.get(kind)[2]))
                 .toList();
@@ -56,10 +52,6 @@ final class LengthExtrapolation {
             double range = greatest.get(kind)[2] - least.get(kind)[2];
             notebook.row("%-19s %6.3f %6.3f %6.3f %6.3f", kind, means[0], means[1], means[2], range / 2);
         }
-
-        notebook.text("""
-                The last column is half of the range of the three trainings, for the longest sentences. The picture shows one kind
-                at a time, in the order of the table, before the others in gray. The vertical line is the length of the longest sentence in training.""");
         double[] words = Arrays.stream(LengthClass.values())
                 .mapToDouble(LengthClass::middle)
                 .toArray();
@@ -80,33 +72,134 @@ final class LengthExtrapolation {
                 4,
                 charts);
 
+        notebook.heading("Why the winners win");
         notebook.text("""
-                Without positions there is nothing but chance. The kinds that are *added to the input*, sinusoidal and learned,
-                lose 0.06 to 0.19 from the shortest sentences to the longest: beyond the trained length the encoder meets vectors
-                that it has never seen.
+                All relative kinds but Shaw are better with 17 to 24 words than with 5 to 16. The likely reason is the task: in
+                a longer shuffled sentence, more words are in the wrong place. Beyond that, two questions sort the kinds:
 
-                All relative kinds but Shaw are better with 17 to 24 words than with 5 to 16, although no sentence of the training
-                was so long. The likely reason is the task: of a longer sentence, more words are in another place after shuffling.
+                - Does it *tell before from after*? ALiBi, KERPLE, Sandwich and FIRE get the distance without its sign.
+                - Does it *continue*: is its number for a new distance a function that was trained with other distances? ALiBi,
+                  KERPLE, Sandwich, FIRE, the distance network and Transformer-XL have such a function. Shaw, T5
+                  and DeBERTa learn a number or a vector for each place or bucket, and those of new distances were never
+                  trained. Rotary turns to angles never met.
 
-                With 25 to 40 words, ALiBi, KERPLE and Sandwich, which only lower scores with the distance, have gained 0.04 to
-                0.07; they began below 0.9. Of the kinds that began above 0.92, the distance network, Transformer-XL and DeBERTa
-                do not lose. Shaw loses 0.18. T5 loses 0.06 and rotary 0.05, which is less than their three trainings differ from
-                each other.""");
+                These are the means of the groups.""");
+        Map<String, List<String>> groups = new LinkedHashMap<>();
+        groups.put("direction, continues", List.of("distance network", "Transformer-XL"));
+        groups.put("direction, does not", List.of("rotary", "T5", "Shaw", "DeBERTa"));
+        groups.put("no direction, continues", List.of("ALiBi", "KERPLE", "KERPLE, power", "Sandwich", "FIRE"));
+        groups.put("added to the input", List.of("sinusoidal", "sinusoidal, N(0, 1)", "sinusoidal, scaled", "learned"));
+        XYChart means = Drawing.lines("Four groups of kinds", "words", "mean accuracy");
+        notebook.row("%-24s %6s %6s %6s", "words", "5-16", "17-24", "25-40");
+        groups.forEach((name, members) -> {
+            double[] mean = each(
+                    3,
+                    length -> members.stream()
+                            .mapToDouble(kind -> accuracies.get(kind)[length])
+                            .average()
+                            .orElseThrow());
+            notebook.row("%-24s %6.3f %6.3f %6.3f", name, mean[0], mean[1], mean[2]);
+            Drawing.line(means, name, words, mean);
+        });
+        notebook.picture(
+                "length-extrapolation-groups",
+                "The direction decides at the trained length, the continuation beyond it; the winners have both",
+                means);
+
+        notebook.text("""
+                Knowing the direction is worth six points at the trained length; continuing decides beyond it. The one
+                exception is DeBERTa: its far buckets are untrained, and it still reaches 0.97.
+
+                It is not enough that a bias *falls*. Sandwich's does not only fall: as the [similarity](Similarity.html) of two
+                sinusoids it rises at some distances, and it is the best of its group. These are the distances up to 40 at
+                which its bias is higher than one step before.""");
+        SinusoidalEncoding sandwich = SinusoidalEncoding.vaswani(128);
+        notebook.result(
+                "distances where Sandwich rises",
+                IntStream.rangeClosed(1, 40)
+                        .filter(d -> sandwich.similarity(d) > sandwich.similarity(d - 1))
+                        .boxed()
+                        .toList());
+
+        notebook.heading("Measured on a text");
+        notebook.text("""
+                If this explanation is right, something else must follow: in a causal model all keys are before the query, so the
+                direction costs nothing, and only the continuation should count. `train-encoder.jar compare-text` has
+                measured it: models of characters, trained on windows of 64, read windows of 256. The numbers are the losses
+                (lower is better) at the end of the trained length and at the end of the window.
+
+                For the learned biases, *far* is the share of the attention that the last query gives to distances of 64 and
+                more if all characters are the same: the mean of the heads.""");
+        Map<String, double[]> losses =
+                MeasuredTable.of(MeasuredTable.TEXT, "mean").rows();
+        notebook.row("%-18s %7s %8s %7s %6s", "positions", "33-64", "225-256", "change", "far");
+        for (String kind : losses.keySet().stream()
+                .filter(kind -> !kind.startsWith("rotary_"))
+                .sorted(Comparator.comparingDouble(kind -> losses.get(kind)[7] - losses.get(kind)[1]))
+                .toList()) {
+            double[] loss = losses.get(kind);
+            notebook.row(
+                    "%-18s %7.2f %8.2f %7.2f %6s", titleOf(kind), loss[1], loss[7], loss[7] - loss[1], farShare(kind));
+        }
+        XYChart text = Drawing.lines("Loss by position, trained on 64", "position", "loss");
+        double[] positions = each(8, i -> 32 * i + 16.5);
+        for (String kind : List.of("none", "sinusoidal", "rotary", "t5", "alibi", "kerple", "gaussian")) {
+            Drawing.line(text, titleOf(kind), positions, losses.get(kind));
+        }
+        Drawing.mark(text, "trained", 64, 1.9, 4.5);
+        notebook.picture("length-extrapolation-text", "The loss by position of seven of the kinds", text);
+
+        notebook.text("""
+                It does follow. The symmetric kinds that continue are now level with the best, and keep their loss to the end.
+                Those that do not continue lose. T5 shows why: almost three quarters of the attention go to new distances. Shaw keeps its loss
+                here, because its last vector, for 16 characters and more, was trained with distances up to 63; with sentences of
+                16 words it was hardly trained at all. FIRE is
+                the exception: its far share is nearly 0. A likely reason is that its function gets the distance relative to the
+                length of the text so far, so that in a longer text all its *near* distances change.
+
+                The best losses at the end are those with no attention to new distances. So this measures that far
+                positions *do no harm*. It does not show that a model uses them; in a play, the last few words say most about
+                the next character.""");
+        notebook.recap("""
+                A kind works on longer texts if its numbers for new distances follow from trained ones; in an encoder it also needs
+                to tell before from after.""");
+        notebook.exercise("""
+                Why does T5's bias get slowly worse with the length of the text, although all distances beyond 64 share a bucket
+                that was trained?""", """
+                The bucket's number was trained for the few keys at its near end, and the weight of a bucket grows with the
+                number of keys in it: with 192 keys instead of a few, the same bias takes a much larger share of the softmax.
+                The column *far* shows it.""");
+        notebook.sources(
+                "[Press, Smith, Lewis, Train Short, Test Long (2022)](https://arxiv.org/abs/2108.12409)",
+                "[Kazemnejad et al., The Impact of Positional Encoding on Length Generalization (2023)](https://arxiv.org/abs/2305.19466)",
+                "[Chi et al., Dissecting Transformer Length Extrapolation (2023)](https://arxiv.org/abs/2212.10356)");
+        notebook.text("""
+                A text has one direction. [Rows and columns](TwoDimensions.html) have two.""");
     }
 
-    /** Reads a column for each length: by the kind in words, one number for each {@link LengthClass}. */
-    static Map<String, double[]> table(String column) throws IOException {
-        Map<String, double[]> numbers = new LinkedHashMap<>();
-        try (InputStream in = LengthClass.class.getResourceAsStream(TABLE)) {
-            for (CSVRecord row : CSV.parse(new InputStreamReader(in, StandardCharsets.UTF_8))) {
-                Encoding kind = Encoding.valueOf(row.get("positions").toUpperCase(Locale.ROOT));
-                numbers.put(
-                        kind.title(),
-                        Arrays.stream(LengthClass.values())
-                                .mapToDouble(length -> Double.parseDouble(row.get(column + length)))
-                                .toArray());
-            }
-        }
-        return numbers;
+    /** Returns the accuracies by the kind in words, one for each {@link LengthClass}. */
+    static Map<String, double[]> accuracies(String statistic) throws IOException {
+        Map<String, double[]> titled = new LinkedHashMap<>();
+        MeasuredTable.of(MeasuredTable.SENTENCES, statistic)
+                .rows()
+                .forEach((kind, numbers) -> titled.put(titleOf(kind), numbers));
+        return titled;
+    }
+
+    private static String titleOf(String kind) {
+        return Encoding.valueOf(kind.toUpperCase(Locale.ROOT)).title();
+    }
+
+    /** The mean share of the keys that are 64 characters or more before the last query; empty for other kinds. */
+    private static String farShare(String kind) throws IOException {
+        OptionalDouble share = TrainedBias.of(kind).values().stream()
+                .mapToDouble(bias -> {
+                    double greatest = Arrays.stream(bias).max().orElseThrow();
+                    double[] powers = each(bias.length, i -> Math.exp(bias[i] - greatest));
+                    return Arrays.stream(powers).skip(64).sum()
+                            / Arrays.stream(powers).sum();
+                })
+                .average();
+        return share.isPresent() ? String.format(Locale.ROOT, "%.2f", share.getAsDouble()) : "";
     }
 }

@@ -27,7 +27,7 @@ class LengthExtrapolationTest {
     @BeforeAll
     static void write() throws IOException {
         run = ChapterRun.of(LengthExtrapolation::write, folder);
-        accuracies = LengthExtrapolation.table("mean ");
+        accuracies = LengthExtrapolation.accuracies("mean");
     }
 
     /** Returns how much the accuracy changes from the trained length to the longest. */
@@ -61,6 +61,25 @@ class LengthExtrapolationTest {
         assertThat(run.after(String.format("%n  %-19s ", "rotary"), 3)).containsExactly(0.944, 0.966, 0.896);
     }
 
+    /** numpy: Σ cos(d · 10000^(-k/64)) is greater than for d - 1. */
+    @Test
+    void sandwichDoesNotOnlyFall() {
+        assertThat(run.printed()).contains("-> [12, 18, 24, 29, 30, 31, 35, 36, 37]");
+    }
+
+    @Test
+    void winnersKnowTheDirectionAndContinue() {
+        double[] winners = run.after(String.format("%n  direction, continues "), 3);
+        double[] noContinuation = run.after(String.format("%n  direction, does not "), 3);
+        double[] noDirection = run.after(String.format("%n  no direction, continues "), 3);
+        double[] added = run.after(String.format("%n  added to the input "), 3);
+        assertThat(winners[2]).isGreaterThan(noDirection[2]);
+        assertThat(noDirection[2]).isGreaterThan(noContinuation[2]);
+        assertThat(noContinuation[2]).isGreaterThan(added[2]);
+        // six points at the trained length, as the text says
+        assertThat(winners[0] - noDirection[0]).isCloseTo(0.06, within(0.005));
+    }
+
     /** What the text says about the table must hold for a new table too. */
     @Test
     void conclusionsAreThoseOfTheTable() throws IOException {
@@ -92,8 +111,8 @@ class LengthExtrapolationTest {
                 .containsExactlyInAnyOrder("distance network", "Transformer-XL", "DeBERTa");
         assertThat(begin.stream().filter(kind -> change(kind) < 0)).containsExactlyInAnyOrder("rotary", "T5", "Shaw");
         assertThat(change("Shaw")).isCloseTo(-0.18, within(0.005));
-        Map<String, double[]> least = LengthExtrapolation.table("least ");
-        Map<String, double[]> greatest = LengthExtrapolation.table("greatest ");
+        Map<String, double[]> least = LengthExtrapolation.accuracies("least");
+        Map<String, double[]> greatest = LengthExtrapolation.accuracies("greatest");
         assertThat(change("T5")).isCloseTo(-0.06, within(0.005));
         assertThat(change("rotary")).isCloseTo(-0.05, within(0.005));
         for (String kind : List.of("rotary", "T5")) {
