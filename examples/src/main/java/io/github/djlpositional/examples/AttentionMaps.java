@@ -40,10 +40,22 @@ public record AttentionMaps(List<String> words, List<List<double[]>> layers) {
         List<String> words = translator.wordsOf(sentence);
         try (NDManager manager = model.getNDManager().newSubManager()) {
             NDList ids = new NDList(translator.idsOf(words, manager).expandDims(0));
-            NDList maps = ((TransformerEncoder) model.getBlock()).attentionOf(new ParameterStore(manager, false), ids);
-            return new AttentionMaps(
-                    words, maps.stream().map(AttentionMaps::heads).toList());
+            return of(
+                    words,
+                    ((TransformerEncoder) model.getBlock()).attentionOf(new ParameterStore(manager, false), ids));
         }
+    }
+
+    /**
+     * Copies the attention of one sentence from an engine.
+     *
+     * @param words its words or tokens
+     * @param layers the probabilities of each layer, (1, heads, T, T)
+     * @return the maps
+     */
+    public static AttentionMaps of(List<String> words, NDList layers) {
+        return new AttentionMaps(
+                words, layers.stream().map(AttentionMaps::heads).toList());
     }
 
     /** Splits (1, heads, T, T) into one array for each head. */

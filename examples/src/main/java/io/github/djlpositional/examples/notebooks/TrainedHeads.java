@@ -5,9 +5,10 @@ import io.github.djlpositional.examples.Drawing;
 import io.github.djlpositional.examples.EncoderFile;
 import io.github.djlpositional.examples.Encoding;
 import io.github.djlpositional.examples.TrainingLog;
+import io.github.djlpositional.examples.sentences.SentenceEncoder;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -18,11 +19,22 @@ import java.util.stream.IntStream;
 import org.knowm.xchart.HeatMapChart;
 import org.knowm.xchart.XYChart;
 
-/** How an encoder learns word order, without and with positions, and what its heads look at afterwards. */
+/**
+ * Which heads look at a place: in a published model with and without its positions, and in a small one from scratch.
+ */
 final class TrainedHeads {
 
+    /** Words are repeated, so that the same word stands at several places. */
+    private static final List<String> REPETITIONS = List.of(
+            "a rose is a rose is a rose",
+            "the dog that chased the cat that ate the mouse sat on the mat",
+            "the old man and the old dog walked along the old road",
+            "what you see is what you get and what you get is what you want",
+            "time after time and day after day the rain fell",
+            "the more we learn the more we know and the more we forget");
+
     /** Six definitions in order, and the first one shuffled. */
-    private static final List<String> SENTENCES = List.of(
+    static final List<String> SENTENCES = List.of(
             "a small domesticated animal that is kept as a pet",
             "the act of moving from one place to another",
             "a person who writes books",
@@ -34,17 +46,97 @@ final class TrainedHeads {
     /** The greatest distance of two words that is drawn. */
     private static final int REACH = 4;
 
+    /** A head, counted from 0. */
+    record Head(int layer, int head) {
+
+        static List<Head> of(AttentionMaps maps) {
+            return IntStream.range(0, maps.layers().size())
+                    .boxed()
+                    .flatMap(layer ->
+                            IntStream.range(0, maps.layers().get(layer).size()).mapToObj(head -> new Head(layer, head)))
+                    .toList();
+        }
+
+        String title() {
+            return "Layer " + (layer + 1) + ", head " + (head + 1);
+        }
+    }
+
     private TrainedHeads() {}
 
     static void write(Notebook notebook) throws Exception {
         notebook.title(
                 "What do trained heads look at?",
-                "A small encoder learns word order; these are the words that its heads attend to.");
+                "A head of a published model looks at the word before; without positions it cannot.");
+        notebook.question("""
+                The picture of a trained head has a diagonal. Does the head look at a place, or at a word?""");
+        notebook.text("""
+                [A shift is a rotation](ShiftAsRotation.html) showed that a head *can* learn to look three words back. Do heads learn such
+                things? The published sentence encoder all-MiniLM-L6-v2 has 6 layers of 12 heads, and
+                [a learned table](LearnedTables.html) of positions. We measure, not choose: for each of the 72 heads, the mean
+                attention of a token to the token before it, over six sentences. Then again after one change: all tokens get
+                the same vector of a position, the mean of the table. Nothing is trained.""");
+        notebook.heading("A head for the word before");
+        List<AttentionMaps> with = SentenceEncoder.attention(REPETITIONS, true);
+        List<AttentionMaps> without = SentenceEncoder.attention(REPETITIONS, false);
+        List<Head> heads = Head.of(with.get(0));
+        List<Head> byBefore = heads.stream()
+                .sorted(Comparator.comparingDouble(head -> -at(with, head, -1)))
+                .toList();
+        notebook.row("%-17s %14s %18s", "to the one before", "with positions", "the same for all");
+        for (Head head : byBefore.subList(0, 5)) {
+            notebook.row("%-17s %14.3f %18.3f", head.title(), at(with, head, -1), at(without, head, -1));
+        }
+        Head before = byBefore.get(0);
+        notebook.pictures(
+                "trained-heads-before",
+                "The mean attention to the token before, from 0 to 1 (red), of all heads of the published model; layers"
+                        + " and heads are counted from 0 here",
+                2,
+                List.of(ofHeads("With positions", with), ofHeads("The same position for all", without)));
+
+        notebook.text("""
+                One head gives the token before *all* of its attention, wherever it is, and without positions nothing of that is
+                left. This is the head with "a rose is a rose is a
+                rose". With positions, each word (row) attends to the one before it (column). Without them, the three rows of
+                *rose* are equal, and they must be: the head gets the same vector three times.""");
+        notebook.pictures(
+                "trained-heads-rose",
+                before.title() + " of the published model, with positions and with the same position for all",
+                2,
+                List.of(
+                        wordMap(with.get(0), before, before.title() + ", with positions"),
+                        wordMap(without.get(0), before, before.title() + ", without")));
+
+        notebook.heading("A diagonal is not yet a place");
+        notebook.text("""
+                It is often said that without positions there can be no diagonal. There can: if the query and the key of a word are
+                similar, each word attends to itself (beside the first token, `[CLS]`, where many heads put what they do not
+                need). The next head does this best *without* positions. Repeated words tell the
+                two kinds of diagonals apart: a head that knows words only must give a word and its repetitions the same weight.
+                *Itself* is the mean weight of repeated words to themselves, *repetition* to the other places of the same
+                word. Without positions both are the same, so this head looks at words. With positions it prefers
+                the repetitions to the word itself: it looks for the same word at *another* place, and uses both.""");
+        Head self = heads.stream()
+                .max(Comparator.comparingDouble(head -> at(without, head, 0)))
+                .orElseThrow();
+        notebook.row("%-28s %10s %10s", self.title(), "itself", "repetition");
+        notebook.row("%-28s %10.4f %10.4f", "with positions", same(with, self, true), same(with, self, false));
+        notebook.row("%-28s %10.4f %10.4f", "the same for all", same(without, self, true), same(without, self, false));
+        notebook.pictures(
+                "trained-heads-itself",
+                "The head that attends most to the word itself without positions: with words that occur once it would look"
+                        + " like a head of places",
+                2,
+                List.of(
+                        wordMap(with.get(1), self, self.title() + ", with positions"),
+                        wordMap(without.get(1), self, self.title() + ", without")));
+
+        notebook.heading("How positions are learned");
         notebook.text("""
                 The example's encoders learn to tell definitions of WordNet from shuffled ones. Without positions a sentence is a
-                bag of words, and there is nothing to learn. With positions there is. These are the loss and the accuracy in
-                training; the first model has no positions, the second one has. The accuracy of guessing is 0.5. The table has
-                the means of the last tenth of the steps.""");
+                bag of words ([Why order is lost](WhyOrderIsLost.html)), and the accuracy stays at 0.5. The table has the means of
+                the last tenth of the steps.""");
         Path model = TrainedModel.of(notebook, Encoding.NONE, Encoding.SINUSOIDAL);
         Map<Encoding, List<TrainingLog.Line>> trainings = EncoderFile.readLog(model).lines().stream()
                 .collect(Collectors.groupingBy(TrainingLog.Line::encoding, LinkedHashMap::new, Collectors.toList()));
@@ -55,89 +147,56 @@ final class TrainedHeads {
                 lines.size(),
                 lastMean(lines, TrainingLog.Line::loss),
                 lastMean(lines, TrainingLog.Line::accuracy)));
-        int window = window(trainings.get(Encoding.NONE).size());
         notebook.pictures(
                 "trained-heads-training",
-                "The loss and the accuracy in training, without and with positions; each point is "
-                        + (window == 1 ? "one step" : "the mean of " + window + " steps"),
+                "The loss and the accuracy in training, without and with positions; each point is the mean of "
+                        + window(trainings.get(Encoding.NONE).size()) + " steps",
                 1,
                 List.of(
                         curves("Loss", "cross entropy", trainings, TrainingLog.Line::loss),
                         curves("Accuracy", "fraction correct", trainings, TrainingLog.Line::accuracy)));
 
         notebook.text("""
-                Which words does a word attend to? Each head of each layer computes weights from every word (row) to every word
-                (column); the weights of a row add up to 1. These are all heads of the model with positions, for the sentence "a
-                small domesticated animal that is kept as a pet".""");
-        List<AttentionMaps> maps = AttentionMaps.of(model, SENTENCES);
-        AttentionMaps inOrder = maps.get(0);
-        int heads = inOrder.layers().get(0).size();
-        List<int[]> all = new ArrayList<>();
-        List<HeatMapChart> charts = new ArrayList<>();
-        for (int layer = 0; layer < inOrder.layers().size(); layer++) {
-            for (int head = 0; head < heads; head++) {
-                all.add(new int[] {layer, head});
-                charts.add(map(inOrder, layer, head));
-                notebook.row("%s: %.3f", name(layer, head), variation(inOrder, layer, head));
-            }
+                What have its heads learned? The mean attention by place, over six definitions: -1 is the word before. The lines are
+                the three heads with the highest peaks. A place has the mean over the words that have a word there, so
+                a line does not add up to 1.""");
+        List<AttentionMaps> own = AttentionMaps.of(model, SENTENCES).subList(0, 6);
+        List<Head> peaks = Head.of(own.get(0)).stream()
+                .sorted(Comparator.comparingDouble(
+                        head -> -Arrays.stream(byPlace(own, head)).max().orElseThrow()))
+                .limit(3)
+                .toList();
+        XYChart byPlace = Drawing.lines("Where the heads of the small model look", "place", "mean attention");
+        for (Head head : peaks) {
+            double[] means = byPlace(own, head);
+            Drawing.line(byPlace, head.title(), Drawing.each(means.length, i -> i - REACH), means);
+            notebook.row(
+                    "%-17s before %.3f, itself %.3f, after %.3f",
+                    head.title(), means[REACH - 1], means[REACH], means[REACH + 1]);
         }
-        notebook.pictures(
-                "trained-heads-maps",
-                "The attention of each word (row) to each word (column) in every head, from 0 to 1 (red)",
-                heads,
-                charts);
-
-        notebook.text("""
-                A column of one color means that all words attend to the same word. The numbers measure how far a head is from
-                that: the part of the attention that depends on the attending word, 0 if all rows are equal, near 1 if each word
-                attends to a different word. A diagonal means that each word attends to a place relative to its own. Without positions
-                there can be none: two equal words, such as the two *a* of this sentence, would have equal rows.
-
-                This is the head with the largest number: its mean attention by the place of the attended word, where -1 is the
-                word before and 1 the word after, over six definitions in order. The other line is the mean of all heads. Each
-                place has the mean over the words that have a word there: the first word, for example, has none before it. So the
-                columns do not add up to 1.""");
-        int[] best = all.stream()
-                .max(Comparator.comparingDouble(head -> variation(inOrder, head[0], head[1])))
-                .orElseThrow();
-        List<AttentionMaps> ordered = maps.subList(0, SENTENCES.size() - 1);
-        double[] ofBest = byPlace(ordered, best[0], best[1]);
-        double[] ofAll = new double[ofBest.length];
-        for (int[] head : all) {
-            double[] means = byPlace(ordered, head[0], head[1]);
-            Arrays.setAll(ofAll, i -> ofAll[i] + means[i] / all.size());
-        }
-        String name = name(best[0], best[1]);
-        notebook.row("%5s %17s %18s", "place", name, "mean of all heads");
-        for (int i = 0; i < ofBest.length; i++) {
-            notebook.row("%5d %17.3f %18.3f", i - REACH, ofBest[i], ofAll[i]);
-        }
-        XYChart byPlace = Drawing.lines("Where heads look", "place of the attended word", "mean attention");
-        double[] x = Drawing.each(ofBest.length, i -> i - REACH);
-        Drawing.line(byPlace, name, x, ofBest);
-        Drawing.line(byPlace, "mean of all heads", x, ofAll);
         byPlace.getStyler().setYAxisMin(0.0);
         notebook.picture(
                 "trained-heads-places",
-                "The mean attention by the place of the attended word relative to the attending one",
+                "The mean attention by the place of the attended word, in the small model",
                 byPlace);
 
         notebook.text("""
-                The same head with the words, in order and shuffled. Columns are the attended words.""");
-        AttentionMaps shuffled = maps.get(SENTENCES.size() - 1);
-        double greatest = Math.max(greatest(inOrder, best[0], best[1]), greatest(shuffled, best[0], best[1]));
-        notebook.picture(
-                "trained-heads-in-order",
-                "The attention of each word (row) to each word (column): " + name,
-                wordMap(inOrder, best[0], best[1], "In order: " + name, greatest));
-        notebook.picture(
-                "trained-heads-shuffled",
-                "The same words shuffled, the same head",
-                wordMap(shuffled, best[0], best[1], "Shuffled: " + name, greatest));
-
+                No head of the small model looks at the word before only: to tell a sentence from a shuffled one, it need not find
+                a neighbour. But its heads know the direction. The first of these gives nothing to the words after,
+                and most to those that are far before.""");
+        notebook.recap("""
+                To find out whether a head looks at places, change the positions and keep the words: what changes was about
+                places.""");
+        notebook.exercise("""
+                In "a rose is a rose is a rose", which entries of a map must be equal in *every* model without positions?""", """
+                All rows of equal words, and within a row all columns of equal words: of 8 words only 3 are different, so
+                the 64 weights have at most 9 different values.""");
+        notebook.sources(
+                "[Clark et al., What Does BERT Look At? (2019)](https://arxiv.org/abs/1906.04341)",
+                "[Olsson et al., In-context Learning and Induction Heads (2022)](https://arxiv.org/abs/2209.11895)");
         notebook.text("""
-                What stays in the same cells after the shuffling depends on the places. What moves with the words depends on the
-                words. A head can use both: a query and a key are made of a word and its place.""");
+                Heads use the positions that they get. Which positions should your model get? That is
+                [Which to use](WhichToUse.html).""");
     }
 
     private static double lastMean(List<TrainingLog.Line> lines, ToDoubleFunction<TrainingLog.Line> number) {
@@ -177,67 +236,61 @@ final class TrainedHeads {
         return chart;
     }
 
-    private static String name(int layer, int head) {
-        return "layer " + (layer + 1) + ", head " + (head + 1);
-    }
-
-    /** Half of the mean distance between the rows of a map and their mean. */
-    static double variation(AttentionMaps maps, int layer, int head) {
-        int words = maps.words().size();
-        double sum = 0;
-        for (int to = 0; to < words; to++) {
-            int column = to;
-            double[] weights = Drawing.each(words, from -> maps.weight(layer, head, from, column));
-            double mean = Arrays.stream(weights).average().orElseThrow();
-            sum += Arrays.stream(weights)
-                    .map(weight -> Math.abs(weight - mean) / 2)
-                    .sum();
-        }
-        return sum / words;
+    /** The mean weight of a word to the word at a place relative to it. */
+    private static double at(List<AttentionMaps> sentences, Head head, int place) {
+        return byPlace(sentences, head)[REACH + place];
     }
 
     /** The mean weights of the places -4 to 4. */
-    static double[] byPlace(List<AttentionMaps> sentences, int layer, int head) {
+    static double[] byPlace(List<AttentionMaps> sentences, Head head) {
         return Drawing.each(
                 2 * REACH + 1,
                 i -> sentences.stream()
                         .flatMapToDouble(maps -> IntStream.range(0, maps.words().size())
                                 .filter(from -> from + i - REACH >= 0
                                         && from + i - REACH < maps.words().size())
-                                .mapToDouble(from -> maps.weight(layer, head, from, from + i - REACH)))
+                                .mapToDouble(from -> maps.weight(head.layer, head.head, from, from + i - REACH)))
                         .average()
                         .orElseThrow());
     }
 
-    private static HeatMapChart map(AttentionMaps maps, int layer, int head) {
-        String name = name(layer, head);
-        HeatMapChart map = Drawing.map(
-                "L" + name.substring(1),
-                "attended word",
-                "attending word",
-                maps.words().size(),
-                maps.words().size(),
+    /** The mean weight of the words that are repeated: to themselves, or to the same word at other places. */
+    static double same(List<AttentionMaps> sentences, Head head, boolean itself) {
+        return sentences.stream()
+                .flatMapToDouble(maps -> IntStream.range(0, maps.words().size())
+                        .filter(from ->
+                                Collections.frequency(maps.words(), maps.words().get(from)) > 1)
+                        .mapToDouble(from -> IntStream.range(0, maps.words().size())
+                                .filter(to ->
+                                        maps.words().get(to).equals(maps.words().get(from)))
+                                .filter(to -> (to == from) == itself)
+                                .mapToDouble(to -> maps.weight(head.layer, head.head, from, to))
+                                .average()
+                                .orElseThrow()))
+                .average()
+                .orElseThrow();
+    }
+
+    private static HeatMapChart ofHeads(String title, List<AttentionMaps> sentences) {
+        AttentionMaps first = sentences.get(0);
+        return Drawing.map(
+                title,
+                "head, from 0",
+                "layer, from 0",
+                first.layers().size(),
+                first.layers().get(0).size(),
                 0,
                 1,
-                (row, column) -> maps.weight(layer, head, row, column));
-        map.getStyler().setLegendVisible(false);
-        return map;
+                (layer, head) -> at(sentences, new Head(layer, head), -1));
     }
 
-    /** The greatest weight, rounded up to tenths. */
-    private static double greatest(AttentionMaps maps, int layer, int head) {
-        double greatest =
-                Arrays.stream(maps.layers().get(layer).get(head)).max().orElseThrow();
-        return Math.ceil(10 * greatest) / 10;
-    }
-
-    private static HeatMapChart wordMap(AttentionMaps maps, int layer, int head, String title, double greatest) {
+    private static HeatMapChart wordMap(AttentionMaps maps, Head head, String title) {
         return Drawing.wordMap(
                 title,
                 "attended word",
                 "attending word",
                 maps.words(),
-                greatest,
-                (row, column) -> maps.weight(layer, head, row, column));
+                1,
+                (row, column) -> maps.weight(head.layer, head.head, row, column));
     }
 }

@@ -182,15 +182,30 @@ final class BertEncoder extends AbstractBlock {
         named.put(name + ".bias", block.getDirectParameters().get(bias));
     }
 
+    /** Returns the attention probabilities of each layer, (1, heads, T, T), for the ids of one text, (1, T). */
+    NDList attentionOf(ParameterStore store, NDList ids) {
+        NDList maps = new NDList();
+        NDList x = embed(store, ids, false);
+        for (TransformerLayerBlock layer : layers.getLayers()) {
+            maps.add(layer.getAttention().probabilities(store, x));
+            x = layer.forward(store, x, false);
+        }
+        return maps;
+    }
+
     @Override
     protected NDList forwardInternal(
             ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
+        NDList given = embed(store, inputs, training);
+        given.addAll(inputs.subNDList(1));
+        return layers.forward(store, given, training);
+    }
+
+    private NDList embed(ParameterStore store, NDList inputs, boolean training) {
         NDArray x = input.forward(store, new NDList(inputs.head()), training).singletonOrThrow();
         // all tokens of a single text have type 0
         NDArray type = store.getValue(tokenTypes, x.getDevice(), training).get(0);
-        NDList given = inputNorm.forward(store, new NDList(x.add(type)), training);
-        given.addAll(inputs.subNDList(1));
-        return layers.forward(store, given, training);
+        return inputNorm.forward(store, new NDList(x.add(type)), training);
     }
 
     /**

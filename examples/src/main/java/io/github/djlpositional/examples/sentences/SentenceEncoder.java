@@ -13,10 +13,12 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
+import io.github.djlpositional.examples.AttentionMaps;
 import io.github.djlpositional.examples.Resource;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.FloatBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -113,6 +115,37 @@ public final class SentenceEncoder implements AutoCloseable {
             Arrays.setAll(row, i -> numbers.get());
         }
         return table;
+    }
+
+    /**
+     * Computes the attention of the published encoder, whose first and last tokens are {@code [CLS]} and {@code [SEP]}.
+     *
+     * @param texts the texts
+     * @param withPositions whether each token gets the vector of its position; otherwise all get the mean of the
+     *     published vectors, so that the encoder knows no order
+     * @return the maps of each text
+     * @throws IOException if the model is not on the class path or cannot be read
+     */
+    public static List<AttentionMaps> attention(List<String> texts, boolean withPositions) throws IOException {
+        try (NDManager manager = Engine.getEngine("PyTorch").newBaseManager(Device.cpu());
+                HuggingFaceTokenizer tokenizer = tokenizer(BertEncoder.Sizes.MINI_LM.positions())) {
+            BertEncoder encoder = published(manager);
+            if (!withPositions) {
+                NDArray table = encoder.parametersByName()
+                        .get("embeddings.position_embeddings.weight")
+                        .getArray();
+                table.set(
+                        NDIndex.sliceAxis(0, 0, table.size(0)),
+                        table.mean(new int[] {0}, true).broadcast(table.getShape()));
+            }
+            List<AttentionMaps> maps = new ArrayList<>();
+            for (Encoding tokens : tokenizer.batchEncode(texts)) {
+                NDList ids = new NDList(manager.create(tokens.getIds()).expandDims(0));
+                maps.add(AttentionMaps.of(
+                        List.of(tokens.getTokens()), encoder.attentionOf(new ParameterStore(manager, false), ids)));
+            }
+            return maps;
+        }
     }
 
     /** Returns a checksum of the published model and its tokenizer. */
