@@ -48,6 +48,7 @@ public final class Book implements Callable<Integer> {
         CHAPTERS.put("TwoDimensions", TwoDimensions::write);
         CHAPTERS.put("LengthExtrapolation", LengthExtrapolation::write);
         CHAPTERS.put("TrainedHeads", TrainedHeads::write);
+        CHAPTERS.put("WhichToUse", WhichToUse::write);
         CHAPTERS.put("GettingStarted", GettingStarted::write);
     }
 
