@@ -68,7 +68,7 @@ final class Precision {
         }
 
         notebook.text("""
-                The remedy costs nothing at run time: compute the table once in double precision, and round the values, not the
+                The remedy: compute the table once in double precision, and round the values, not the
                 angles. Does an error matter? Below is what float16 does to the [rotation of a step](ShiftAsRotation.html): the
                 distance of two neighbours, which should be the same everywhere.""");
         for (int t : new int[] {1, 2001, 2048, 5001, 20_001}) {
