@@ -10,9 +10,9 @@ const shown = cases.map(({ name, inputs }) => {
     const canvas = place.querySelector("canvas");
     const pixels = canvas ? [...canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data] : [];
     return {
-        labels: all("input, select", input => input.labels[0].innerText),
-        announced: all("input", input => input.getAttribute("aria-valuetext")),
-        outputs: all("output", output => output.value),
+        labels: all("input[type=range], select", input => input.labels[0].innerText),
+        announced: all("input[type=range]", input => input.getAttribute("aria-valuetext")),
+        outputs: all("input[type=number]", box => box.value),
         rows: all("tbody tr", row => [...row.cells].map(cell => cell.textContent)),
         numbers: all(".score b", number => number.textContent),
         tips: all(".clocks [cx]", tip => [tip.cx.baseVal.value, tip.cy.baseVal.value]),

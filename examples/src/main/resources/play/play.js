@@ -1,4 +1,4 @@
-// What sinusoids.js and rotary.js share: sliders, numbers, clocks and styles. Plain JavaScript, without network.
+// What the other scripts share: sliders, numbers, clocks and styles. Plain JavaScript, without network.
 // The scripts declare their names with var, so that a page may contain play.js twice.
 var play = {
     /** Returns the numbers that a rule has for 0 ... count - 1. */
@@ -6,20 +6,28 @@ var play = {
 
     /**
      * Fills each empty <div class="play" data-play="(name)"> before the script, and draws its view at each change.
-     * A field is a list of options, a list of values, or a range. Without a page, as in tests, nothing is filled.
+     * A field is a list of options, a list of values, or a range. The view may change fields by set(name, number).
+     * Without a page, as in tests, nothing is filled.
      */
-    start(name, { title, fields, view, draw }) {
+    start(name, { title, fields, view, draw, listen }) {
         globalThis.document?.querySelectorAll(`[data-play="${name}"]:empty`).forEach(place => {
             place.innerHTML = `<style>${play.style}</style><fieldset><legend>${title}</legend>
                 ${Object.entries(fields).map(play.control).join("")}</fieldset>
                 ${view}<details open><summary>Numbers</summary><table></table></details>`;
-            const update = () => draw(play.read(place, fields), selector => place.querySelector(selector));
+            const find = selector => place.querySelector(selector);
+            const update = event => draw(play.read(place, fields, event?.target), find);
+            const set = (field, number) => {
+                const box = find(`[data-box="${field}"]`);
+                box.value = Math.min(Math.max(number, box.min), box.max);
+                box.dispatchEvent(new Event("input", { bubbles: true }));
+            };
             place.addEventListener("input", update);
             update();
+            listen?.(find, set, () => play.read(place, fields));
         });
     },
 
-    /** A native range or select in its label, so that keyboards and screen readers work. */
+    /** A native select, or a range and a box for its number, with labels, so that keyboards and screen readers work. */
     control([name, { label, options, values, min, max, step, start }]) {
         if (options) {
             const texts = Object.entries(options).map(([value, option]) => `<option value="${value}">${option.label}`);
@@ -28,23 +36,55 @@ var play = {
         const range = values // the range then chooses an index
             ? `min="0" max="${values.length - 1}" value="${values.indexOf(start)}"`
             : `min="${min}" max="${max}" step="${step || 1}" value="${start}"`;
-        // screen readers read the value text of the range, so the output does not announce it again
+        const box = values
+            ? `min="${values[0]}" max="${values[values.length - 1]}" step="any"`
+            : `min="${min}" max="${max}" step="${step || 1}"`;
         return `<label><span>${label}</span><input type="range" name="${name}" ${range} autocomplete="off"></label>
-            <output aria-live="off"></output>`;
+            <input type="number" data-box="${name}" aria-label="${label}, number" ${box} value="${start}" autocomplete="off">`;
     },
 
-    /** Returns the value of each control, and shows it beside its range. */
-    read(place, fields) {
+    /** Returns the value of each control; the range and the box that were not changed follow the other. */
+    read(place, fields, changed) {
         const settings = {};
         Object.entries(fields).forEach(([name, { options, values }]) => {
             const input = place.querySelector(`[name="${name}"]`);
-            settings[name] = options ? input.value : values ? values[input.value] : Number(input.value);
-            if (!options) {
-                input.ariaValueText = input.parentNode.nextElementSibling.value = settings[name].toLocaleString("en");
+            if (options) {
+                settings[name] = input.value;
+                return;
             }
+            const box = place.querySelector(`[data-box="${name}"]`);
+            const isNumber = box.value !== "" && box.validity.valid;
+            if (changed === input || !isNumber && changed !== box) {
+                box.value = values ? values[input.value] : input.value;
+            } else if (changed === box && isNumber) {
+                const distance = i => Math.abs(values[i] - box.value);
+                input.value = values
+                    ? values.map((_, i) => i).reduce((best, i) => distance(i) < distance(best) ? i : best) : box.value;
+            }
+            // while a number is being typed, that of the range
+            settings[name] = box.value !== "" && box.validity.valid
+                ? Number(box.value) : values ? values[input.value] : Number(input.value);
+            input.ariaValueText = settings[name].toLocaleString("en");
         });
         return settings;
     },
+
+    greatest: values => values.reduce((a, b) => Math.max(a, b)),
+
+    /** Returns the weights of scores: their softmax. */
+    softmax(scores) {
+        const most = play.greatest(scores);
+        const powers = scores.map(score => Math.exp(score - most));
+        const sum = powers.reduce((a, b) => a + b, 0);
+        return powers.map(power => power / sum);
+    },
+
+    /** A curve in SVG through points. */
+    curve: (kind, points) => `<path class="${kind}" d="M${points.map(point => point.join(" ")).join("L")}"/>`,
+
+    /** Bars in SVG for numbers from 0 to 1, one unit wide and high. */
+    bars: values => values.map((value, i) => `<rect class="${value < 0 ? "below" : "above"}" x="${i + 0.1}" width=".8"
+        y="${-Math.max(value, 0)}" height="${Math.abs(value)}"/>`).join(""),
 
     /** Writes a number with this many decimals, as 12,345.678; never -0.000. */
     number: (value, decimals) => value.toLocaleString("en",
@@ -72,12 +112,14 @@ var play = {
     // for hands blue and orange of Okabe and Ito, for signs red and blue as in the pictures, all legible on light and dark
     // pages; SVG of any width without redrawing
     style: `.play { --blue: #0072b2; --orange: #d55e00; --above: #d03a3a; --below: #2a7fc8; margin: 1.5rem 0; line-height: 1.4;
-        fieldset { display: grid; grid-template-columns: auto minmax(4rem, 1fr) 4.5em; gap: .4rem .8rem; margin: 0;
+        fieldset { display: grid; grid-template-columns: minmax(4.5rem, auto) minmax(3rem, 1fr) 5.5em; gap: .4rem .8rem; margin: 0;
             align-items: center; border: 1px solid var(--line); border-radius: .4rem }
         label { display: contents }
-        input { width: 100%; margin: 0 }
+        input { box-sizing: border-box; width: 100%; min-width: 0; margin: 0 }
+        input[type=number] { font: inherit; text-align: right; color: var(--text); background: var(--code);
+            border: 1px solid var(--line); border-radius: .2rem }
         select { grid-column: 2 / -1; min-width: 0; font: inherit; color: var(--text); background: var(--code) }
-        output, th, td { text-align: right; font-variant-numeric: tabular-nums }
+        th, td { text-align: right; font-variant-numeric: tabular-nums }
         figure { margin: 1rem 0; border: 0; overflow: visible }
         figcaption { margin: .4rem 0; padding: 0; font-size: .9rem; text-align: left }
         .plot { display: grid; grid-template-columns: 2.8em 1fr; gap: .2rem .4rem; font-size: .8rem }
@@ -95,12 +137,20 @@ var play = {
         .hand1, .tip1 { stroke: var(--orange); stroke-width: 2px; fill: var(--page) }
         .hand1, .trained { stroke-dasharray: 4 3 }
         .tip0 { fill: var(--blue); stroke: none }
+        .curve1 { stroke: var(--orange); stroke-width: 2px }
+        .met { stroke: var(--blue); stroke-width: 6px }
+        .unmet { stroke: var(--above); stroke-width: 6px }
+        .drag { cursor: grab; touch-action: none }
+        .one { max-width: 22rem; margin: 0 auto; padding: 0 1rem }
+        .wave { height: 3.2rem; margin: .3rem 0 }
+        svg text { fill: currentColor; stroke: none }
         .above { fill: var(--above); stroke: none }
         .below { fill: var(--below); stroke: none }
         .unscaled { stroke-width: 1px; opacity: .5 }
-        table { width: 100%; border-collapse: collapse; font-size: .8rem }
+        details { overflow-x: auto }
+        table { display: table; width: 100%; border-collapse: collapse; font-size: .8rem }
         th, td { padding: .1rem .2rem; border: solid var(--line); border-width: 0 0 1px } }`,
 
-    /** The bases to choose from: 10, 20, 50, 100 ... 1,000,000. */
-    bases: [10, 100, 1000, 10000, 100000].flatMap(ten => [ten, 2 * ten, 5 * ten]).concat(1000000)
+    /** The bases to choose from: 1, 2, 5, 10, 20 ... 1,000,000. */
+    bases: [1, 10, 100, 1000, 10000, 100000].flatMap(ten => [ten, 2 * ten, 5 * ten]).concat(1000000)
 };

@@ -1,32 +1,35 @@
 // Sinusoidal positions to play with: the table as a heat map, and one position as bars, hands of clocks and numbers.
 var sinusoids = {
-    /** In a convention, pair k of n has the frequency base^(-k / period), and dimensions for its sine and cosine. */
+    /**
+     * In a convention, pair k of n has the frequency base^(-k / period), and dimensions for its sine and cosine. Half of
+     * the last pair of an odd size is left out; with count, there is a pair less, and a zero.
+     */
     conventions: {
         // Vaswani et al. (2017), section 3.5
-        vaswani: { label: "Attention Is All You Need", period: n => n, dimensions: (k, n) => [2 * k, 2 * k + 1] },
+        vaswani: { label: "Attention Is All You Need", period: (n, size) => size / 2, dimensions: k => [2 * k, 2 * k + 1] },
         // get_timing_signal_1d, with timescales from 1 to the base
-        tensor2tensor: { label: "tensor2tensor", period: n => Math.max(n - 1, 1), dimensions: (k, n) => [k, n + k] },
+        tensor2tensor: { label: "tensor2tensor", count: Math.floor, period: n => Math.max(n - 1, 1), dimensions: (k, n) => [k, n + k] },
         // ScaledSinusoidalEmbedding
-        xTransformers: { label: "x-transformers", period: n => n, dimensions: (k, n) => [k, n + k] },
+        xTransformers: { label: "x-transformers", period: (n, size) => size / 2, dimensions: (k, n) => [k, n + k] },
         // get_timestep_embedding with flip_sin_to_cos
-        diffusion: { label: "Stable Diffusion", period: n => n, dimensions: (k, n) => [n + k, k] }
+        diffusion: { label: "Stable Diffusion", count: Math.floor, period: n => n, dimensions: (k, n) => [n + k, k] }
     },
 
-    /** Returns each pair's angle per position, in radians, and its dimensions, for an even size. */
+    /** Returns each pair's angle per position, in radians, and its dimensions. */
     pairs(convention, size, base) {
-        const { period, dimensions } = sinusoids.conventions[convention];
-        const n = size / 2;
-        return play.each(n, k => ({ frequency: base ** (-k / period(n)), dimensions: dimensions(k, n) }));
+        const { period, dimensions, count } = sinusoids.conventions[convention];
+        const n = (count || Math.ceil)(size / 2);
+        return play.each(n, k => ({ frequency: base ** (-k / period(n, size)), dimensions: dimensions(k, n) }));
     },
 
     /** Returns the encoding of a position: the sine and the cosine of position times frequency, for each pair. */
     values(convention, size, base, position) {
-        const values = [];
+        const values = play.each(size, () => 0);
         sinusoids.pairs(convention, size, base).forEach(({ frequency, dimensions }) => {
             values[dimensions[0]] = Math.sin(position * frequency);
             values[dimensions[1]] = Math.cos(position * frequency);
         });
-        return values;
+        return values.slice(0, size);
     }
 };
 
@@ -34,7 +37,7 @@ play.start("sinusoids", {
     title: "Sinusoidal positions",
     fields: {
         convention: { label: "convention", options: sinusoids.conventions },
-        size: { label: "size D", min: 2, max: 64, step: 2, start: 32 },
+        size: { label: "size D", min: 2, max: 64, start: 32 },
         base: { label: "base", values: play.bases, start: 10000 },
         length: { label: "length T", min: 10, max: 200, step: 10, start: 100 },
         position: { label: "position", min: 0, max: 199, start: 20 }
@@ -69,10 +72,8 @@ play.start("sinusoids", {
         find(".mark").hidden = position >= length;
         find(".mark").style = `top: calc(${100 * position / length}% - 2px); height: ${100 / length}%`;
         const values = sinusoids.values(convention, size, base, position);
-        const bars = values.map((value, i) => `<rect class="${value < 0 ? "below" : "above"}" x="${i + 0.1}"
-            width=".8" y="${-Math.max(value, 0)}" height="${Math.abs(value)}"/>`);
         find(".bars").innerHTML = `<svg viewBox="0 -1 ${size} 2" preserveAspectRatio="none" style="height: 5rem">
-            ${bars.join("")}<line class="zero" x2="${size}"/></svg>`;
+            ${play.bars(values)}<line class="zero" x2="${size}"/></svg>`;
 
         const pairs = sinusoids.pairs(convention, size, base);
         find(".clocks").innerHTML =
@@ -81,6 +82,6 @@ play.start("sinusoids", {
             ["dimensions", "positions per turn", "angle in radians", "sine", "cosine"],
             pairs.map(({ frequency, dimensions }) => [
                 dimensions.join(", "), play.wavelength(frequency), play.number(position * frequency, 3),
-                ...dimensions.map(dimension => play.number(values[dimension], 4))]));
+                ...dimensions.map(dimension => dimension < size ? play.number(values[dimension], 4) : "none")]));
     }
 });

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.within;
 import ai.djl.util.JsonUtils;
 import io.github.djlpositional.examples.Resource;
 import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.math.RelativeBuckets;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -31,6 +32,8 @@ class PlayIT {
 
     private static final String BROWSER = System.getProperty("browser", "chromium");
     private static final int CASES = 20;
+    private static final List<String> SCRIPTS =
+            List.of("sinusoids", "rotary", "contexts", "bits", "shift", "biases", "heatmap");
 
     /** A window of any width; that of Chromium has at least 500 pixels. */
     private static final String WINDOW =
@@ -57,11 +60,11 @@ class PlayIT {
     private Path folder;
 
     @ParameterizedTest
-    @ValueSource(ints = {390, 1280})
+    @ValueSource(ints = {320, 390, 1280})
     void pageShowsTheNumbersOfTheLibrary(int width) throws Exception {
         Random random = new Random(width);
         List<Case> cases = new ArrayList<>();
-        for (String name : List.of("sinusoids", "rotary")) {
+        for (String name : SCRIPTS) {
             PlayScript script = new PlayScript(name);
             Stream.generate(() -> script.random(random))
                     .limit(CASES)
@@ -75,10 +78,15 @@ class PlayIT {
             Shown shown = page.shown().get(i);
             PlayScript.Settings settings = cases.get(i).settings();
             assertControls(shown, settings);
-            if (cases.get(i).name().equals("sinusoids")) {
-                assertSinusoids(shown, settings);
-            } else {
-                assertRotary(shown, settings);
+            switch (cases.get(i).name()) {
+                case "sinusoids" -> assertSinusoids(shown, settings);
+                case "contexts" -> assertContexts(shown, settings);
+                case "rotary" -> assertRotary(shown, settings);
+                case "bits" -> assertBits(shown, settings);
+                case "shift" -> assertShift(shown, settings);
+                case "biases" -> assertBiases(shown, settings);
+                case "heatmap" -> assertHeatMap(shown, settings);
+                default -> throw new AssertionError(cases.get(i).name());
             }
         }
     }
@@ -86,7 +94,7 @@ class PlayIT {
     private Dump open(List<Case> moves, int width) throws Exception {
         String harness =
                 new String(new Resource("/play-harness.js", "djl-positional-examples").read(), StandardCharsets.UTF_8);
-        List<Chapter.Cell> cells = Stream.of("sinusoids", "rotary")
+        List<Chapter.Cell> cells = SCRIPTS.stream()
                 .map(script -> new Chapter.Cell(new Part.Play(script), "", "", List.of()))
                 .toList();
         String page = Page.of(
@@ -142,28 +150,37 @@ class PlayIT {
                 .as("%s", settings)
                 .extracting(PlayIT::number)
                 .isEqualTo(values);
-        assertThat(shown.announced()).isEqualTo(shown.outputs());
+        assertThat(shown.announced()).extracting(PlayIT::number).isEqualTo(values);
     }
 
     private static void assertSinusoids(Shown shown, PlayScript.Settings settings) {
         SinusoidalEncoding encoding = settings.encoding();
         int size = encoding.getEmbeddingSize();
         int position = settings.integer("position");
-        assertThat(shown.rows()).as("%s", settings).hasSize(size / 2);
+        int pairs =
+                List.of("tensor2tensor", "diffusion").contains(settings.text("convention")) ? size / 2 : (size + 1) / 2;
+        assertThat(shown.rows()).as("%s", settings).hasSize(pairs);
         List<Integer> dimensions = new ArrayList<>();
-        for (int pair = 0; pair < size / 2; pair++) {
+        for (int pair = 0; pair < pairs; pair++) {
             List<String> row = shown.rows().get(pair);
             String[] halves = row.get(0).split(", ", -1);
             int sine = Integer.parseInt(halves[0]);
             int cosine = Integer.parseInt(halves[1]);
-            dimensions.addAll(List.of(sine, cosine));
-            double frequency = encoding.frequency(sine);
-            assertThat(encoding.frequency(cosine)).isEqualTo(frequency);
+            // half of the last pair of an odd size is left out
+            double frequency = encoding.frequency(sine < size ? sine : cosine);
             assertWavelength(row.get(1), frequency);
             assertDecimals(row.get(2), position * frequency, 3);
-            assertDecimals(row.get(3), encoding.value(position, sine), 4);
-            assertDecimals(row.get(4), encoding.value(position, cosine), 4);
-            assertTip(shown.tips().get(pair), encoding.value(position, sine), encoding.value(position, cosine));
+            for (int i = 0; i < 2; i++) {
+                int dimension = List.of(sine, cosine).get(i);
+                if (dimension < size) {
+                    dimensions.add(dimension);
+                    assertThat(encoding.frequency(dimension)).isEqualTo(frequency);
+                    assertDecimals(row.get(3 + i), encoding.value(position, dimension), 4);
+                } else {
+                    assertThat(row.get(3 + i)).isEqualTo("none");
+                }
+            }
+            assertTip(shown.tips().get(pair), Math.sin(position * frequency), Math.cos(position * frequency));
         }
         assertThat(dimensions).doesNotHaveDuplicates().allMatch(dimension -> dimension < size);
         assertThat(shown.bars()).hasSize(size);
@@ -180,37 +197,83 @@ class PlayIT {
         }
     }
 
-    private static void assertRotary(Shown shown, PlayScript.Settings settings) {
+    private static void assertContexts(Shown shown, PlayScript.Settings settings) {
         Frequencies frequencies = settings.frequencies();
-        Frequencies unscaled = Frequencies.geometric(frequencies.size(), settings.number("base"), frequencies.size());
-        int query = settings.integer("query");
-        int key = settings.integer("key");
+        Frequencies unscaled = Frequencies.geometric(frequencies.size(), 10_000, frequencies.size());
+        int length = settings.integer("length");
+        int longer = (int) (settings.number("factor") * length);
         assertThat(shown.rows()).as("%s", settings).hasSize(frequencies.size());
         for (int pair = 0; pair < frequencies.size(); pair++) {
             List<String> row = shown.rows().get(pair);
-            double frequency = frequencies.get(pair);
             assertThat(row.get(0)).isEqualTo(Integer.toString(pair));
-            assertWavelength(row.get(1), frequency);
-            assertDecimals(row.get(2), unscaled.get(pair) / frequency, 3);
-            assertDecimals(row.get(3), query * frequency, 3);
-            assertDecimals(row.get(4), key * frequency, 3);
-            assertDecimals(row.get(5), frequencies.cosine(key - query, pair), 4);
-            assertTip(shown.tips().get(2 * pair), frequencies.sine(query, pair), frequencies.cosine(query, pair));
-            assertTip(shown.tips().get(2 * pair + 1), frequencies.sine(key, pair), frequencies.cosine(key, pair));
+            assertDecimals(row.get(1), unscaled.get(pair) / frequencies.get(pair), 3);
+            assertDecimals(row.get(2), unscaled.get(pair) * (length - 1) / (2 * Math.PI), 3);
+            assertDecimals(row.get(3), frequencies.get(pair) * (longer - 1) / (2 * Math.PI), 3);
         }
-        assertThat(shown.numbers()).hasSize(4);
-        assertDecimals(shown.numbers().get(0), key - query, 0);
-        assertDecimals(shown.numbers().get(1), settings.score(key - query), 4);
-        assertDecimals(shown.numbers().get(2), settings.score(key - query), 4);
-        assertDecimals(shown.numbers().get(3), settings.scaling().attentionFactor(0), 4);
-        assertThat(shown.curve()).hasSize(513);
-        for (List<Double> point : shown.curve()) {
-            int distance = point.get(0).intValue();
-            // SVG's y points down
-            assertThat(-point.get(1))
-                    .as("%s, %d", settings, distance)
-                    .isCloseTo(settings.score(distance), within(DRAWN));
+        assertDecimals(shown.numbers().get(2), settings.scaling().attentionFactor(0), 4);
+    }
+
+    private static void assertRotary(Shown shown, PlayScript.Settings settings) {
+        double alpha = Math.toRadians(settings.number("alpha"));
+        Frequencies pair = Frequencies.of(settings.number("frequency"));
+        int distance = settings.integer("distance");
+        assertDecimals(
+                shown.numbers().get(1),
+                Math.cos(alpha) * pair.cosine(distance, 0) - Math.sin(alpha) * pair.sine(distance, 0),
+                4);
+        double start = Math.toRadians(settings.number("query"));
+        double turned = start + settings.integer("position") * settings.number("frequency");
+        List<Double> tip = shown.tips().get(0);
+        assertThat(tip.get(0)).isCloseTo(Math.cos(turned), within(1e-6));
+        assertThat(-tip.get(1)).isCloseTo(Math.sin(turned), within(1e-6));
+    }
+
+    private static void assertBits(Shown shown, PlayScript.Settings settings) {
+        int position = settings.integer("position");
+        double smoothness = settings.number("smoothness");
+        assertThat(shown.rows()).hasSize(5);
+        for (int i = 0; i < 5; i++) {
+            int bit = 4 - i;
+            double smooth = (1 - Math.sin(Math.PI * position / (1 << bit))) / 2;
+            assertDecimals(
+                    shown.rows().get(i).get(2), (1 - smoothness) * (position >> bit & 1) + smoothness * smooth, 4);
         }
+    }
+
+    private static void assertShift(Shown shown, PlayScript.Settings settings) {
+        double[] products = new PlayScript("shift")
+                .call(
+                        double[].class,
+                        "weights",
+                        settings.integer("pairs"),
+                        settings.number("base"),
+                        settings.integer("query"),
+                        settings.integer("back"),
+                        settings.number("gain"));
+        assertThat(shown.bars()).hasSize(50);
+        for (int key = 0; key < 50; key++) {
+            // SVG's numbers are floats
+            assertThat(shown.bars().get(key)).isCloseTo(products[key], within(1e-6));
+        }
+    }
+
+    private static void assertBiases(Shown shown, PlayScript.Settings settings) {
+        RelativeBuckets buckets = RelativeBuckets.of(false, settings.integer("buckets"), settings.integer("greatest"));
+        for (List<String> row : shown.rows()) {
+            int distance = Integer.parseInt(row.get(0));
+            assertDecimals(row.get(1), -settings.number("slope") * distance, 4);
+            assertThat(Integer.parseInt(row.get(3))).isEqualTo(buckets.bucket(-distance));
+        }
+    }
+
+    private static void assertHeatMap(Shown shown, PlayScript.Settings settings) {
+        int size = settings.integer("size");
+        int length = settings.integer("length");
+        int row = Math.min(settings.integer("position"), length - 1);
+        int column = Math.min(settings.integer("dimension"), size - 1);
+        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(size, settings.number("base"));
+        assertDecimals(shown.numbers().get(2), encoding.value(row, column), 4);
+        assertThat(shown.cells()).hasSize(length * size);
     }
 
     private static double number(String text) {

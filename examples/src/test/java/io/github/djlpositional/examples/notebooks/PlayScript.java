@@ -103,12 +103,13 @@ final class PlayScript {
                 case "diffusion" ->
                     builder.optLayout(PairLayout.CONCATENATED)
                             .optCosineFirst(true)
+                            .optOddSize(SinusoidalEncoding.OddSize.ZERO_PADDED)
                             .build();
                 default -> throw new AssertionError(text("convention"));
             };
         }
 
-        /** Returns the library's scaling for the settings of rotary. */
+        /** Returns the library's scaling for the settings of contexts. */
         RotaryScaling scaling() {
             double factor = number("factor");
             return switch (text("scaling")) {
@@ -121,19 +122,9 @@ final class PlayScript {
             };
         }
 
-        /** Returns the library's frequencies for the settings of rotary. */
+        /** Returns the library's frequencies for the settings of contexts. */
         Frequencies frequencies() {
-            return scaling().frequencies(integer("size"), number("base"), 0);
-        }
-
-        /** Returns the library's score of a query and a key whose pairs are all (1, 0), at a distance. */
-        double score(int distance) {
-            Frequencies frequencies = frequencies();
-            double sum = 0;
-            for (int pair = 0; pair < frequencies.size(); pair++) {
-                sum += frequencies.cosine(distance, pair);
-            }
-            return Math.pow(scaling().attentionFactor(0), 2) * sum;
+            return scaling().frequencies(integer("size"), 10_000, 0);
         }
     }
 
@@ -161,10 +152,12 @@ final class PlayScript {
                 int index = step(random, values.size());
                 settings.put(control, index, values.get(index));
             } else {
-                int min = ((Number) field.get("min")).intValue();
-                int max = ((Number) field.get("max")).intValue();
-                int step = field.get("step") instanceof Number given ? given.intValue() : 1;
-                int value = min + step * step(random, (max - min) / step + 1);
+                double min = ((Number) field.get("min")).doubleValue();
+                double max = ((Number) field.get("max")).doubleValue();
+                double step = field.get("step") instanceof Number given ? given.doubleValue() : 1;
+                // as the decimal number that the browser has
+                double value =
+                        Math.rint(100 * (min + step * step(random, (int) Math.rint((max - min) / step) + 1))) / 100;
                 settings.put(control, value, value);
             }
         });

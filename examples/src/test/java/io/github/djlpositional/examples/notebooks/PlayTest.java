@@ -3,10 +3,15 @@ package io.github.djlpositional.examples.notebooks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.github.djlpositional.examples.Drawing;
+import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.Frequencies;
+import io.github.djlpositional.math.RelativeBuckets;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -15,7 +20,12 @@ import org.junit.jupiter.params.provider.MethodSource;
 class PlayTest {
 
     private static final PlayScript SINUSOIDS = new PlayScript("sinusoids");
+    private static final PlayScript CONTEXTS = new PlayScript("contexts");
     private static final PlayScript ROTARY = new PlayScript("rotary");
+    private static final PlayScript BITS = new PlayScript("bits");
+    private static final PlayScript SHIFT = new PlayScript("shift");
+    private static final PlayScript BIASES = new PlayScript("biases");
+    private static final PlayScript HEATMAP = new PlayScript("heatmap");
     private static final int CASES = 100;
 
     /** The relative error of one rounding. */
@@ -26,7 +36,7 @@ class PlayTest {
     }
 
     static List<String> scalings() {
-        return ROTARY.options("scaling");
+        return CONTEXTS.options("scaling");
     }
 
     /** The position of each control of the script at random, but for one choice. */
@@ -85,26 +95,26 @@ class PlayTest {
      * of the factor has ln(factor) + 2. The product is rounded once, and the library's frequency too.
      */
     private static double roundings(PlayScript.Settings settings) {
-        return (1 + 2 * settings.number("factor")) * (Math.log(settings.number("base")) + 10);
+        return (1 + 2 * settings.number("factor")) * (Math.log(10_000) + 10);
     }
 
     private static double[] frequencies(PlayScript.Settings settings) {
-        return ROTARY.call(
+        return CONTEXTS.call(
                 double[].class,
                 "frequencies",
                 settings.text("scaling"),
                 settings.integer("size"),
-                settings.number("base"),
+                10_000,
                 settings.number("factor"),
                 settings.integer("length"));
     }
 
     @ParameterizedTest
     @MethodSource("scalings")
-    void frequenciesOfRotaryAreThoseOfTheLibrary(String scaling) {
+    void frequenciesOfContextsAreThoseOfTheLibrary(String scaling) {
         Random random = new Random(3);
         for (int i = 0; i < CASES; i++) {
-            PlayScript.Settings settings = settings(ROTARY, random, "scaling", scaling);
+            PlayScript.Settings settings = settings(CONTEXTS, random, "scaling", scaling);
             double[] frequencies = frequencies(settings);
             Frequencies expected = settings.frequencies();
             assertThat(frequencies).as("%s", settings).hasSize(expected.size());
@@ -120,36 +130,154 @@ class PlayTest {
     @MethodSource("scalings")
     void attentionFactorIsThatOfTheLibrary(String scaling) {
         for (double factor : new double[] {1, 2, 4, 8, 16, 32}) {
-            PlayScript.Settings settings = settings(ROTARY, new Random(4), "scaling", scaling);
+            PlayScript.Settings settings = settings(CONTEXTS, new Random(4), "scaling", scaling);
             settings.values().put("factor", factor);
             // 0.1 ln(32) + 1 is below 2: the logarithm has 1 ulp, the product and the sum one rounding each
-            assertThat(ROTARY.call(Double.class, "attentionFactor", scaling, factor))
+            assertThat(CONTEXTS.call(Double.class, "attentionFactor", scaling, factor))
                     .isCloseTo(settings.scaling().attentionFactor(0), within(4 * ROUNDING));
         }
     }
 
     @ParameterizedTest
     @MethodSource("scalings")
-    void scoreIsThatOfTheLibraryForTheDistance(String scaling) {
+    void reachedAnglesAreThoseOfTheLibrary(String scaling) {
         Random random = new Random(5);
         for (int i = 0; i < CASES; i++) {
-            PlayScript.Settings settings = settings(ROTARY, random, "scaling", scaling);
-            double attentionFactor = settings.scaling().attentionFactor(0);
-            int pairs = settings.integer("size") / 2;
+            PlayScript.Settings settings = settings(CONTEXTS, random, "scaling", scaling);
+            int length = settings.integer("length");
+            double[] reached = CONTEXTS.call(double[].class, "reached", frequencies(settings), length);
+            Frequencies expected = settings.frequencies();
+            for (int pair = 0; pair < reached.length; pair++) {
+                double angle = Math.min(expected.get(pair) * (length - 1), 2 * Math.PI);
+                // the error of the frequency, and one rounding of each product
+                assertThat(reached[pair])
+                        .as("%s, pair %d", settings, pair)
+                        .isCloseTo(angle, within(angle * (roundings(settings) + 2) * ROUNDING));
+            }
+        }
+    }
+
+    @Test
+    void scoreOfAQueryAndAKeyDependsOnTheirDistance() {
+        Random random = new Random(6);
+        for (int i = 0; i < CASES; i++) {
+            PlayScript.Settings settings = ROTARY.random(random);
+            double frequency = settings.number("frequency");
+            int query = settings.integer("position");
+            int distance = settings.integer("distance");
+            double start = Math.toRadians(settings.number("query"));
+            double alpha = Math.toRadians(settings.number("alpha"));
+            double queryAngle = ROTARY.call(Double.class, "angle", start, query, frequency);
+            double keyAngle = ROTARY.call(Double.class, "angle", start + alpha, query + distance, frequency);
+            double score = ROTARY.call(Double.class, "score", queryAngle, keyAngle);
+            Frequencies pair = Frequencies.of(frequency);
+            double expected = Math.cos(alpha) * pair.cosine(distance, 0) - Math.sin(alpha) * pair.sine(distance, 0);
+            // each angle, at most 230, has three roundings, and their difference one; the products have six more
+            assertThat(score).as("%s", settings).isCloseTo(expected, within((7 * 230 + 6) * ROUNDING));
+        }
+    }
+
+    @Test
+    void bitsBecomeTheSinusoidsOfTheirPeriods() {
+        SinusoidalEncoding sines = SinusoidalEncoding.builder()
+                .setEmbeddingSize(10)
+                .optFrequencies(Frequencies.of(Drawing.each(5, bit -> Math.PI / (1 << bit))))
+                .build();
+        for (int position = 0; position < 32; position++) {
+            for (int bit = 0; bit < 5; bit++) {
+                int number = position >> bit & 1;
+                assertThat(BITS.call(Double.class, "wave", bit, position, 0)).isEqualTo(number);
+                // the sine of an angle of at most 100 with three roundings, halved
+                double sine = (1 - sines.value(position, 2 * bit)) / 2;
+                assertThat(BITS.call(Double.class, "wave", bit, position, 1)).isCloseTo(sine, within(200 * ROUNDING));
+                assertThat(BITS.call(Double.class, "wave", bit, position, 0.5))
+                        .isCloseTo((number + sine) / 2, within(200 * ROUNDING));
+            }
+        }
+    }
+
+    private static double[] softmax(double... scores) {
+        double sum = DoubleStream.of(scores).map(Math::exp).sum();
+        return DoubleStream.of(scores).map(score -> Math.exp(score) / sum).toArray();
+    }
+
+    @Test
+    void weightsOfAShiftAreThoseOfTheLibrarysMatrix() {
+        Random random = new Random(7);
+        for (int i = 0; i < 20; i++) {
+            PlayScript.Settings settings = SHIFT.random(random);
+            int pairs = settings.integer("pairs");
             int query = settings.integer("query");
-            int key = settings.integer("key");
-            double score = ROTARY.call(Double.class, "score", frequencies(settings), attentionFactor, query, key);
-            // An angle has the error of its frequency, at most 1, and one rounding. A pair adds two products of factors
-            // with
-            // three roundings each, so with 14 in all; the two sums have one rounding for each pair; the expected
-            // cosine
-            // has two ulps, and its product with the squared factor three roundings.
-            double tolerance = pairs
-                    * attentionFactor
-                    * attentionFactor
-                    * ((query + key) * (roundings(settings) + 1) + 30 + pairs)
-                    * ROUNDING;
-            assertThat(score).as("%s", settings).isCloseTo(settings.score(key - query), within(tolerance));
+            int back = settings.integer("back");
+            double gain = settings.number("gain");
+            SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(2 * pairs, settings.number("base"));
+            double[][] shift = encoding.shift(-back);
+            double[] scores = Drawing.each(
+                    50,
+                    key -> gain
+                            / pairs
+                            * IntStream.range(0, 2 * pairs)
+                                    .mapToDouble(row -> encoding.value(key, row)
+                                            * IntStream.range(0, 2 * pairs)
+                                                    .mapToDouble(column ->
+                                                            shift[row][column] * encoding.value(query, column))
+                                                    .sum())
+                                    .sum());
+            double[] weights = SHIFT.call(double[].class, "weights", pairs, settings.number("base"), query, back, gain);
+            double[] expected = softmax(scores);
+            for (int key = 0; key < 50; key++) {
+                // an angle of at most 70 has an error of 70 (ln(base) + 5) roundings, at most 1400 for a base of 1e6,
+                // and
+                // that of a weight is the gain, at most 100, times that of two scores
+                assertThat(weights[key])
+                        .as("%s, key %d", settings, key)
+                        .isCloseTo(expected[key], within(2 * 100 * 2000 * ROUNDING));
+            }
+        }
+    }
+
+    @Test
+    void biasesAreThoseOfTheLibrary() {
+        Random random = new Random(8);
+        for (int i = 0; i < CASES; i++) {
+            PlayScript.Settings settings = BIASES.random(random);
+            int buckets = settings.integer("buckets");
+            int greatest = settings.integer("greatest");
+            double slope = settings.number("slope");
+            RelativeBuckets expected = RelativeBuckets.of(false, buckets, greatest);
+            AlibiSlopes alibi = AlibiSlopes.given(slope);
+            for (int distance = 0; distance < 600; distance++) {
+                assertThat(BIASES.call(Double.class, "bucket", distance, buckets, greatest))
+                        .as("%s, %d", settings, distance)
+                        .isEqualTo(expected.bucket(-distance));
+                assertThat(BIASES.call(Double.class, "alibi", slope, distance)).isEqualTo(alibi.bias(0, distance));
+            }
+            double[] weights = BIASES.call(double[].class, "weights", "t5", slope, buckets, greatest);
+            double[] ofBuckets = softmax(Drawing.each(129, distance -> -slope * expected.bucket(-distance)));
+            double[] alibiWeights = BIASES.call(double[].class, "weights", "alibi", slope, buckets, greatest);
+            double[] ofSlope = softmax(Drawing.each(129, distance -> alibi.bias(0, distance)));
+            for (int distance = 0; distance < 129; distance++) {
+                // two powers, a sum of 129 and a quotient: at most 140 roundings of a number up to 1
+                assertThat(weights[distance]).isCloseTo(ofBuckets[distance], within(140 * ROUNDING));
+                assertThat(alibiWeights[distance]).isCloseTo(ofSlope[distance], within(140 * ROUNDING));
+            }
+        }
+    }
+
+    @Test
+    void cellsOfTheHeatMapAreThoseOfTheLibrary() {
+        Random random = new Random(9);
+        for (int i = 0; i < CASES; i++) {
+            PlayScript.Settings settings = HEATMAP.random(random);
+            int size = settings.integer("size");
+            double base = settings.number("base");
+            int position = settings.integer("position");
+            int dimension = random.nextInt(size);
+            SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(size, base);
+            double tolerance = (position * encoding.frequency(dimension) * (Math.log(base) + 3) + 6) * ROUNDING;
+            assertThat(HEATMAP.call(Double.class, "value", position, dimension, size, base))
+                    .as("%s, %d", settings, dimension)
+                    .isCloseTo(encoding.value(position, dimension), within(tolerance));
         }
     }
 }
