@@ -6,17 +6,19 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.function.IntToDoubleFunction;
 import java.util.stream.IntStream;
-import org.knowm.xchart.AnnotationText;
+import java.util.stream.Stream;
 import org.knowm.xchart.CategoryChart;
 import org.knowm.xchart.HeatMapChart;
 import org.knowm.xchart.XYChart;
 import org.knowm.xchart.XYSeries;
 import org.knowm.xchart.internal.chartpart.AxesChart;
 import org.knowm.xchart.internal.chartpart.Chart;
+import org.knowm.xchart.style.AxesChartStyler;
 import org.knowm.xchart.style.Styler.ChartTheme;
 import org.knowm.xchart.style.lines.SeriesLines;
 import org.knowm.xchart.style.markers.Marker;
@@ -38,7 +40,7 @@ public final class Drawing {
     static final Color DARK_SHADE = new Color(0x12375C);
 
     /** The palette of Okabe and Ito (2008), which colorblind readers can distinguish. */
-    private static final Color[] COLORS = {
+    static final Color[] COLORS = {
         new Color(0x0072B2),
         new Color(0xD55E00),
         new Color(0x009E73),
@@ -64,23 +66,72 @@ public final class Drawing {
         SeriesMarkers.PLUS
     };
 
+    /** The outlines of the symbols in SVG, around (0, 0). */
+    private static final List<String> OUTLINES = List.of(
+            "",
+            "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0",
+            "M-4 -4h8v8h-8z",
+            "M0 -5l5 9h-10z",
+            "M0 -5l5 5l-5 5l-5 -5z",
+            "M-4 -4l8 8M4 -4l-8 8",
+            "M0 5l5 -9h-10z",
+            "M-5 0h10M0 -5v10");
+
     private static final int WIDTH = 900;
     private static final int HEIGHT = 480;
 
-    /** Leaves space for words below the columns. */
-    private static final int WORD_HEIGHT = 640;
-
     private Drawing() {}
+
+    /** Text beside a point of a chart. */
+    record Label(String text, double x, double y) {}
+
+    /** A chart with labels. */
+    private static final class LabeledChart extends XYChart {
+
+        private final List<Label> labels = new ArrayList<>();
+
+        LabeledChart(int width, int height) {
+            super(width, height, ChartTheme.XChart);
+        }
+    }
+
+    /** Returns the labels of hands. */
+    static List<Label> labels(XYChart chart) {
+        return chart instanceof LabeledChart labeled ? labeled.labels : List.of();
+    }
+
+    /** Returns the outline of a symbol in SVG, around (0, 0). */
+    static String outline(Marker symbol) {
+        return OUTLINES.get(Math.max(0, Arrays.asList(SYMBOLS).indexOf(symbol)));
+    }
+
+    /** Returns a color in SVG, which the page chooses for those of lines. */
+    static String variable(Color color) {
+        int number = Arrays.asList(COLORS).indexOf(color);
+        String hexadecimal = String.format("#%06x", color.getRGB() & 0xFFFFFF);
+        return color.equals(BLACK)
+                ? "currentColor"
+                : number < 0 ? hexadecimal : "var(--line-" + number + ", " + hexadecimal + ")";
+    }
+
+    /** Returns true if both axes have the same fixed length. */
+    static boolean isSquare(AxesChartStyler styler) {
+        Double left = styler.getXAxisMin();
+        Double right = styler.getXAxisMax();
+        Double bottom = styler.getYAxisMin();
+        Double top = styler.getYAxisMax();
+        return Stream.of(left, right, bottom, top).allMatch(limit -> limit != null)
+                && Math.abs((right - left) - (top - bottom)) < 1e-9;
+    }
 
     /** Creates a chart without lines. */
     public static XYChart lines(String title, String xTitle, String yTitle) {
-        return styled(new XYChart(WIDTH, HEIGHT, ChartTheme.XChart), title, xTitle, yTitle, COLORS);
+        return styled(new LabeledChart(WIDTH, HEIGHT), title, xTitle, yTitle, COLORS);
     }
 
     /** Creates a chart of the square around a point, with the same scale on both axes. */
     public static XYChart plane(String title, String xTitle, String yTitle, double x, double y, double reach) {
-        // the inside is a square: title, labels and legend take the rest
-        XYChart chart = styled(new XYChart(640, 680, ChartTheme.XChart), title, xTitle, yTitle, COLORS);
+        XYChart chart = styled(new LabeledChart(WIDTH, HEIGHT), title, xTitle, yTitle, COLORS);
         chart.getStyler()
                 .setXAxisMin(x - reach)
                 .setXAxisMax(x + reach)
@@ -146,7 +197,7 @@ public final class Drawing {
 
     /** Creates a heat map of values from -1 (blue) through 0 (white) to 1 (red); row 0 is at the top. */
     public static HeatMapChart map(String title, String xTitle, String yTitle, int rows, int columns, Cells cells) {
-        HeatMapChart chart = map(title, xTitle, yTitle, numbers(rows), numbers(columns), cells, HEIGHT);
+        HeatMapChart chart = map(title, xTitle, yTitle, numbers(rows), numbers(columns), cells);
         chart.getStyler()
                 .setRangeColors(new Color[] {BLUE, WHITE, RED})
                 .setMin(-1)
@@ -164,7 +215,7 @@ public final class Drawing {
             double least,
             double greatest,
             Cells cells) {
-        HeatMapChart chart = map(title, xTitle, yTitle, numbers(rows), numbers(columns), cells, HEIGHT);
+        HeatMapChart chart = map(title, xTitle, yTitle, numbers(rows), numbers(columns), cells);
         chart.getStyler().setRangeColors(new Color[] {WHITE, RED}).setMin(least).setMax(greatest);
         return chart;
     }
@@ -176,36 +227,24 @@ public final class Drawing {
         List<String> labels = IntStream.range(0, words.size())
                 .mapToObj(i -> i + " " + words.get(i))
                 .toList();
-        HeatMapChart chart = map(title, xTitle, yTitle, labels, labels, cells, WORD_HEIGHT);
+        HeatMapChart chart = map(title, xTitle, yTitle, labels, labels, cells);
         chart.getStyler().setRangeColors(new Color[] {WHITE, RED}).setMin(0).setMax(greatest);
         chart.getStyler().setXAxisLabelRotation(90);
         return chart;
     }
 
     private static HeatMapChart map(
-            String title,
-            String xTitle,
-            String yTitle,
-            List<String> rows,
-            List<String> columns,
-            Cells cells,
-            int height) {
-        HeatMapChart chart = titled(new HeatMapChart(WIDTH, height, ChartTheme.XChart), title, xTitle, yTitle);
+            String title, String xTitle, String yTitle, List<String> rows, List<String> columns, Cells cells) {
+        HeatMapChart chart = titled(new HeatMapChart(WIDTH, HEIGHT, ChartTheme.XChart), title, xTitle, yTitle);
         // XChart draws rows from the bottom up: labels and values are reversed together
         List<String> upwards = new ArrayList<>(rows);
         Collections.reverse(upwards);
         List<Number[]> values = new ArrayList<>();
         for (int row = 0; row < rows.size(); row++) {
             for (int column = 0; column < columns.size(); column++) {
-                // as a float, because XChart fails for a double that is next to the maximum
                 values.add(new Number[] {column, rows.size() - 1 - row, (float) cells.value(row, column)});
             }
         }
-        // otherwise XChart omits labels, and puts the others on edges of cells
-        chart.getStyler().setXAxisMaxLabelCount(Math.max(rows.size(), columns.size()));
-        chart.getStyler().setAxisTicksMarksVisible(false).setPlotGridLinesVisible(false);
-        // no gaps between cells, and no margin around them
-        chart.getStyler().setDrawBorder(true).setPlotContentSize(1);
         chart.addSeries(title, columns, upwards, values);
         return chart;
     }
@@ -231,7 +270,7 @@ public final class Drawing {
     /** Saves charts of the same kind below each other as PNG; {@code .png} is added to another name. */
     static void save(List<? extends Chart<?, ?>> charts, Path file) throws IOException {
         String name = file.toString();
-        Files.write(Path.of(name.endsWith(".png") ? name : name + ".png"), new Figure(1, charts).png(Look.LIGHT_WIDE));
+        Files.write(Path.of(name.endsWith(".png") ? name : name + ".png"), new Figure(1, charts).png());
     }
 
     /** Adds hands, which are lines from a center to points, with a label for each beside its point; it may be empty. */
@@ -246,8 +285,11 @@ public final class Drawing {
             if (!labels[i].isEmpty()) {
                 // outside of the circle, also in a small chart and if the label is long
                 double across = 1.35 + 0.09 * Math.max(0, labels[i].length() - 2);
-                chart.addAnnotation(new AnnotationText(
-                        labels[i], centerX + across * (x[i] - centerX), centerY + 1.35 * (y[i] - centerY), false));
+                Label label =
+                        new Label(labels[i], centerX + across * (x[i] - centerX), centerY + 1.35 * (y[i] - centerY));
+                if (chart instanceof LabeledChart labeled) {
+                    labeled.labels.add(label);
+                }
             }
         }
     }
@@ -292,7 +334,7 @@ public final class Drawing {
         List<String> rows = IntStream.range(0, words.size())
                 .mapToObj(i -> i + " " + words.get(i))
                 .toList();
-        HeatMapChart chart = map(title, xTitle, "word", rows, numbers(columns), cells, HEIGHT);
+        HeatMapChart chart = map(title, xTitle, "word", rows, numbers(columns), cells);
         chart.getStyler()
                 .setRangeColors(new Color[] {BLUE, WHITE, RED})
                 .setMin(-reach)

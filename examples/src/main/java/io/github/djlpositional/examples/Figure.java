@@ -1,42 +1,35 @@
 package io.github.djlpositional.examples;
 
+import java.awt.Color;
 import java.awt.Graphics2D;
 import java.awt.image.BufferedImage;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.util.EnumMap;
 import java.util.List;
-import java.util.Map;
+import java.util.Locale;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.imageio.ImageIO;
 import org.knowm.xchart.internal.chartpart.AxesChart;
 import org.knowm.xchart.internal.chartpart.Chart;
 import org.knowm.xchart.internal.series.Series;
-import org.knowm.xchart.style.AxesChartStyler;
 
-/** One picture of one or several charts, which can be painted for every {@link Look}. */
+/** One picture of one or several charts: SVG for pages and notebooks, PNG for commands. */
 public final class Figure {
 
     /** Pixels for each CSS pixel. */
     private static final int SCALE = 2;
 
-    private static final int COVER_WIDTH = 180;
-    private static final int COVER_HEIGHT = 110;
+    /** The space between charts of a file. */
+    private static final int GAP = 16;
 
     private final int columns;
     private final List<AxesChart<?, ?>> charts;
 
-    /** What was painted before: a page, the page of contents and a Jupyter notebook have the same pictures. */
-    private final Map<Look, byte[]> files = new EnumMap<>(Look.class);
-
-    /** Height divided by width as the first chart was created; painting changes its size. */
-    private final double aspect;
-
     /**
      * Creates a picture.
      *
-     * @param columns the number of charts side by side on a large screen; a phone shows two, and up to three charts
-     *     below each other
+     * @param columns the number of charts side by side on a large screen
      * @param charts charts that {@link Drawing} created, at least one, all of the same kind
      * @throws IllegalArgumentException if a title or the name of a series is missing or not in words
      */
@@ -46,8 +39,6 @@ public final class Figure {
                 .<AxesChart<?, ?>>map(chart -> (AxesChart<?, ?>) chart)
                 .toList();
         this.charts.forEach(Figure::requireWords);
-        Chart<?, ?> first = charts.get(0);
-        aspect = (double) first.getHeight() / first.getWidth();
     }
 
     private static void requireWords(AxesChart<?, ?> chart) {
@@ -73,28 +64,92 @@ public final class Figure {
     }
 
     /**
-     * Paints the picture.
+     * Returns the charts for a page, one element for each. The style sheet arranges them and chooses their colors and
+     * the size of their letters.
      *
-     * @param look the page
-     * @return a picture with two pixels for each CSS pixel
+     * @return HTML
      */
-    public BufferedImage paint(Look look) {
-        int inRow = !look.isNarrow() ? columns : charts.size() <= 3 ? 1 : Math.min(columns, 2);
-        int rows = -Math.floorDiv(-charts.size(), inRow);
-        List<ChartStyle> styles = charts.stream()
-                .map(chart -> new ChartStyle(chart, look, inRow, aspect))
-                .toList();
-        int width = styles.get(0).width();
+    public String html() {
+        return charts.stream()
+                .map(chart -> {
+                    SvgChart.Svg svg = SvgChart.of(chart, columns > 1);
+                    String title = chart.getTitle().replace("&", "&amp;").replace("\"", "&quot;");
+                    String kind = svg.height() > 0.95 * svg.width() ? " class=\"high\"" : "";
+                    return svg.element("role=\"img\" aria-label=\"" + title + "\"" + kind) + "\n";
+                })
+                .collect(Collectors.joining(
+                        "",
+                        String.format(
+                                "<div class=\"charts%s%s\" style=\"--columns: %d\">%n",
+                                columns > 1 ? " small" : "", charts.size() <= 3 ? " few" : "", columns),
+                        "</div>\n"));
+    }
+
+    /**
+     * Draws the picture for a file.
+     *
+     * @return an SVG document
+     */
+    public String svg() {
+        StringBuilder content = new StringBuilder();
+        double width = 0;
+        double top = 0;
+        for (int row = 0; row < charts.size(); row += columns) {
+            double left = 0;
+            double height = 0;
+            for (AxesChart<?, ?> chart : charts.subList(row, Math.min(row + columns, charts.size()))) {
+                SvgChart.Svg svg = SvgChart.of(chart, columns > 1);
+                content.append(svg.element(String.format(
+                        Locale.ROOT,
+                        "x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\"",
+                        left + GAP,
+                        top + GAP,
+                        svg.width(),
+                        svg.height())));
+                left += svg.width() + GAP;
+                height = Math.max(height, svg.height());
+            }
+            top += height + GAP;
+            width = Math.max(width, left);
+        }
+        return String.format(
+                Locale.ROOT,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %1$.0f %2$.0f\" width=\"%1$.0f\""
+                        + " font-size=\"%3$d\"><rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>%4$s</svg>%n",
+                width + GAP,
+                top + GAP,
+                columns > 1 ? 13 : 12,
+                content);
+    }
+
+    /**
+     * Draws the inside of the first chart, for a page of contents.
+     *
+     * @return an element of SVG
+     */
+    public String cover() {
+        return SvgChart.cover(charts.get(0)).element("aria-hidden=\"true\"");
+    }
+
+    /**
+     * Paints charts of lines or columns.
+     *
+     * @return a picture with two pixels for each CSS pixel, one chart below the other
+     */
+    public BufferedImage paint() {
+        double aspect = (double) charts.get(0).getHeight() / charts.get(0).getWidth();
+        List<ChartStyle> styles =
+                charts.stream().map(chart -> new ChartStyle(chart, aspect)).toList();
+        int width = ChartStyle.WIDTH;
         int height = styles.stream().mapToInt(ChartStyle::apply).max().orElseThrow();
         BufferedImage image =
-                new BufferedImage(SCALE * inRow * width, SCALE * rows * height, BufferedImage.TYPE_INT_RGB);
+                new BufferedImage(SCALE * width, SCALE * charts.size() * height, BufferedImage.TYPE_INT_RGB);
         Graphics2D graphics = image.createGraphics();
         graphics.scale(SCALE, SCALE);
-        graphics.setColor(look.page());
-        graphics.fillRect(0, 0, inRow * width, rows * height);
+        graphics.setColor(Color.WHITE);
+        graphics.fillRect(0, 0, width, charts.size() * height);
         for (int i = 0; i < charts.size(); i++) {
-            Graphics2D cell =
-                    (Graphics2D) graphics.create(i % inRow * width, Math.floorDiv(i, inRow) * height, width, height);
+            Graphics2D cell = (Graphics2D) graphics.create(0, i * height, width, height);
             charts.get(i).paint(cell, width, height);
             cell.dispose();
         }
@@ -103,51 +158,14 @@ public final class Figure {
     }
 
     /**
-     * Paints the inside of the first chart, for a page of contents.
+     * Paints charts of lines or columns as a PNG file.
      *
-     * @param look the page
-     * @return the bytes of a PNG file with two pixels for each CSS pixel
-     * @throws IOException if the picture cannot be encoded
-     */
-    public byte[] cover(Look look) throws IOException {
-        AxesChart<?, ?> chart = charts.get(0);
-        AxesChartStyler styler = chart.getStyler();
-        boolean hasLegend = styler.isLegendVisible();
-        ChartStyle style = new ChartStyle(chart, look, 1, 1);
-        style.color();
-        styler.setAxisTicksVisible(false).setAxisTitlesVisible(false);
-        styler.setChartTitleVisible(false).setLegendVisible(false).setChartPadding(4);
-        BufferedImage image = new BufferedImage(SCALE * COVER_WIDTH, SCALE * COVER_HEIGHT, BufferedImage.TYPE_INT_RGB);
-        Graphics2D graphics = image.createGraphics();
-        graphics.scale(SCALE, SCALE);
-        graphics.setColor(look.page());
-        graphics.fillRect(0, 0, COVER_WIDTH, COVER_HEIGHT);
-        int width = style.isSquare() ? COVER_HEIGHT : COVER_WIDTH;
-        graphics.translate(Math.floorDiv(COVER_WIDTH - width, 2), 0);
-        chart.paint(graphics, width, COVER_HEIGHT);
-        graphics.dispose();
-        styler.setAxisTicksVisible(true).setAxisTitlesVisible(true);
-        styler.setChartTitleVisible(true).setLegendVisible(hasLegend);
-        return png(image);
-    }
-
-    private static byte[] png(BufferedImage image) throws IOException {
-        ByteArrayOutputStream out = new ByteArrayOutputStream();
-        ImageIO.write(image, "png", out);
-        return out.toByteArray();
-    }
-
-    /**
-     * Paints the picture as a PNG file, once for each page.
-     *
-     * @param look the page
      * @return the bytes of the file
      * @throws IOException if the picture cannot be encoded
      */
-    public byte[] png(Look look) throws IOException {
-        if (!files.containsKey(look)) {
-            files.put(look, png(paint(look)));
-        }
-        return files.get(look);
+    public byte[] png() throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        ImageIO.write(paint(), "png", out);
+        return out.toByteArray();
     }
 }

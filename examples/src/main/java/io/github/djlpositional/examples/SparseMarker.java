@@ -17,6 +17,10 @@ final class SparseMarker extends Marker {
         this.symbol = symbol;
     }
 
+    Marker symbol() {
+        return symbol;
+    }
+
     /** Called for each point from left to right, and then for the legend. */
     @Override
     public void paint(Graphics2D graphics, double x, double y, int size) {

@@ -61,14 +61,26 @@ public record TrainingLog(List<Line> lines) {
         return metrics.getMetric(EvaluatorTrainingListener.metricName(evaluator, EvaluatorTrainingListener.TRAIN_ALL));
     }
 
-    String toCsv() {
+    /**
+     * Writes a row for each step.
+     *
+     * @return CSV with a heading
+     */
+    public String toCsv() {
         StringBuilder text = new StringBuilder(String.join(",", CSV.getHeader())).append('\n');
         lines.forEach(line -> text.append(
                 String.format(Locale.ROOT, "%s,%d,%.5f,%.5f\n", line.encoding, line.step, line.loss, line.accuracy)));
         return text.toString();
     }
 
-    static TrainingLog parse(String csv) throws IOException {
+    /**
+     * Reads what {@link #toCsv} wrote.
+     *
+     * @param csv CSV with a heading
+     * @return the steps
+     * @throws IOException if it is not CSV
+     */
+    public static TrainingLog parse(String csv) throws IOException {
         List<Line> lines = new ArrayList<>();
         for (CSVRecord line : CSV.parse(new StringReader(csv))) {
             lines.add(new Line(

@@ -9,10 +9,7 @@ import java.util.List;
 import java.util.function.DoubleUnaryOperator;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.knowm.xchart.CategoryChart;
-import org.knowm.xchart.HeatMapChart;
 import org.knowm.xchart.XYChart;
 import org.knowm.xchart.internal.chartpart.AxesChart;
 import org.knowm.xchart.internal.chartpart.PaintedAxes;
@@ -21,91 +18,10 @@ import org.knowm.xchart.internal.chartpart.PaintedAxes.Tick;
 /** The labels of the axes, read from the painted chart, and the painted pixels belong together. */
 class DrawingTest {
 
-    private static final Color BLUE = new Color(0x2166AC);
-    private static final Color WHITE = new Color(0xF7F7F7);
-    private static final Color RED = new Color(0xB2182B);
     private static final Color FIRST_LINE = new Color(0x0072B2);
 
-    private static BufferedImage paint(AxesChart<?, ?> chart, Look look) {
-        return new Figure(1, List.of(chart)).paint(look);
-    }
-
-    /** Returns the color at a place in CSS pixels; a picture has two pixels for each. */
-    private static Color color(BufferedImage picture, double x, double y) {
-        return new Color(picture.getRGB((int) Math.round(2 * x), (int) Math.round(2 * y)));
-    }
-
-    private static Color between(Color from, Color to, double fraction) {
-        return new Color(
-                (int) (from.getRed() + fraction * (to.getRed() - from.getRed())),
-                (int) (from.getGreen() + fraction * (to.getGreen() - from.getGreen())),
-                (int) (from.getBlue() + fraction * (to.getBlue() - from.getBlue())));
-    }
-
-    /** The color of a number from -1 to 1. */
-    private static Color diverging(double value) {
-        return value < 0 ? between(BLUE, WHITE, value + 1) : between(WHITE, RED, value);
-    }
-
-    private static void assertSameColor(Color actual, Color expected, String place) {
-        // XChart truncates the interpolated numbers, perhaps after another rounding
-        assertThat(actual.getRed()).as(place).isCloseTo(expected.getRed(), within(1));
-        assertThat(actual.getGreen()).as(place).isCloseTo(expected.getGreen(), within(1));
-        assertThat(actual.getBlue()).as(place).isCloseTo(expected.getBlue(), within(1));
-    }
-
-    @ParameterizedTest
-    @EnumSource(names = {"LIGHT_WIDE", "LIGHT_NARROW"})
-    void labelsOfHeatMapNameItsCells(Look look) {
-        // more columns than rows, and a different number in every cell
-        Drawing.Cells cells = (row, column) -> (20.0 * row + column) / 80 - 1;
-        HeatMapChart chart = Drawing.map("map", "column", "row", 8, 20, cells);
-        BufferedImage picture = paint(chart, look);
-        List<Tick> columns = PaintedAxes.x(chart);
-        List<Tick> rows = PaintedAxes.y(chart);
-        assertThat(columns).extracting(Tick::label).containsExactly("0", "4", "8", "12", "16");
-        assertThat(rows).extracting(Tick::label).containsExactlyInAnyOrder("0", "1", "2", "3", "4", "5", "6", "7");
-        for (Tick row : rows) {
-            for (Tick column : columns) {
-                double value = cells.value(Integer.parseInt(row.label()), Integer.parseInt(column.label()));
-                assertSameColor(
-                        color(picture, column.pixel(), row.pixel()),
-                        diverging(value),
-                        row + " " + column + " " + value);
-            }
-        }
-    }
-
-    @ParameterizedTest
-    @EnumSource(names = {"LIGHT_WIDE", "LIGHT_NARROW"})
-    void rowZeroOfHeatMapIsAtTheTop(Look look) {
-        HeatMapChart chart = Drawing.map("map", "column", "row", 100, 64, (row, column) -> 0);
-        paint(chart, look);
-        Tick first = PaintedAxes.y(chart).stream()
-                .filter(tick -> tick.label().equals("0"))
-                .findFirst()
-                .orElseThrow();
-        assertThat(PaintedAxes.y(chart)).hasSize(10).allMatch(tick -> tick.pixel() >= first.pixel());
-    }
-
-    @Test
-    void labelsOfWordMapNameItsCells() {
-        List<String> words = List.of("one", "small", "word", "small");
-        Drawing.Cells cells = (row, column) -> (4 * row + column) / 15.0;
-        HeatMapChart chart = Drawing.wordMap("map", "to", "from", words, 1, cells);
-        BufferedImage picture = paint(chart, Look.LIGHT_WIDE);
-        List<Tick> columns = PaintedAxes.x(chart);
-        List<Tick> rows = PaintedAxes.y(chart);
-        assertThat(columns).extracting(Tick::label).containsExactly("0 one", "1 small", "2 word", "3 small");
-        assertThat(rows).hasSize(4);
-        for (Tick row : rows) {
-            for (Tick column : columns) {
-                double value =
-                        cells.value(row.label().charAt(0) - '0', column.label().charAt(0) - '0');
-                assertSameColor(
-                        color(picture, column.pixel(), row.pixel()), between(WHITE, RED, value), row + " " + column);
-            }
-        }
+    private static BufferedImage paint(AxesChart<?, ?> chart) {
+        return new Figure(1, List.of(chart)).paint();
     }
 
     /** The labels name the numbers at their places, and their step is 1, 2 or 5 times a power of ten. */
@@ -125,14 +41,13 @@ class DrawingTest {
         assertThat(numbers[0] / step).isCloseTo(Math.rint(numbers[0] / step), within(1e-6));
     }
 
-    @ParameterizedTest
-    @EnumSource
-    void labelsOfLinesNameTheirPoints(Look look) {
+    @Test
+    void labelsOfLinesNameTheirPoints() {
         for (int count : new int[] {50, 62, 201}) {
             XYChart chart = Drawing.lines("lines", "x", "y");
             // not symmetric, with a gentle slope
             Drawing.line(chart, "line", count, x -> 5 - 12.0 * x / count);
-            BufferedImage picture = paint(chart, look);
+            BufferedImage picture = paint(chart);
             double pixelOfX = chart.getChartXFromCoordinate(101) - chart.getChartXFromCoordinate(100);
             double pixelOfY = Math.abs(chart.getChartYFromCoordinate(101) - chart.getChartYFromCoordinate(100));
             assertRoundAndInPlace(
@@ -156,21 +71,6 @@ class DrawingTest {
         }
     }
 
-    @ParameterizedTest
-    @EnumSource
-    void planeHasTheSameScaleOnBothAxes(Look look) {
-        XYChart chart = Drawing.plane("plane", "x", "y", 1.5, -0.5, 1.2);
-        Drawing.points(chart, "a point with a long name in the legend", new double[] {2}, new double[] {0});
-        Drawing.points(chart, "another one with a long name", new double[] {1}, new double[] {0});
-        Drawing.points(chart, "the third", new double[] {1}, new double[] {-1});
-        BufferedImage picture = paint(chart, look);
-        double across = chart.getScreenXFromChart(2.7) - chart.getScreenXFromChart(0.3);
-        double down = chart.getScreenYFromChart(-1.7) - chart.getScreenYFromChart(0.7);
-        assertThat(across).isGreaterThan(200).isCloseTo(down, within(2.0));
-        assertSameColor(
-                color(picture, chart.getScreenXFromChart(2), chart.getScreenYFromChart(0)), FIRST_LINE, "the point");
-    }
-
     @Test
     void labelsOfColumnsNameThem() {
         CategoryChart chart = Drawing.columns("columns", "kind", "number from 0.5");
@@ -179,7 +79,7 @@ class DrawingTest {
         double[] heights = {0.7, 0.95, 0.55};
         chart.addSeries(
                 "series", kinds, IntStream.range(0, 3).mapToObj(i -> heights[i]).toList());
-        BufferedImage picture = paint(chart, Look.LIGHT_WIDE);
+        BufferedImage picture = paint(chart);
         double pixelOfY = Math.abs(chart.getChartYFromCoordinate(101) - chart.getChartYFromCoordinate(100));
         assertRoundAndInPlace(PaintedAxes.y(chart), y -> chart.getChartYFromCoordinate((int) Math.round(y)), pixelOfY);
         List<Tick> ticks = PaintedAxes.x(chart);

@@ -38,18 +38,31 @@ public final class Book implements Callable<Integer> {
         CHAPTERS.put("AddedToAWord", AddedToAWord::write);
         CHAPTERS.put("Similarity", Similarity::write);
         CHAPTERS.put("ShiftAsRotation", ShiftAsRotation::write);
-        CHAPTERS.put("Conventions", Conventions::write);
-        CHAPTERS.put("Precision", Precision::write);
-        CHAPTERS.put("LearnedTables", LearnedTables::write);
-        CHAPTERS.put("RelativePositions", RelativePositions::write);
         CHAPTERS.put("RotaryPairs", RotaryPairs::write);
-        CHAPTERS.put("BiasesOfDistance", BiasesOfDistance::write);
         CHAPTERS.put("ContextExtension", ContextExtension::write);
-        CHAPTERS.put("TwoDimensions", TwoDimensions::write);
+        CHAPTERS.put("LearnedTables", LearnedTables::write);
+        CHAPTERS.put("BiasesOfDistance", BiasesOfDistance::write);
+        CHAPTERS.put("RelativePositions", RelativePositions::write);
         CHAPTERS.put("LengthExtrapolation", LengthExtrapolation::write);
+        CHAPTERS.put("TwoDimensions", TwoDimensions::write);
         CHAPTERS.put("TrainedHeads", TrainedHeads::write);
         CHAPTERS.put("WhichToUse", WhichToUse::write);
         CHAPTERS.put("GettingStarted", GettingStarted::write);
+        CHAPTERS.put("Conventions", Conventions::write);
+        CHAPTERS.put("Precision", Precision::write);
+    }
+
+    /** The first chapter of the appendix. */
+    private static final String APPENDIX = "Conventions";
+
+    /** Returns the number of a chapter, a letter in the appendix; empty for a chapter that is not in the book. */
+    static String number(String name) {
+        List<String> all = List.copyOf(CHAPTERS.keySet());
+        int index = all.indexOf(name);
+        int appendix = all.indexOf(APPENDIX);
+        return index < 0
+                ? ""
+                : index < appendix ? Integer.toString(index + 1) : Character.toString((char) ('A' + index - appendix));
     }
 
     /** The names of the chapters for the help. */
@@ -71,12 +84,17 @@ public final class Book implements Callable<Integer> {
 
     @Option(
             names = "--model",
-            description =
-                    "The file of the trained model that is shown. If it does not exist, or has other positions than a"
-                            + " chapter needs, a smaller model is trained.")
-    private Path model = Path.of("model.zip");
+            description = "The file of a trained model, which chapters that need its positions show instead of the"
+                    + " shipped numbers.")
+    private Path model;
 
-    @Option(names = "--glosses", description = "The number of definitions that a smaller model is trained with.")
+    @Option(
+            names = "--train",
+            description = "Train the models that chapters show, in minutes, instead of reading the shipped numbers, and"
+                    + " write the numbers to the folder trained beside the pages.")
+    private boolean isTraining;
+
+    @Option(names = "--glosses", description = "The number of definitions that --train trains with.")
     private int glosses = Notebook.GLOSSES;
 
     /**
@@ -97,7 +115,7 @@ public final class Book implements Callable<Integer> {
                 throw new UserError(
                         "unknown chapter '" + name + "': choose from " + String.join(", ", CHAPTERS.keySet()));
             }
-            Notebook notebook = new Notebook(System.out, folder, model, glosses);
+            Notebook notebook = new Notebook(System.out, folder, Optional.ofNullable(model), isTraining, glosses);
             write(CHAPTERS.get(name), notebook);
             chapters.add(Chapter.of(name, notebook));
         }

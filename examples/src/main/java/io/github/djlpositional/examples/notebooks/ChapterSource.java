@@ -136,8 +136,7 @@ record ChapterSource(List<String> imports, List<String> members, List<Cell> cell
                 }
                 int end = i < statements.size() ? start(statements.get(i)) : end(write.getBody()) - 1;
                 int codeEnd = drawingStart < 0 ? end : drawingStart;
-                call.ifPresent(
-                        name -> cells.add(new Cell(name, cut(codeStart, codeEnd), cut(codeEnd, end))));
+                call.ifPresent(name -> cells.add(new Cell(name, cut(codeStart, codeEnd), cut(codeEnd, end))));
             }
             return List.copyOf(cells);
         }

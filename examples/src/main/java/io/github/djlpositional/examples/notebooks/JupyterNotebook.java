@@ -2,12 +2,10 @@ package io.github.djlpositional.examples.notebooks;
 
 import com.google.gson.Gson;
 import com.google.gson.GsonBuilder;
-import io.github.djlpositional.examples.Look;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -114,17 +112,16 @@ final class JupyterNotebook {
         return cell;
     }
 
-    private Map<String, Object> addCode(String code, List<Part> outputs) throws IOException {
+    private Map<String, Object> addCode(String code, List<Part> outputs) {
         List<Object> results = new ArrayList<>();
         for (Part part : outputs) {
             if (part instanceof Part.Output printed) {
                 results.add(object("output_type", "stream", "name", "stdout", "text", printed.text() + "\n"));
             } else if (part instanceof Part.Picture picture) {
-                String png = Base64.getEncoder().encodeToString(picture.figure().png(Look.LIGHT_WIDE));
                 results.add(object(
                         "output_type", "display_data",
                         "metadata", object(),
-                        "data", object("image/png", png, "text/plain", picture.caption())));
+                        "data", object("image/svg+xml", picture.figure().svg(), "text/plain", picture.caption())));
             }
         }
         Map<String, Object> cell = add("code", code);

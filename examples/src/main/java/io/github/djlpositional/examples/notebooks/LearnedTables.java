@@ -1,16 +1,8 @@
 package io.github.djlpositional.examples.notebooks;
 
-import ai.djl.Device;
-import ai.djl.engine.Engine;
-import ai.djl.modality.Classifications;
-import ai.djl.ndarray.NDArray;
-import ai.djl.repository.zoo.ZooModel;
 import io.github.djlpositional.examples.Drawing;
-import io.github.djlpositional.examples.EncoderFile;
-import io.github.djlpositional.examples.Encoding;
 import io.github.djlpositional.examples.sentences.SentenceEncoder;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -130,7 +122,7 @@ final class LearnedTables {
         notebook.text("""
                 Does every learned table become a table of waves? The example's own encoder has one too, with 16 positions of 64
                 numbers, for another task: is this definition in order, or shuffled?""");
-        double[][] own = table(TrainedModel.of(notebook, Encoding.LEARNED));
+        double[][] own = TrainedModel.positions(notebook);
         notebook.row("%-10s %8s %24s", "position", "length", "cosine to the next one");
         for (int position = 0; position < own.length - 1; position++) {
             notebook.row(
@@ -174,23 +166,6 @@ final class LearnedTables {
         return IntStream.range(0, count)
                 .mapToObj(position -> Drawing.each(size, dimension -> encoding.value(position, dimension)))
                 .toArray(double[][]::new);
-    }
-
-    /** Reads the table of learned positions of a saved encoder. */
-    private static double[][] table(Path file) {
-        try (ZooModel<String, Classifications> model =
-                EncoderFile.load(file, Engine.getEngine("PyTorch"), Device.cpu(), Classifications.class)) {
-            NDArray table = model.getBlock().getParameters().stream()
-                    .filter(parameter -> parameter.getKey().endsWith("encodings"))
-                    .map(parameter -> parameter.getValue().getArray())
-                    .findAny()
-                    .orElseThrow();
-            float[] numbers = table.toFloatArray();
-            int size = (int) table.getShape().get(1);
-            return IntStream.range(0, numbers.length / size)
-                    .mapToObj(position -> Drawing.each(size, dimension -> numbers[position * size + dimension]))
-                    .toArray(double[][]::new);
-        }
     }
 
     private static HeatMapChart similarity(String title, double[][] table, int count) {

@@ -1,53 +1,61 @@
 package io.github.djlpositional.examples.notebooks;
 
+import io.github.djlpositional.examples.Encoding;
 import io.github.djlpositional.examples.Figure;
-import io.github.djlpositional.examples.Look;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
 import org.knowm.xchart.internal.chartpart.Chart;
 
 /** Records a chapter while it runs, and prints it: text, results and pictures, one after the other. */
 public final class Notebook {
 
-    /** Trained in about a minute. */
+    /** The shipped numbers are of trainings with so many definitions. */
     static final int GLOSSES = 20_000;
 
     private final PrintStream out;
     private final Path folder;
-    private final Path model;
+    private final Optional<Path> model;
+    private final boolean isTraining;
     private final int glosses;
+    private final Map<List<Encoding>, Path> trained = new HashMap<>();
     private final List<Part> parts = new ArrayList<>();
 
     /**
      * Creates a notebook without parts.
      *
      * @param folder the folder of the pictures, which exists
-     * @param model the file of a trained model, which may not exist
-     * @param glosses the number of definitions for the training of a smaller one
+     * @param model the file of a trained model, which is shown instead of the shipped numbers
+     * @param isTraining true if models are trained, false for the shipped numbers
+     * @param glosses the number of definitions for training
      */
-    Notebook(PrintStream out, Path folder, Path model, int glosses) {
+    Notebook(PrintStream out, Path folder, Optional<Path> model, boolean isTraining, int glosses) {
         this.out = out;
         this.folder = folder;
         this.model = model;
+        this.isTraining = isTraining;
         this.glosses = glosses;
     }
 
     /**
      * Creates a notebook that prints to the standard output, for the kernel of a Jupyter notebook or for JShell.
      *
-     * @param folder the folder of the pictures and of the trained model {@code model.zip}; created if it does not exist
+     * @param folder the folder of the pictures; created if it does not exist
      * @return a new notebook
      * @throws IOException if the folder cannot be created
      */
     public static Notebook in(Path folder) throws IOException {
         Files.createDirectories(folder);
-        return new Notebook(System.out, folder, folder.resolve("model.zip"), GLOSSES);
+        return new Notebook(System.out, folder, Optional.empty(), false, GLOSSES);
     }
 
     PrintStream out() {
@@ -58,8 +66,17 @@ public final class Notebook {
         return folder;
     }
 
-    Path model() {
+    Optional<Path> model() {
         return model;
+    }
+
+    boolean isTraining() {
+        return isTraining;
+    }
+
+    /** Returns the model with these positions, which is trained the first time. */
+    Path trained(List<Encoding> encodings, Supplier<Path> training) {
+        return trained.computeIfAbsent(encodings, unused -> training.get());
     }
 
     int glosses() {
@@ -195,7 +212,7 @@ public final class Notebook {
     }
 
     /**
-     * Draws a picture, and saves it as PNG.
+     * Draws a picture, and saves it as SVG.
      *
      * @param file the name of the file, without the extension
      * @param caption a sentence that describes the picture
@@ -207,7 +224,7 @@ public final class Notebook {
     }
 
     /**
-     * Draws small charts side by side as one picture, and saves it as PNG.
+     * Draws small charts side by side as one picture, and saves it as SVG.
      *
      * @param file the name of the file, without the extension
      * @param caption a sentence that describes the picture
@@ -220,7 +237,7 @@ public final class Notebook {
             throws IOException {
         Figure figure = new Figure(columns, charts);
         parts.add(new Part.Picture(file, caption, figure));
-        Path png = Files.write(folder.resolve(file + ".png"), figure.png(Look.LIGHT_WIDE));
-        out.printf("  [%s] %s%n", png, caption);
+        Path svg = Files.writeString(folder.resolve(file + ".svg"), figure.svg());
+        out.printf("  [%s] %s%n", svg, caption);
     }
 }

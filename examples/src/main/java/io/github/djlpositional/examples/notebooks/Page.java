@@ -1,10 +1,8 @@
 package io.github.djlpositional.examples.notebooks;
 
-import io.github.djlpositional.examples.Look;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
-import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.MatchResult;
@@ -36,15 +34,17 @@ final class Page {
     static String of(Chapter chapter, Optional<Chapter> previous, Optional<Chapter> next) throws IOException {
         StringBuilder body = new StringBuilder();
         for (Chapter.Cell cell : chapter.cells()) {
-            append(body, cell);
+            append(body, chapter.name(), cell);
         }
         if (!chapter.members().isEmpty()) {
-            body.append(details(
-                    "Constants and methods of this chapter", code(String.join("\n\n", chapter.members()))));
+            body.append(details("Constants and methods of this chapter", code(String.join("\n\n", chapter.members()))));
         }
-        String links = "<nav>" + link(previous, "prev", "← ") + "<a href=\"index.html\">Contents</a>"
-                + link(next, "next", "→ ") + "</nav>\n";
-        return page(chapter.title(), links + "<main>\n" + body + "</main>\n" + links + scripts(chapter));
+        String links = "<nav aria-label=\"Chapters, at the %s\">" + link(previous, "prev", "← ")
+                + "<a href=\"index.html\">Contents</a>" + link(next, "next", "→ ") + "</nav>\n";
+        return page(
+                heading(chapter.name(), chapter.title()),
+                links.replaceFirst("%s", "top") + "<main>\n" + body + "</main>\n" + links.replaceFirst("%s", "end")
+                        + scripts(chapter));
     }
 
     /** Returns the page of contents: for each chapter its title, one line, and a small picture. */
@@ -54,11 +54,14 @@ final class Page {
                         + " of its words by itself. These chapters show, with formulas, code that runs, and pictures, how"
                         + " positions tell it.</p>\n<ol class=\"contents\">\n");
         for (Chapter chapter : chapters) {
+            if (Book.number(chapter.name()).equals("A")) {
+                body.append("</ol>\n<h2>Appendix</h2>\n<ol class=\"contents\">\n");
+            }
             body.append(String.format(
                     "<li><a href=\"%s.html\">%s<span><strong>%s</strong><br>%s</span></a></li>%n",
                     chapter.name(),
-                    chapter.cover().isPresent() ? cover(chapter.cover().get()) : "",
-                    escaped(chapter.title()),
+                    chapter.cover().map(picture -> picture.figure().cover()).orElse(""),
+                    escaped(heading(chapter.name(), chapter.title())),
                     escaped(chapter.line())));
         }
         return page(
@@ -81,12 +84,18 @@ final class Page {
     private static String link(Optional<Chapter> chapter, String relation, String arrow) {
         return chapter.map(target -> String.format(
                         "<a rel=\"%s\" href=\"%s.html\">%s%s</a>",
-                        relation, target.name(), arrow, escaped(target.title())))
+                        relation, target.name(), arrow, escaped(heading(target.name(), target.title()))))
                 .orElse("<span></span>");
     }
 
-    private static void append(StringBuilder body, Chapter.Cell cell) throws IOException {
-        body.append(prose(cell.prose()));
+    /** Returns a title with its number. */
+    private static String heading(String name, String title) {
+        String number = Book.number(name);
+        return number.isEmpty() ? title : number + ". " + title;
+    }
+
+    private static void append(StringBuilder body, String chapter, Chapter.Cell cell) {
+        body.append(prose(chapter, cell.prose()));
         StringBuilder output = new StringBuilder();
         for (Part part : cell.outputs()) {
             if (part instanceof Part.Output printed) {
@@ -115,9 +124,10 @@ final class Page {
         return "<details><summary>" + summary + "</summary>\n" + content + "</details>\n";
     }
 
-    private static String prose(Part.Prose prose) {
+    private static String prose(String chapter, Part.Prose prose) {
         if (prose instanceof Part.Title title) {
-            return "<h1>" + escaped(title.text()) + "</h1>\n<p class=\"line\">" + escaped(title.line()) + "</p>\n";
+            return "<h1>" + escaped(heading(chapter, title.text())) + "</h1>\n<p class=\"line\">"
+                    + escaped(title.line()) + "</p>\n";
         } else if (prose instanceof Part.Question question) {
             return section("question", html(question.markdown()));
         } else if (prose instanceof Part.Heading heading) {
@@ -135,7 +145,10 @@ final class Page {
         } else if (prose instanceof Part.Formula formula) {
             return "<div class=\"formula\">" + MathMl.of(formula.latex()) + "</div>\n";
         } else {
-            return String.format("<div class=\"play\" data-play=\"%s\"></div>%n", ((Part.Play) prose).script());
+            return String.format(
+                    "<div class=\"play\" data-play=\"%s\"></div>%n"
+                            + "<noscript><p>The sliders of this place need JavaScript.</p></noscript>%n",
+                    ((Part.Play) prose).script());
         }
     }
 
@@ -166,38 +179,9 @@ final class Page {
                 .toString();
     }
 
-    private static String figure(Part.Picture picture) throws IOException {
-        return String.format(
-                "<figure><picture>%s%s%s%s</picture><figcaption>%s</figcaption></figure>%n",
-                source(picture, Look.DARK_NARROW, "(prefers-color-scheme: dark) and (max-width: 600px)"),
-                source(picture, Look.DARK_WIDE, "(prefers-color-scheme: dark)"),
-                source(picture, Look.LIGHT_NARROW, "(max-width: 600px)"),
-                image(picture, Look.LIGHT_WIDE),
-                escaped(picture.caption()));
-    }
-
-    private static String cover(Part.Picture picture) throws IOException {
-        return String.format(
-                "<picture><source media=\"(prefers-color-scheme: dark)\" srcset=\"%s 2x\">"
-                        + "<img alt=\"\" srcset=\"%s 2x\"></picture>",
-                data(picture.figure().cover(Look.DARK_NARROW)),
-                data(picture.figure().cover(Look.LIGHT_NARROW)));
-    }
-
-    private static String source(Part.Picture picture, Look look, String media) throws IOException {
-        return String.format(
-                "<source media=\"%s\" srcset=\"%s 2x\">",
-                media, data(picture.figure().png(look)));
-    }
-
-    private static String image(Part.Picture picture, Look look) throws IOException {
-        return String.format(
-                "<img alt=\"%s\" srcset=\"%s 2x\">",
-                escaped(picture.caption()), data(picture.figure().png(look)));
-    }
-
-    private static String data(byte... png) {
-        return "data:image/png;base64," + Base64.getEncoder().encodeToString(png);
+    private static String figure(Part.Picture picture) {
+        return "<figure>\n" + picture.figure().html() + "<figcaption>" + escaped(picture.caption())
+                + "</figcaption></figure>\n";
     }
 
     /** Returns the scripts of the sliders. */

@@ -50,7 +50,7 @@ sealed interface Part {
     /**
      * A picture.
      *
-     * @param file the name of its PNG file, without the extension
+     * @param file the name of its SVG file, without the extension
      */
     record Picture(String file, String caption, Figure figure) implements Part {
 

@@ -2,11 +2,9 @@ package io.github.djlpositional.examples.notebooks;
 
 import io.github.djlpositional.examples.AttentionMaps;
 import io.github.djlpositional.examples.Drawing;
-import io.github.djlpositional.examples.EncoderFile;
 import io.github.djlpositional.examples.Encoding;
 import io.github.djlpositional.examples.TrainingLog;
 import io.github.djlpositional.examples.sentences.SentenceEncoder;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
@@ -137,8 +135,8 @@ final class TrainedHeads {
                 The example's encoders learn to tell definitions of WordNet from shuffled ones. Without positions a sentence is a
                 bag of words ([Why order is lost](WhyOrderIsLost.html)), and the accuracy stays at 0.5. The table has the means of
                 the last tenth of the steps.""");
-        Path model = TrainedModel.of(notebook, Encoding.NONE, Encoding.SINUSOIDAL);
-        Map<Encoding, List<TrainingLog.Line>> trainings = EncoderFile.readLog(model).lines().stream()
+        TrainingLog log = TrainedModel.log(notebook, Encoding.NONE, Encoding.SINUSOIDAL);
+        Map<Encoding, List<TrainingLog.Line>> trainings = log.lines().stream()
                 .collect(Collectors.groupingBy(TrainingLog.Line::encoding, LinkedHashMap::new, Collectors.toList()));
         notebook.row("%-14s %6s %7s %9s", "positions", "steps", "loss", "accuracy");
         trainings.forEach((encoding, lines) -> notebook.row(
@@ -160,7 +158,8 @@ final class TrainedHeads {
                 What have its heads learned? The mean attention by place, over six definitions: -1 is the word before. The lines are
                 the three heads with the highest peaks. A place has the mean over the words that have a word there, so
                 a line does not add up to 1.""");
-        List<AttentionMaps> own = AttentionMaps.of(model, SENTENCES).subList(0, 6);
+        List<AttentionMaps> own = TrainedModel.attention(notebook, SENTENCES, Encoding.NONE, Encoding.SINUSOIDAL)
+                .subList(0, 6);
         List<Head> peaks = Head.of(own.get(0)).stream()
                 .sorted(Comparator.comparingDouble(
                         head -> -Arrays.stream(byPlace(own, head)).max().orElseThrow()))

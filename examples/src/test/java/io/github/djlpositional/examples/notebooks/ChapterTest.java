@@ -10,6 +10,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -102,7 +103,7 @@ class ChapterTest {
     void everyKindOfProseBeginsACell() throws Exception {
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         Notebook notebook = new Notebook(
-                new PrintStream(printed, true, StandardCharsets.UTF_8), Path.of(""), Path.of("model.zip"), 1);
+                new PrintStream(printed, true, StandardCharsets.UTF_8), Path.of(""), Optional.empty(), false, 1);
         StringBuilder source = new StringBuilder("class All { static void write(Notebook notebook) {\n");
         notebook.title("All", "One line.");
         source.append("notebook.title(\"All\", \"One line.\");\n");
@@ -183,8 +184,8 @@ class ChapterTest {
 
     @Test
     void everyChapterWritesProseOnlyInStatementsOfItsMethodWrite() throws Exception {
-        Pattern prose = Pattern.compile(
-                "notebook\\s*\\.(title|question|heading|text|formula|play|recap|exercise|sources)\\(");
+        Pattern prose =
+                Pattern.compile("notebook\\s*\\.(title|question|heading|text|formula|play|recap|exercise|sources)\\(");
         for (String name : Book.CHAPTERS.keySet()) {
             List<String> calls = prose.matcher(sourceOf(name))
                     .results()
