@@ -48,7 +48,7 @@ play.start("biases", {
         const t5 = biases.weights("t5", slope, buckets, greatest);
         const most = play.greatest([...alibi, ...t5]);
         const points = weights => weights.map((weight, distance) => [distance, -weight / most]);
-        find(".most").textContent = play.number(most, 3);
+        find(".most").textContent = play.number(most, 2);
         find(".lines").innerHTML = `<svg viewBox="0 -1 128 1" preserveAspectRatio="none" style="height: 12rem">
             ${play.curve("curve", points(alibi))}${play.curve("curve1 trained", points(t5))}</svg>`;
         find("table").innerHTML = play.table(["distance", "ALiBi's bias", "weight", "T5's bucket", "weight"],

@@ -64,7 +64,7 @@ var play = {
             // while a number is being typed, that of the range
             settings[name] = box.value !== "" && box.validity.valid
                 ? Number(box.value) : values ? values[input.value] : Number(input.value);
-            input.ariaValueText = settings[name].toLocaleString("en");
+            input.ariaValueText = settings[name].toLocaleString("en", { maximumFractionDigits: 8 });
         });
         return settings;
     },

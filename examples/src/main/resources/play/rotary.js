@@ -14,7 +14,7 @@ play.start("rotary", {
     title: "A query and a key on a circle",
     fields: {
         query: { label: "query starts at (°)", min: 0, max: 359, start: 20 },
-        alpha: { label: "α, from query to key (°)", min: -180, max: 180, start: 40 },
+        alpha: { label: "α, query to key (°)", min: -180, max: 180, start: 40 },
         position: { label: "position of the query", min: 0, max: 200, start: 0 },
         distance: { label: "key less query", min: -20, max: 20, start: 3 },
         frequency: { label: "radians a position", values: [0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1], start: 0.2 }

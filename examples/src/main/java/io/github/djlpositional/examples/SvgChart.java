@@ -46,6 +46,9 @@ final class SvgChart {
     private static final double LETTER = 17;
 
     private static final double LINE = 1.3 * LETTER;
+    /** Text whose middle is at its place, whatever the size of its letters. */
+    private static final String CENTRAL = " dominant-baseline=\"central\"";
+
     private static final double SYMBOL_DISTANCE = 40;
     private static final int COVER_WIDTH = 180;
     private static final int COVER_HEIGHT = 110;
@@ -274,7 +277,7 @@ final class SvgChart {
         for (double row : rows) {
             double at = top + height * (1 - y.place(row));
             element("path", "d=\"M%s %sh%s\" stroke=\"var(--line, #d0d7de)\"".formatted(n(left), n(at), n(width)));
-            text(left - 6, at + 0.35 * LETTER, y.label(row), "text-anchor=\"end\"");
+            text(left - 6, at, y.label(row), "text-anchor=\"end\"" + CENTRAL);
         }
         for (double column : columns) {
             double at = left + width * x.place(column);
@@ -285,9 +288,9 @@ final class SvgChart {
         for (Drawing.Label label : Drawing.labels(lines)) {
             text(
                     left + width * x.place(label.x()),
-                    top + height * (1 - y.place(label.y())) + 0.35 * LETTER,
+                    top + height * (1 - y.place(label.y())),
                     label.text(),
-                    "text-anchor=\"middle\"");
+                    "text-anchor=\"middle\"" + CENTRAL);
         }
         return top + height + 0.3 * LETTER + LINE;
     }
@@ -387,7 +390,7 @@ final class SvgChart {
                 element("path", "d=\"M%s %sh24\" stroke=\"%s\" %s".formatted(n(x), n(middle), color, stroke(series)));
             }
             svg.append(symbol(series, x + 12, middle, color));
-            text(x + 30, y + LETTER, series.getLabel(), "");
+            text(x + 30, middle, series.getLabel(), CENTRAL.strip());
             x += needed + LETTER;
             index++;
         }
@@ -405,7 +408,7 @@ final class SvgChart {
         cells(map);
         for (int row : fitting(rows, height, label -> 1.2 * LETTER)) {
             double at = top + height - (row + 0.5) * height / rows.size();
-            text(left - 6, at + 0.35 * LETTER, rows.get(row), "text-anchor=\"end\"");
+            text(left - 6, at, rows.get(row), "text-anchor=\"end\"" + CENTRAL);
         }
         boolean isRotated = styler.getXAxisLabelRotation() == 90;
         double end = top + height + 0.3 * LETTER;
@@ -417,8 +420,8 @@ final class SvgChart {
                         0,
                         columns.get(column),
                         String.format(
-                                "text-anchor=\"end\" transform=\"translate(%s %s) rotate(-90)\"",
-                                n(at + 0.35 * LETTER), n(end)));
+                                "text-anchor=\"end\" transform=\"translate(%s %s) rotate(-90)\"%s",
+                                n(at), n(end), CENTRAL));
             } else {
                 text(at, end + LETTER, columns.get(column), "text-anchor=\"middle\"");
             }

@@ -29,9 +29,6 @@ class SvgChartTest {
     /** Numbers are rounded to one decimal. */
     private static final double ROUNDED = 0.05;
 
-    /** Half of the letters' height above the baseline, by which labels are below the middle of their rows. */
-    private static final double MIDDLE = 0.35 * 17;
-
     private static Element draw(AxesChart<?, ?> chart, boolean isSmall) {
         return parse(SvgChart.of(chart, isSmall).element("xmlns=\"http://www.w3.org/2000/svg\""));
     }
@@ -98,8 +95,7 @@ class SvgChartTest {
         assertThat(rows).hasSizeGreaterThan(3);
         assertThat(columns).hasSizeGreaterThan(2);
         for (Element row : rows) {
-            int y = (int)
-                    (pixels.getHeight() * (number(row, "y") - MIDDLE - number(image, "y")) / number(image, "height"));
+            int y = (int) (pixels.getHeight() * (number(row, "y") - number(image, "y")) / number(image, "height"));
             for (Element column : columns) {
                 int x = (int) (pixels.getWidth() * (number(column, "x") - number(image, "x")) / number(image, "width"));
                 double expected = cells.value((int) value(row), (int) value(column));
@@ -174,7 +170,7 @@ class SvgChartTest {
         double perUnit = (points[count - 1][1] - points[0][1]) / (12.0 * (count - 1) / count);
         for (Element row : rows) {
             double y = number(axes, "y") + points[0][1] + (5 - value(row)) * perUnit;
-            assertThat(number(row, "y") - MIDDLE).isCloseTo(y, within(4 * ROUNDED));
+            assertThat(number(row, "y")).isCloseTo(y, within(4 * ROUNDED));
         }
     }
 

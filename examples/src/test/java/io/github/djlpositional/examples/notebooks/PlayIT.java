@@ -39,8 +39,9 @@ class PlayIT {
     private static final String WINDOW =
             "<!DOCTYPE html><body><iframe style=\"border: 0; width: %dpx; height: 2000px\" srcdoc=\"%s\"></iframe>";
 
-    /** A script with the positions of its controls. */
-    private record Case(String name, Map<String, Object> inputs, PlayScript.Settings settings) {}
+    /** A script with the positions of its controls, and the numbers that are typed after that. */
+    private record Case(
+            String name, Map<String, Object> inputs, Map<String, Object> boxes, PlayScript.Settings settings) {}
 
     /** What the page shows for a case: see play-harness.js. */
     private record Shown(
@@ -68,7 +69,15 @@ class PlayIT {
             PlayScript script = new PlayScript(name);
             Stream.generate(() -> script.random(random))
                     .limit(CASES)
-                    .forEach(settings -> cases.add(new Case(name, settings.inputs(), settings)));
+                    .forEach(settings -> cases.add(new Case(name, settings.inputs(), Map.of(), settings)));
+        }
+        for (String name : List.of("sinusoids", "heatmap")) {
+            for (Map<String, Object> typed :
+                    List.of(Map.<String, Object>of("base", 7.5, "size", 5), Map.<String, Object>of("base", 1))) {
+                PlayScript.Settings settings = new PlayScript(name).random(random);
+                settings.values().putAll(typed);
+                cases.add(new Case(name, settings.inputs(), typed, settings));
+            }
         }
         Dump page = open(cases, width);
         assertThat(page.width()).isEqualTo(width);
