@@ -147,7 +147,7 @@ final class Page {
         } else {
             return String.format(
                     "<div class=\"play\" data-play=\"%s\"></div>%n"
-                            + "<noscript><p>The sliders of this place need JavaScript.</p></noscript>%n",
+                            + "<noscript><p>The sliders here need JavaScript.</p></noscript>%n",
                     ((Part.Play) prose).script());
         }
     }

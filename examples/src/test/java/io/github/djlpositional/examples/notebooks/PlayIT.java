@@ -20,6 +20,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -100,19 +101,38 @@ class PlayIT {
         }
     }
 
+    @Test
+    void arrowKeysAndPointersMoveTheSliders() throws Exception {
+        Moved moved = JsonUtils.GSON.fromJson(show(resource("/play-moves.js"), 1280), Moved.class);
+        // from position 20 and dimension 8 one to the right and one down
+        assertThat(moved.keyed()).containsExactly(21, 9);
+        assertThat(moved.pointed()).containsExactly(30, 10);
+        // the query from 20 to 90 degrees; the key, 40 degrees and 3 turns of 0.2 before it, by 30 degrees
+        assertThat(moved.dragged()).containsExactly(90, 70);
+    }
+
+    /** The controls after the moves of play-moves.js. */
+    private record Moved(List<Integer> keyed, List<Integer> pointed, List<Integer> dragged) {}
+
+    private static String resource(String path) throws IOException {
+        return new String(new Resource(path, "djl-positional-examples").read(), StandardCharsets.UTF_8);
+    }
+
     private Dump open(List<Case> moves, int width) throws Exception {
-        String harness =
-                new String(new Resource("/play-harness.js", "djl-positional-examples").read(), StandardCharsets.UTF_8);
+        String script = "const cases = " + JsonUtils.GSON.toJson(moves) + ";\n" + resource("/play-harness.js");
+        return JsonUtils.GSON.fromJson(show(script, width), Dump.class);
+    }
+
+    /** Runs a script in a page with all sliders, and returns what it writes into the page around it. */
+    private String show(String script, int width) throws Exception {
         List<Chapter.Cell> cells = SCRIPTS.stream()
-                .map(script -> new Chapter.Cell(new Part.Play(script), "", "", List.of()))
+                .map(name -> new Chapter.Cell(new Part.Play(name), "", "", List.of()))
                 .toList();
         String page = Page.of(
                 new Chapter("Sliders", "All sliders", "", List.of(), List.of(), cells),
                 Optional.empty(),
                 Optional.empty());
-        String html = page.replace(
-                "</body>",
-                "<script>const cases = " + JsonUtils.GSON.toJson(moves) + ";\n" + harness + "</script></body>");
+        String html = page.replace("</body>", "<script>" + script + "</script></body>");
         String escaped = html.replace("&", "&amp;").replace("\"", "&quot;");
         Path file = Files.writeString(folder.resolve("page.html"), WINDOW.formatted(width, escaped));
         Path dump = folder.resolve("dump.html");
@@ -144,8 +164,7 @@ class PlayIT {
         assertThat(dom)
                 .as("DOM; Chromium's messages: %s", Files.readString(log))
                 .contains(start);
-        String json = dom.substring(dom.indexOf(start) + start.length(), dom.lastIndexOf("</pre>"));
-        return JsonUtils.GSON.fromJson(json, Dump.class);
+        return dom.substring(dom.indexOf(start) + start.length(), dom.lastIndexOf("</pre>"));
     }
 
     /** Every control has a label, and the sliders show and announce their values. */

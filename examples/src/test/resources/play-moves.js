@@ -1,0 +1,33 @@
+// Moves the sliders of heatmap and rotary by keys and pointers, and writes their numbers as JSON into the page around.
+const place = name => document.querySelector(`[data-play="${name}"]`);
+const boxes = (name, ...fields) => fields.map(field => Number(place(name).querySelector(`[data-box="${field}"]`).value));
+
+const frame = place("heatmap").querySelector(".frame");
+["ArrowRight", "ArrowDown", "Tab"].forEach(key => frame.dispatchEvent(new KeyboardEvent("keydown", { key })));
+const keyed = boxes("heatmap", "position", "dimension");
+const canvas = frame.querySelector("canvas");
+const cells = canvas.getBoundingClientRect();
+canvas.dispatchEvent(new PointerEvent("pointermove",
+    { clientX: cells.left + cells.width * 10.5 / 64, clientY: cells.top + cells.height * 30.5 / 100 }));
+const pointed = boxes("heatmap", "position", "dimension");
+
+// a pointer that is not pressed cannot be captured
+Element.prototype.setPointerCapture = () => {};
+const circle = place("rotary").querySelector(".one");
+const drag = (from, to) => {
+    const { left, top, width, height } = circle.querySelector("svg").getBoundingClientRect();
+    const move = (type, degrees) => circle.dispatchEvent(new PointerEvent(type, {
+        clientX: left + width / 2 + width / 2.4 * Math.cos(degrees * Math.PI / 180),
+        clientY: top + height / 2 - height / 2.4 * Math.sin(degrees * Math.PI / 180)
+    }));
+    move("pointerdown", from);
+    move("pointermove", to);
+    move("pointerup", to);
+    move("pointermove", from);
+};
+drag(20, 90);
+const turned = 3 * 0.2 * 180 / Math.PI;
+drag(90 + 40 + turned, 90 + 70 + turned);
+const written = Object.assign(document.createElement("pre"), { id: "shown" });
+written.textContent = JSON.stringify({ keyed, pointed, dragged: boxes("rotary", "query", "alpha") });
+parent.document.body.append(written);
