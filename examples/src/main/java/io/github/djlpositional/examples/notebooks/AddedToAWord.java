@@ -50,7 +50,7 @@ final class AddedToAWord {
         notebook.heading("How long is a position, how long is a word?");
         notebook.text("""
                 With *d* dimensions there are *d*/2 such hands. The squares of a sine and its cosine add up to 1, so every
-                position has the same length, the root of this:""");
+                position has the same length, the square root of this:""");
         notebook.formula("PE(t) \\cdot PE(t) = \\sum_k (\\sin^2 \\omega_k t + \\cos^2 \\omega_k t) = \\frac{d}{2}");
         notebook.text("""
                 With 512 dimensions it is √256 = 16. The length of a word depends on the numbers that its vector starts with.

@@ -248,7 +248,7 @@ final class TrainedHeads {
                         .flatMapToDouble(maps -> IntStream.range(0, maps.words().size())
                                 .filter(from -> from + i - REACH >= 0
                                         && from + i - REACH < maps.words().size())
-                                .mapToDouble(from -> maps.weight(head.layer, head.head, from, from + i - REACH)))
+                                .mapToDouble(from -> maps.weight(head.layer(), head.head(), from, from + i - REACH)))
                         .average()
                         .orElseThrow());
     }
@@ -263,7 +263,7 @@ final class TrainedHeads {
                                 .filter(to ->
                                         maps.words().get(to).equals(maps.words().get(from)))
                                 .filter(to -> (to == from) == itself)
-                                .mapToDouble(to -> maps.weight(head.layer, head.head, from, to))
+                                .mapToDouble(to -> maps.weight(head.layer(), head.head(), from, to))
                                 .average()
                                 .orElseThrow()))
                 .average()
@@ -290,6 +290,6 @@ final class TrainedHeads {
                 "attending word",
                 maps.words(),
                 1,
-                (row, column) -> maps.weight(head.layer, head.head, row, column));
+                (row, column) -> maps.weight(head.layer(), head.head(), row, column));
     }
 }

@@ -109,8 +109,8 @@ final class WhichToUse {
                 times. The guide's pages *How to choose* and *Performance* have all times, more cases and
                 the limits of these measurements: small models, one task each.""");
         notebook.recap("""
-                Rotary unless something speaks against it: a trained model, much longer texts, pictures, or an attention that
-                you cannot change.""");
+                Use rotary, unless the model is trained already, its texts get much longer than in training, its inputs are
+                pictures, or you cannot change its attention.""");
         notebook.exercise("""
                 You train an encoder of search queries, of at most 32 words, and never longer. Which one do you take, and what would
                 change your mind?""", """

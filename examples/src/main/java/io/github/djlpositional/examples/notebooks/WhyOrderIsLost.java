@@ -148,8 +148,8 @@ final class WhyOrderIsLost {
         manager.close();
 
         notebook.recap("""
-                Attention is a weighted mean over a set of words: whoever wants order has to put positions into the vectors or into
-                the weights.""");
+                Attention is a weighted mean over a set of words, so the order has to be put into the vectors or into the
+                weights.""");
         notebook.exercise("""
                 A convolution over three neighbouring words is also a sum. Does it need positions?""", """
                 No. It multiplies the word before, the word itself and the word after by *different* matrices, so exchanging
