@@ -35,6 +35,10 @@ final class BiasesOfDistance {
         notebook.question("""
                 [A learned table](LearnedTables.html) ends. What should the distance of two words do to their score, so that there
                 is no end?""");
+        notebook.text("""
+                The sliders show the first two as weights of keys that have equal scores otherwise: ALiBi with its slope, and T5's
+                buckets, where each bucket lowers the score by the slope.""");
+        notebook.play("biases");
         notebook.heading("ALiBi: a straight line");
         notebook.text("""
                 **ALiBi** lowers the score by a fixed amount for each step of the distance: Press, Smith and Lewis, *Train Short,

@@ -59,6 +59,9 @@ final class ContextExtension {
 
                 This looks at each pair separately, and so do all scalings below. It is not the whole truth: at a new distance
                 even the fast pairs have angles in a *combination* that no shorter distance has.""");
+        notebook.text("""
+                Choose a longer text and a scaling: which pairs reach angles that are new?""");
+        notebook.play("contexts");
         notebook.heading("Scalings");
         notebook.text("""
                 A *scaling* changes the frequencies to avoid this. All but the first of these are for eight times the length.""");

@@ -87,6 +87,10 @@ final class FirstIdeas {
                 List.of(jumping, smooth));
 
         notebook.text("""
+                Move *smoothness* from 0 to 1: the bits of all positions become sines with the same periods.""");
+        notebook.play("bits");
+
+        notebook.text("""
                 A sine loses one thing: it has the same value twice in each period. A cosine beside it tells the two apart
                 (the [next chapter](SinesAsAClock.html) says why). These pairs of a sine and a cosine, with 32 periods from about 6 to
                 about 47,000, are the *sinusoids*. They are bounded like a fraction, the same in all sentences like a count,

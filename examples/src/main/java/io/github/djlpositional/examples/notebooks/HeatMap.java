@@ -29,6 +29,10 @@ final class HeatMap {
                 Drawing.map("Sinusoidal encodings", "dimension", "position", 100, 64, encoding::value));
 
         notebook.text("""
+                Point at a cell to read its number.""");
+        notebook.play("heatmap");
+
+        notebook.text("""
                 Row 0 is striped: the angle of every hand is 0, so sines are 0 and cosines are 1. In row 1, the first hand has
                 turned far, and the last is where it was.""");
         for (int position : new int[] {0, 1}) {

@@ -87,6 +87,10 @@ final class ShiftAsRotation {
 
         notebook.heading("The greatest is not enough");
         notebook.text("""
+                Choose how far the head looks back, and the gain. With a small gain the weights are almost equal; with a large one the
+                head sees one key.""");
+        notebook.play("shift");
+        notebook.text("""
                 Attention does not pick the greatest product; it takes weights. The products of the neighbours are nearly as
                 great, as the broad diagonal shows, so the weight of the key three words back is small. Larger weights
                 of the matrices multiply all scores by a *gain*. Here are 600 keys and the query at 500, with the scores divided
