@@ -157,7 +157,7 @@ final class LengthExtrapolation {
                 the exception: its far share is nearly 0. A likely reason is that its function gets the distance relative to the
                 length of the text so far, so that in a longer text all its *near* distances change.
 
-                The best losses at the end are those with no attention to new distances. So this measures that far
+                Of the learned biases, the best at the end are those that give new distances no weight. So this measures that far
                 positions *do no harm*. It does not show that a model uses them; in a play, the last few words say most about
                 the next character.""");
         notebook.recap("""

@@ -115,7 +115,7 @@ final class WhichToUse {
                 You train an encoder of search queries, of at most 32 words, and never longer. Which one do you take, and what would
                 change your mind?""", """
                 Rotary: at the trained length it is among the best, has no parameters and costs little. A network of the distance is
-                as good and also safe if a query of 100 words does arrive. If the attention is a fixed block of another library,
+                nearly as good, and also safe if a query of 100 words does arrive. If the attention is a fixed block of another library,
                 sinusoids at the input.""");
         notebook.sources(
                 "[Su et al., RoFormer (2021)](https://arxiv.org/abs/2104.09864)",
