@@ -4,25 +4,25 @@ var shift = {
     keys: 50,
 
     /**
-     * Returns the products of the shifted query and each key, divided by the number of pairs. T(-k) turns each pair by
-     * -k times its frequency, so the product of a pair is the cosine of what is left.
+     * Returns the products of the shifted query and each key. T(-k) turns each pair by -k times its frequency, so the
+     * product of a pair is the cosine of what is left.
      */
     products: (pairs, base, query, back) => play.each(shift.keys, key =>
         play.each(pairs, k => Math.cos((query - back - key) * base ** (-k / pairs)))
-            .reduce((sum, cosine) => sum + cosine, 0) / pairs),
+            .reduce((sum, cosine) => sum + cosine, 0)),
 
-    /** Returns the weights of the keys; the gain multiplies the products. */
+    /** Returns the weights of the keys: the gain multiplies the scores, which are the products divided by sqrt(D). */
     weights: (pairs, base, query, back, gain) =>
-        play.softmax(shift.products(pairs, base, query, back).map(product => gain * product))
+        play.softmax(shift.products(pairs, base, query, back).map(product => gain * product / Math.sqrt(2 * pairs)))
 };
 
 play.start("shift", {
     title: "A head that looks k tokens back",
     fields: {
-        gain: { label: "gain", values: [0, 1, 2, 5, 10, 20, 50, 100], start: 5 },
+        gain: { label: "gain", values: [0, 0.5, 1, 2, 5, 10, 20, 50], start: 1 },
         back: { label: "k tokens back", min: 0, max: 20, start: 3 },
         query: { label: "query at", min: 0, max: 49, start: 25 },
-        pairs: { label: "pairs D/2", min: 1, max: 64, start: 32 },
+        pairs: { label: "pairs D/2", min: 1, max: 64, start: 8 },
         base: { label: "base", values: play.bases, start: 10000 }
     },
 
@@ -34,8 +34,8 @@ play.start("shift", {
                 <span></span><span>0 <span>position of the key</span> 49</span>
             </div>
             <p role="status" class="score"></p>
-            <figcaption>The weights of the keys for one query that T(-k) has shifted. With a small gain the head looks at
-                everything; as the gain grows it looks at one token, k back.</figcaption>
+            <figcaption>The weights of the keys for one query that T(-k) has shifted; the gain 1 is T(-k) itself. With a
+                small gain the head looks at everything; as the gain grows it looks at one token, k back.</figcaption>
         </figure>`,
 
     draw({ gain, back, query, pairs, base }, find) {

@@ -31,15 +31,14 @@ final class TrainedHeads {
             "time after time and day after day the rain fell",
             "the more we learn the more we know and the more we forget");
 
-    /** Six definitions in order, and the first one shuffled. */
+    /** Definitions in order. */
     static final List<String> SENTENCES = List.of(
             "a small domesticated animal that is kept as a pet",
             "the act of moving from one place to another",
             "a person who writes books",
             "a room where food is prepared",
             "the process of becoming larger or longer",
-            "a building where people live together",
-            "pet a as kept is that animal domesticated small a");
+            "a building where people live together");
 
     /** The greatest distance of two words that is drawn. */
     private static final int REACH = 4;
@@ -158,8 +157,7 @@ final class TrainedHeads {
                 What have its heads learned? The mean attention by place, over six definitions: -1 is the word before. The lines are
                 the three heads with the highest peaks. A place has the mean over the words that have a word there, so
                 a line does not add up to 1.""");
-        List<AttentionMaps> own = TrainedModel.attention(notebook, SENTENCES, Encoding.NONE, Encoding.SINUSOIDAL)
-                .subList(0, 6);
+        List<AttentionMaps> own = TrainedModel.attention(notebook, SENTENCES, Encoding.NONE, Encoding.SINUSOIDAL);
         List<Head> peaks = Head.of(own.get(0)).stream()
                 .sorted(Comparator.comparingDouble(
                         head -> -Arrays.stream(byPlace(own, head)).max().orElseThrow()))

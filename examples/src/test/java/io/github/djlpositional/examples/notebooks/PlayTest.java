@@ -215,7 +215,7 @@ class PlayTest {
             double[] scores = Drawing.each(
                     50,
                     key -> gain
-                            / pairs
+                            / Math.sqrt(2 * pairs)
                             * IntStream.range(0, 2 * pairs)
                                     .mapToDouble(row -> encoding.value(key, row)
                                             * IntStream.range(0, 2 * pairs)
@@ -226,12 +226,12 @@ class PlayTest {
             double[] weights = SHIFT.call(double[].class, "weights", pairs, settings.number("base"), query, back, gain);
             double[] expected = softmax(scores);
             for (int key = 0; key < 50; key++) {
-                // an angle of at most 70 has an error of 70 (ln(base) + 5) roundings, at most 1400 for a base of 1e6,
-                // and
-                // that of a weight is the gain, at most 100, times that of two scores
+                // An angle of at most 70 has an error of 70 (ln(base) + 5) roundings, at most 1400 for a base of 1e6,
+                // and the matrix a few hundred more. A score is at most 50 sqrt(64 / 2) = 283 times that of one pair,
+                // and the relative error of a weight is that of two scores.
                 assertThat(weights[key])
                         .as("%s, key %d", settings, key)
-                        .isCloseTo(expected[key], within(2 * 100 * 2000 * ROUNDING));
+                        .isCloseTo(expected[key], within(2 * 283 * 2000 * ROUNDING));
             }
         }
     }
