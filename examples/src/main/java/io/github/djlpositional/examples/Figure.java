@@ -63,6 +63,11 @@ public final class Figure {
         return charts;
     }
 
+    /** Returns false if a phone shows each chart in its whole width, and a screen at most two beside each other. */
+    private boolean isSmall() {
+        return columns > 2 || (columns == 2 && charts.size() > 3);
+    }
+
     /**
      * Returns the charts for a page, one element for each. The style sheet arranges them and chooses their colors and
      * the size of their letters.
@@ -72,7 +77,7 @@ public final class Figure {
     public String html() {
         return charts.stream()
                 .map(chart -> {
-                    SvgChart.Svg svg = SvgChart.of(chart, columns > 1);
+                    SvgChart.Svg svg = SvgChart.of(chart, isSmall());
                     String title = chart.getTitle().replace("&", "&amp;").replace("\"", "&quot;");
                     String kind = svg.height() > 0.95 * svg.width() ? " class=\"high\"" : "";
                     return svg.element("role=\"img\" aria-label=\"" + title + "\"" + kind) + "\n";
@@ -81,7 +86,9 @@ public final class Figure {
                         "",
                         String.format(
                                 "<div class=\"charts%s%s\" style=\"--columns: %d\">%n",
-                                columns > 1 ? " small" : "", charts.size() <= 3 ? " few" : "", columns),
+                                isSmall() ? " small" : columns > 1 ? " pair" : "",
+                                charts.size() <= 3 ? " few" : "",
+                                columns),
                         "</div>\n"));
     }
 
@@ -98,7 +105,7 @@ public final class Figure {
             double left = 0;
             double height = 0;
             for (AxesChart<?, ?> chart : charts.subList(row, Math.min(row + columns, charts.size()))) {
-                SvgChart.Svg svg = SvgChart.of(chart, columns > 1);
+                SvgChart.Svg svg = SvgChart.of(chart, isSmall());
                 content.append(svg.element(String.format(
                         Locale.ROOT,
                         "x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\"",
@@ -118,7 +125,7 @@ public final class Figure {
                         + " font-size=\"%3$d\"><rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>%4$s</svg>%n",
                 width + GAP,
                 top + GAP,
-                columns > 1 ? 13 : 12,
+                isSmall() ? 13 : 14,
                 content);
     }
 

@@ -36,10 +36,10 @@ import org.knowm.xchart.style.markers.Marker;
  */
 final class SvgChart {
 
-    /** Width of a chart that has a row of the page to itself. */
+    /** Width of a chart alone or in a pair. */
     private static final int WIDE = 480;
 
-    /** Width of a chart beside others. */
+    /** Width of one of many charts. */
     private static final int SMALL = 240;
 
     /** The height of the largest letters. */
@@ -75,7 +75,7 @@ final class SvgChart {
     /**
      * Draws a chart.
      *
-     * @param isSmall true if it is beside others
+     * @param isSmall true if it is one of many
      */
     static Svg of(AxesChart<?, ?> chart, boolean isSmall) {
         return new SvgChart(chart).draw(isSmall ? SMALL : WIDE);

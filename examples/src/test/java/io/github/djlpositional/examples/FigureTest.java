@@ -69,7 +69,7 @@ class FigureTest {
                 .startsWith("<div class=\"charts small\" style=\"--columns: 3\">")
                 .endsWith("</div>\n");
         assertThat(html.split("<svg ", -1)).hasSize(1 + 5);
-        assertThat(new Figure(2, List.of(map(), map())).html()).startsWith("<div class=\"charts small few\"");
+        assertThat(new Figure(2, List.of(map(), map())).html()).startsWith("<div class=\"charts pair few\"");
         assertThat(new Figure(1, List.of(lines(1))).html())
                 .startsWith("<div class=\"charts few\"")
                 .contains("role=\"img\" aria-label=\"A title &amp; more\"");
@@ -77,7 +77,7 @@ class FigureTest {
 
     @Test
     void fileHasTheChartsInRows() {
-        String svg = new Figure(2, List.of(map(), map(), map())).svg();
+        String svg = new Figure(2, List.of(map(), map(), map(), map())).svg();
         assertThat(svg)
                 .containsSubsequence(
                         "x=\"16\" y=\"16\" width=\"240\"",
