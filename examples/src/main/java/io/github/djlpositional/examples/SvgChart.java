@@ -572,10 +572,12 @@ final class SvgChart {
         return lines;
     }
 
+    /** Returns the length of a text in the fonts of usual systems: DejaVu Sans is wider than Liberation Sans. */
     private static double length(String text) {
-        return new Font(Font.SANS_SERIF, Font.PLAIN, 17)
-                .getStringBounds(text, FONTS)
-                .getWidth();
+        return 1.125
+                * new Font(Font.SANS_SERIF, Font.PLAIN, 17)
+                        .getStringBounds(text, FONTS)
+                        .getWidth();
     }
 
     /** Returns a number with one decimal at most. */
