@@ -70,7 +70,7 @@ final class TrainedHeads {
         notebook.text("""
                 [A shift is a rotation](ShiftAsRotation.html) showed that a head *can* learn to look three words back. Do heads learn such
                 things? The published sentence encoder all-MiniLM-L6-v2 has 6 layers of 12 heads, and
-                [a learned table](LearnedTables.html) of positions. We measure, not choose: for each of the 72 heads, the mean
+                [a learned table](LearnedTables.html) of positions. Instead of choosing one, we measure all 72 heads: the mean
                 attention of a token to the token before it, over six sentences. Then again after one change: all tokens get
                 the same vector of a position, the mean of the table. Nothing is trained.""");
         notebook.heading("A head for the word before");
@@ -80,9 +80,9 @@ final class TrainedHeads {
         List<Head> byBefore = heads.stream()
                 .sorted(Comparator.comparingDouble(head -> -at(with, head, -1)))
                 .toList();
-        notebook.row("%-17s %14s %18s", "to the one before", "with positions", "the same for all");
+        notebook.row("%-19s %16s %18s", "to the one before", "with positions", "the same for all");
         for (Head head : byBefore.subList(0, 5)) {
-            notebook.row("%-17s %14.3f %18.3f", head.title(), at(with, head, -1), at(without, head, -1));
+            notebook.row("%-19s %16.3f %18.3f", head.title(), at(with, head, -1), at(without, head, -1));
         }
         Head before = byBefore.get(0);
         notebook.pictures(
@@ -102,8 +102,8 @@ final class TrainedHeads {
                 before.title() + " of the published model, with positions and with the same position for all",
                 2,
                 List.of(
-                        wordMap(with.get(0), before, before.title() + ", with positions"),
-                        wordMap(without.get(0), before, before.title() + ", without")));
+                        wordMap(with.get(0), before, "With positions"),
+                        wordMap(without.get(0), before, "The same position for all")));
 
         notebook.heading("A diagonal is not yet a place");
         notebook.text("""
@@ -122,12 +122,13 @@ final class TrainedHeads {
         notebook.row("%-28s %10.4f %10.4f", "the same for all", same(without, self, true), same(without, self, false));
         notebook.pictures(
                 "trained-heads-itself",
-                "The head that attends most to the word itself without positions: with words that occur once it would look"
+                self.title()
+                        + ", which attends most to the word itself without positions: with words that occur once it would look"
                         + " like a head of places",
                 2,
                 List.of(
-                        wordMap(with.get(1), self, self.title() + ", with positions"),
-                        wordMap(without.get(1), self, self.title() + ", without")));
+                        wordMap(with.get(1), self, "With positions"),
+                        wordMap(without.get(1), self, "The same position for all")));
 
         notebook.heading("How positions are learned");
         notebook.text("""
