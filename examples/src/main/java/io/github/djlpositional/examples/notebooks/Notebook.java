@@ -16,7 +16,12 @@ import java.util.Optional;
 import java.util.function.Supplier;
 import org.knowm.xchart.internal.chartpart.Chart;
 
-/** Records a chapter while it runs, and prints it: text, results and pictures, one after the other. */
+/**
+ * Records a chapter while it runs, and prints it: text, results and pictures, one after the other.
+ *
+ * <p>A page shows the code after each piece of prose, below its pictures. The code from the first statement that draws
+ * is folded, so the statements that explain something come before it.
+ */
 public final class Notebook {
 
     /** The shipped numbers are of trainings with so many definitions. */

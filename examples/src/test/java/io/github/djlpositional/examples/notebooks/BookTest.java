@@ -163,6 +163,20 @@ class BookTest {
     }
 
     @Test
+    void slidersNeedOnlyTheirScripts() throws Exception {
+        List<Chapter.Cell> cells = List.of(new Chapter.Cell(new Part.Play("bits"), "", "", List.of()));
+        Chapter chapter = new Chapter("Sliders", "Sliders", "", List.of(), List.of(), cells);
+        String sliders = Page.of(chapter, Optional.empty(), Optional.empty());
+        assertThat(sliders)
+                .containsSubsequence(
+                        "<div class=\"play\" data-play=\"bits\"></div>",
+                        "<noscript><p>The sliders here need JavaScript.</p></noscript>",
+                        "var play = {",
+                        "play.start(\"bits\"")
+                .doesNotContain("play.start(\"rotary\"", " src=");
+    }
+
+    @Test
     void landmarksHaveDifferentNames() {
         assertThat(page)
                 .containsOnlyOnce("<nav aria-label=\"Chapters, at the top\">")
