@@ -154,7 +154,7 @@ class FactsTest {
     static Stream<Arguments> comparisons() {
         return Stream.of(
                 Arguments.of("word order", "examples/src/main/resources/comparison.csv"),
-                Arguments.of("loss", "docs/comparison-text.csv"));
+                Arguments.of("loss", "examples/src/main/resources/comparison-text.csv"));
     }
 
     /** The first number of a cell is that of the row's encoding, others have a name before them. */
