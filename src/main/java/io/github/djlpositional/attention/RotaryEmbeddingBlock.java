@@ -66,7 +66,8 @@ import java.util.Set;
  * (dynamic NTK, LongRoPE), sequences longer than the original length have no table: each forward computes their rows.
  * The length is one more than the greatest position, or than its whole part if it is real. Each sequence of a batch has
  * its own length: from its positions, if each sequence has some, or in an attention without positions and with a mask
- * (B, F), the number of its tokens. Hugging Face's code uses the longest sequence of the batch for all.
+ * (B, F), or a boolean one (B, 1, 1, F), the number of its tokens. Hugging Face's code uses the longest sequence of the
+ * batch for all.
  *
  * <p>An explicit integer position out of range is an error on a CPU, and gives NaN on a GPU, where it is not read. Real
  * positions, and all explicit positions of a block that extends itself or whose scaling depends on the length, are
