@@ -163,8 +163,8 @@ def dinov3():
     """RopePositionEmbedding, base 100, "separate": periods instead of frequencies; 5 tokens before the patches."""
     rows, columns, size = 3, 5, 64
     periods = 100.0 ** (2 * torch.arange(size // 4) / (size // 2))
-    centres = [torch.arange(0.5, count) / count for count in (rows, columns)]
-    coordinates = torch.stack(torch.meshgrid(*centres, indexing="ij"), dim=-1).flatten(0, 1) * 2 - 1
+    centers = [torch.arange(0.5, count) / count for count in (rows, columns)]
+    coordinates = torch.stack(torch.meshgrid(*centers, indexing="ij"), dim=-1).flatten(0, 1) * 2 - 1
     angles = (2 * math.pi * coordinates[:, :, None] / periods).flatten(1, 2).tile(2)
     x = torch.randn(2, 2, 5 + rows * columns, size)
     patches = x[:, :, 5:]
@@ -210,8 +210,8 @@ def xpos():
     length, size, base = 7, 16, 5.0
     queries, keys = torch.randn(1, 2, length, size), torch.randn(1, 2, length, size)
     scale = (torch.arange(0, size, 2) + 0.4 * size) / (1.4 * size)
-    centred = torch.arange(-(length // 2), length - length // 2).double()
-    power = scale ** (centred[:, None] / base)
+    centered = torch.arange(-(length // 2), length - length // 2).double()
+    power = scale ** (centered[:, None] / base)
     angles = torch.arange(length).double()[:, None] * inverse(size, 1e4)
 
     def turned(x, scales):

@@ -516,7 +516,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
          * inverse, with ζ<sub>k</sub> = (2k / r + 0.4) / 1.4, so that scores decrease with the distance of keys before
          * the query. Use it in a causal attention, since scores grow with the distance of keys after the query.
          *
-         * <p>Only distances matter, so positions are not centred as in the published code. The factors of late
+         * <p>Only distances matter, so positions are not centered as in the published code. The factors of late
          * positions exceed the data type: with the scale base 512, positions up to 3966 fit FLOAT16 and up to 35,694
          * FLOAT32; a longer {@link #optMaxSequenceLength} throws {@link IllegalArgumentException} when the table is
          * created. See {@link RotaryTable#withXpos}.

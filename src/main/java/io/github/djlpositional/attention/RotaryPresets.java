@@ -129,7 +129,7 @@ public final class RotaryPresets {
     /**
      * {@return the rotary embedding of DINOv3: Siméoni et al., <em>DINOv3</em> (2025), section 3.2, and
      * {@code RopePositionEmbedding} of the published code: half of the pairs for rows, then half for columns, each with
-     * 2π · 100<sup>-2i/(H/2)</sup>} The coordinates are the centres of the patches, from -1 to 1:
+     * 2π · 100<sup>-2i/(H/2)</sup>} The coordinates are the centers of the patches, from -1 to 1:
      * {@link #dinov3Positions}.
      *
      * @param headSize H, a multiple of 4; 64 in DINOv3

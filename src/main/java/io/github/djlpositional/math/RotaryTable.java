@@ -41,7 +41,7 @@ public final class RotaryTable extends PositionTable {
      * position p, the values of pair k of n are also multiplied by ζ<sub>k</sub><sup>p / scaleBase</sup> with
      * ζ<sub>k</sub> = (k / n + 0.4) / 1.4. The keys need a table with the negative scale base, so that their products
      * with the queries depend only on the distance. The published code counts positions from the middle of the
-     * sequence, which gives the same products; here they are not centred, so that a key keeps its values when the
+     * sequence, which gives the same products; here they are not centered, so that a key keeps its values when the
      * sequence becomes longer.
      *
      * <p>The factors of late positions leave the range of a format. They must be at most 2<sup>14</sup> for the keys

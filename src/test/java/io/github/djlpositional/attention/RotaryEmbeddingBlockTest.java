@@ -429,7 +429,7 @@ class RotaryEmbeddingBlockTest {
 
     @EngineTest
     void scoresWithXposAreThoseOfThePublishedCode(NDManager manager) {
-        // reference: src/test/python/make_rotary.py, whose positions are centred
+        // reference: src/test/python/make_rotary.py, whose positions are centered
         NDArray queries = stored(manager, "xpos.queries");
         NDArray keys = stored(manager, "xpos.keys");
         double[] expected = stored(manager, "xpos.scores").toDoubleArray();

@@ -72,7 +72,7 @@ public abstract class OrderDataset<E> implements Dataset {
     protected abstract NDArray input(NDManager manager, List<E> things);
 
     /**
-     * Arranges the things of an epoch, which come in random order. Neighbours are in one batch.
+     * Arranges the things of an epoch, which come in random order. Neighbors are in one batch.
      *
      * @param things a list to sort
      */

@@ -49,8 +49,9 @@ final class AddedToAWord {
 
         notebook.heading("How long is a position, how long is a word?");
         notebook.text("""
-                With *d* dimensions there are *d*/2 such hands. The squares of a sine and its cosine add up to 1, so every
-                position has the same length, the square root of this:""");
+                With *d* dimensions there are *d*/2 such hands, with the frequencies *ω*, the radians of a step. The
+                squares of a sine and its cosine add up to 1, so every position has the same length, the square root
+                of this:""");
         notebook.formula("PE(t) \\cdot PE(t) = \\sum_k (\\sin^2 \\omega_k t + \\cos^2 \\omega_k t) = \\frac{d}{2}");
         notebook.text("""
                 With 512 dimensions it is √256 = 16. The length of a word depends on the numbers that its vector starts with.
@@ -117,9 +118,10 @@ final class AddedToAWord {
                 That is what attention does with the sum. For words *x*, *y* and positions *p*, *r*, a score has four products:""");
         notebook.formula("(x + p) \\cdot (y + r) = x \\cdot y + x \\cdot r + p \\cdot y + p \\cdot r");
         notebook.text("""
-                The upper maps are these four for a sentence with words of N(0, 1), divided by 512. The lower ones are the same
-                after a matrix that keeps the dimensions of the positions only: the product of two words has
-                almost gone, and that of two positions has not changed. The mixed ones are small noise in both rows.""");
+                The upper maps are these four for a sentence with words of N(0, 1), divided by 512. The lower ones are
+                the same after a matrix that keeps the dimensions of the positions only: the product of two words has
+                almost vanished, and that of two positions has not changed. The mixed ones are small noise in both
+                rows.""");
         List<String> sentence = List.of("the dog that chased the cat saw the man who fed the cat".split(" "));
         int[] ids = sentence.stream().mapToInt(sentence::indexOf).toArray();
         NDArray said = unit.get(manager.create(ids));
@@ -159,8 +161,8 @@ final class AddedToAWord {
                 "[Ke, He, Liu, Rethinking Positional Encoding in Language Pre-training (2021)](https://arxiv.org/abs/2006.15595),"
                         + " which separates the four products");
         notebook.text("""
-                The map of two positions has stripes along its diagonals. What do they say about the distance? That is the next
-                chapter, [Similarity](Similarity.html).""");
+                The map of two positions has one color along each diagonal. What do they say about the distance? That
+                is the next chapter, [Similarity](Similarity.html).""");
     }
 
     private static NDArray lengths(NDArray rows) {

@@ -36,8 +36,9 @@ final class BiasesOfDistance {
                 [A learned table](LearnedTables.html) ends. What should the distance of two words do to their score, so that there
                 is no end?""");
         notebook.text("""
-                The sliders show the first two as weights of keys that have equal scores otherwise: ALiBi with its slope, and T5's
-                buckets, where each bucket lowers the score by the slope.""");
+                The sliders show the first two kinds of this chapter as weights of keys that have equal scores
+                otherwise: ALiBi, which lowers a score along a line with a slope, and T5, which puts distances into
+                buckets; here each bucket lowers the score by the slope.""");
         notebook.play("biases");
         notebook.heading("ALiBi: a straight line");
         notebook.text("""
@@ -58,14 +59,15 @@ final class BiasesOfDistance {
         }
         notebook.picture(
                 "biases-of-distance-alibi",
-                "A head with a steep slope sees a few words, one with a flat slope sees hundreds",
+                "A steep slope lowers the scores of all but the nearest words, a flat one hardly changes them within 40",
                 slopes);
 
         notebook.text("""
                 A bias of -5 divides the weight of a key by e⁵, about 150. The first head reaches it at distance 10, the last one
                 at distance 1280. For distances that no text of the training had, each bias continues along the same line.
 
-                12 is not a power of two. For 12 heads the authors take the slopes of 8 heads, and then every second one of 16:""");
+                The formula is for numbers of heads that are powers of two. For 12 heads the authors take the slopes
+                of 8 heads, and then every second one of 16:""");
         notebook.row("head   8 heads  12 heads  16 heads");
         for (int head = 0; head < 16; head++) {
             notebook.row("%4d %9s %9s %9s", head + 1, slope(8, head), slope(12, head), slope(16, head));
@@ -149,8 +151,10 @@ final class BiasesOfDistance {
         NDArray global = forward(xl, queries.zerosLike());
         position.set(new float[SIZE]);
         NDArray ofWords = forward(xl, queries);
-        notebook.row("greatest difference of b + d");
-        notebook.row("  from both together: %.1e", greatest(ofWords.add(global).sub(both)));
+        notebook.row("b and d, computed separately and added");
+        notebook.row(
+                "    greatest difference from the forward: %.1e",
+                greatest(ofWords.add(global).sub(both)));
         notebook.row("greatest change along a diagonal");
         notebook.row("  of b: %.3f", alongDiagonals(ofWords));
         notebook.row("  of d: %.1e", alongDiagonals(global));
@@ -193,8 +197,8 @@ final class BiasesOfDistance {
                 "[Shaw, Uszkoreit, Vaswani (2018)](https://arxiv.org/abs/1803.02155)",
                 "[Dai et al., Transformer-XL (2019)](https://arxiv.org/abs/1901.02860)");
         notebook.text("""
-                There are more ways than four. [All relative kinds side by side](RelativePositions.html) compares ten, after
-                training.""");
+                There are more ways than four. [All relative kinds side by side](RelativePositions.html) compares ten,
+                four of them after training.""");
     }
 
     /** The slope of a head, counted from 0; empty if there are not as many heads. */

@@ -36,7 +36,7 @@ final class ContextExtension {
     static void write(Notebook notebook) throws Exception {
         notebook.title(
                 "A longer context than in training",
-                "Each scaling slows some rotary pairs down, so that a model can read a longer text.");
+                "Each scaling slows rotary pairs down in its own way, so that a model can read a longer text.");
         notebook.question("""
                 A model with [rotary embeddings](RotaryPairs.html) has been trained with 4,096 positions. Can it read 32,768?""");
         notebook.heading("Which angles are new?");
@@ -64,7 +64,8 @@ final class ContextExtension {
         notebook.play("contexts");
         notebook.heading("Scalings");
         notebook.text("""
-                A *scaling* changes the frequencies to avoid this. All but the first of these are for eight times the length.""");
+                A *scaling* changes the frequencies to avoid this. The picture shows them for eight times the length;
+                *none* is without a scaling.""");
         Map<String, RotaryScaling> scalings = scalings(8);
         double[] pairsOfLlama = Drawing.each(PAIRS, pair -> pair);
         XYChart ratio = Drawing.lines("Frequency with a scaling for 8 times the length", "pair", "scaled / unscaled");
@@ -82,7 +83,7 @@ final class ContextExtension {
 
         notebook.text("""
                 - **Linear** (Chen et al., 2023) divides all frequencies by 8. The angles then lie within the range of the training, but
-                  between those that were met: whole positions become eighths. Neighbouring words, which the fast pairs tell
+                  between those that were met: whole positions become eighths. Neighboring words, which the fast pairs tell
                   apart, are an eighth as far from each other.
                 - **NTK-aware** (bloc97, 2023) raises the base, so that the first pair is kept and the last one divided by 8.
                 - **YaRN** (Peng et al., 2023) keeps pairs that make more than 32 turns, divides those that make less than one,
@@ -102,7 +103,7 @@ final class ContextExtension {
 
         notebook.text("""
                 *Beyond* is the number of pairs, *farthest* the greatest angle of any of the 18, relative to the greatest of that
-                pair in training, and *first pair* the angle in radians between neighbouring words in the fastest pair. NTK-aware
+                pair in training, and *first pair* the angle in radians between neighboring words in the fastest pair. NTK-aware
                 scaling brings only the last pair inside; its others are too fast, though by less than without scaling. The
                 picture shows the pairs from 40 on. Linear scaling divides by as much as the length has grown, so its line is
                 also that of the training. From pair 46 on, where this line is below one turn, no other line may be above it.""");
@@ -157,16 +158,17 @@ final class ContextExtension {
             double[] farther = farther(unscaled, longRope.frequencies(2 * pairs, BASE, extended), factor);
             notebook.row("%2d times %9d %9.2f", factor, beyond(farther), max(farther));
         }
-        notebook.row("factor of cosines and sines: %.4f", longRope.attentionFactor(extended));
+        notebook.row("factor of cosines and sines, explained below: %.4f", longRope.attentionFactor(extended));
 
         notebook.text("""
                 Even at 32 times the length, they use about half of the range that they met.""");
         notebook.heading("What does a model make of it?");
         notebook.text("""
-                Angles are a reason, not a result. `train-encoder.jar compare-text` has measured a result: a small causal model
-                of characters with rotary embeddings, trained on windows of 64 characters, reads windows of 256, without a
-                scaling and with each for four times the length, without further training. The table has the mean loss
-                in nats by position; predicting only how frequent each character is would have 3.32.""");
+                Angles are a reason, not a result. `train-encoder.jar compare-text` has measured a result: a small
+                causal model of characters with rotary embeddings, trained on windows of 64 characters, reads windows
+                of 256, without a scaling and with three of them, for four times the length, without further training.
+                The table has the mean loss in nats by position; predicting only how frequent each character is would
+                have 3.32.""");
         MeasuredTable losses = MeasuredTable.of(MeasuredTable.TEXT, "mean");
         double[] middles = Drawing.each(losses.sizes().size(), i -> 32 * i + 16.5);
         XYChart measured = Drawing.lines("Loss by position, trained on 64", "position", "loss");
@@ -189,16 +191,19 @@ final class ContextExtension {
 
         notebook.text("""
                 Without a scaling, the loss rises half a window after the trained length, and the model is soon worse
-                than knowing how frequent each character is. Linear interpolation, whose angles are all *within* the range, is bad from the first character on: being
-                within the range is not enough, and without further training the crowded fast pairs are useless. NTK-aware scaling keeps
-                them, and holds for about two and a half times the length. YaRN keeps the fast pairs and brings the slow ones inside; it
-                holds to the end, at a price of 0.17 at the trained length.
+                than knowing how frequent each character is. Linear scaling, whose angles are all *within* the range,
+                is bad from the first character on: being within the range is not enough, and without further training
+                the crowded fast pairs are useless. NTK-aware scaling slows them less, and holds for about two and a
+                half times the length. The model has only 8 pairs, of which three make a full turn over 64 positions.
+                YaRN keeps the first, divides the next two by 1.33 and 2, and the others by 4; it holds to the end, at
+                a price of almost 0.2 at the trained length.
 
                 YaRN and LongRoPE also multiply cosines and sines by a factor above 1, which makes the attention of a long text
                 sharper. All scalings are options of the same block: `RotaryEmbeddingBlock.builder().optScaling(…)`.""");
         notebook.recap("""
-                Scalings slow the slow pairs down so that their angles stay in the trained range; those that keep the fast pairs
-                work best without further training.""");
+                Not without a change: the slow pairs reach angles that training has not met. A scaling slows pairs
+                down so that their angles stay within the trained range, or near it; in a small model at four times
+                its length, YaRN, which keeps the fast pairs, held to the end without further training.""");
         notebook.exercise(
                 """
                 At 8,192 positions, how far has the slowest pair of Llama 2 turned, relative to the training? By which factor must a

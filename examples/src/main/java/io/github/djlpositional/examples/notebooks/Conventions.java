@@ -51,7 +51,7 @@ final class Conventions {
         notebook.row("%-12s %-8s %-8s %s", "pairs", "first", "slowest", "for example");
         groups.forEach((encoding, users) -> notebook.row(
                 "%-12s %-8s %-8s %s",
-                encoding.frequency(0) == encoding.frequency(1) ? "neighbours" : "halves",
+                encoding.frequency(0) == encoding.frequency(1) ? "neighbors" : "halves",
                 encoding.value(0, 0) == 0 ? "sine" : "cosine",
                 String.format(Locale.ROOT, "1/%.0f", 1 / encoding.frequency(7)),
                 users.get(0).replaceFirst(",.*", "")));
@@ -66,7 +66,7 @@ final class Conventions {
                         .optLayout(layout)
                         .optCosineFirst(cosineFirst)
                         .build();
-                String title = (layout == PairLayout.INTERLEAVED ? "Neighbours, " : "Halves, ")
+                String title = (layout == PairLayout.INTERLEAVED ? "Neighbors, " : "Halves, ")
                         + (cosineFirst ? "cosine first" : "sine first");
                 arrangements.add(Drawing.map(title, "dimension", "position", 32, 16, encoding::value));
             }

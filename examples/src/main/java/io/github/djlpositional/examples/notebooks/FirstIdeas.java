@@ -63,14 +63,14 @@ final class FirstIdeas {
                 Drawing.map("Positions as bits", "bit, from the left", "position", 32, 5, 0, 1, (t, i) -> bits(t)[i]));
 
         notebook.text("""
-                But it is not smooth. From 15 to 16 all five bits change. So 16 is farther from its neighbour 15 than from 0:""");
+                But it is not smooth. From 15 to 16 all five bits change. So 16 is farther from its neighbor 15 than from 0:""");
         for (int t : new int[] {0, 14, 15, 17, 24}) {
             notebook.row("distance of 16 and %2d: %.3f", t, distance(bits(16), bits(t)));
         }
 
         notebook.heading("Smooth bits");
         notebook.text("""
-                The rhythm of the bits is good: a fast one tells neighbours apart, slow ones tell far positions apart. Only the
+                The rhythm of the bits is good: a fast one tells neighbors apart, slow ones tell far positions apart. Only the
                 jumps are bad. So round them off. One bit repeats after 4 positions, another one after 16. Sines can have the same
                 periods, and they never jump.""");
         double[] fine = each(129, i -> i / 4.0);
@@ -82,7 +82,7 @@ final class FirstIdeas {
         }
         notebook.pictures(
                 "first-ideas-smooth",
-                "Bits with the periods 4 and 16, and sines with the same periods: a bit is 1 where its sine is positive",
+                "Bits with the periods 4 and 16, and sines with the same periods: a bit is 1 in the half of the period that begins with a zero of its rising sine",
                 2,
                 List.of(jumping, smooth));
 
@@ -103,10 +103,12 @@ final class FirstIdeas {
             notebook.row("step from %4d to the next: %.4f", t, distance(sines(t), sines(t + 1)));
         }
         notebook.text("""
-                The cosine stays about the same, and all steps are equal. These words have the length √64 = 8, the positions
-                √32 = 5.7. With shorter words the positions weigh more: for words of N(0, 2/d), two words at one position have
-                this mean cosine, over 1000 pairs. Similar is not hidden, however: [Added to a word](AddedToAWord.html) shows how such
-                words are found again.""");
+                Sinusoids make the two words more similar, 0.41 instead of 0.11, because both get the same vector. But
+                which position it is hardly matters: even at 1000 it is 0.50, and all steps are equal. These words
+                have the length √64 = 8, the positions √32 = 5.7. With shorter words the positions weigh more: for
+                words of N(0, 2/d), whose numbers are normally distributed with the variance 2/64 here, two words at
+                one position have this mean cosine, over 1000 pairs. Similar words are not lost, however: [Added to a
+                word](AddedToAWord.html) shows how such words are found again.""");
         notebook.row("mean cosine with words of N(0, 1):   %.2f", meanCosine(random, 1));
         notebook.row("mean cosine with words of N(0, 2/d): %.2f", meanCosine(random, Math.sqrt(2.0 / SIZE)));
         notebook.text("""
@@ -118,7 +120,7 @@ final class FirstIdeas {
         Drawing.line(distances, "bits", 32, t -> byBits[t]);
         Drawing.line(distances, "sines and cosines", 32, t -> bySines[t]);
         notebook.picture(
-                "first-ideas-distances", "Bits jump; with sines and cosines, the neighbours are nearest", distances);
+                "first-ideas-distances", "Bits jump; with sines and cosines, the neighbors are nearest", distances);
         notebook.recap("""
                 A position needs many numbers that are bounded, repeat at different speeds like the bits of a count, and change
                 smoothly.""");
@@ -129,8 +131,8 @@ final class FirstIdeas {
                 String.format(
                         Locale.ROOT,
                         """
-                        The step is repaired, the rest is not: the distance of 16 and 15 is %.0f, like that of all neighbours. But 16
-                        and 31 are also only %.0f apart, although 15 positions lie between them.""",
+                        The step is repaired, the rest is not: the distance of 16 and 15 is %.0f, like that of all
+                        neighbors. But 16 and 31 are also only %.0f apart, although they are 15 steps apart.""",
                         distance(bits(gray(16)), bits(gray(15))),
                         distance(bits(gray(16)), bits(gray(31)))));
         notebook.sources(

@@ -46,7 +46,7 @@ final class GettingStarted {
         notebook.text("""
                 Do the positions arrive? A good check needs one token ten times: without positions all rows would be equal. Here it is
                 the token with the id 0; say it is *cat*. The distance of two rows is that of their positions,
-                whatever the token: the same for all neighbours. The picture has 32 of the 512
+                whatever the token: the same for all neighbors. The picture has 32 of the 512
                 dimensions.""");
         NDArray same =
                 forward(input, manager.zeros(new Shape(1, 10), DataType.INT64)).squeeze(0);
@@ -142,9 +142,10 @@ final class GettingStarted {
         notebook.exercise("""
                 A batch has sequences of different lengths, padded on the *left*. Which position does the first word of a short
                 sequence get, and what should you do?""", """
-                The number of padding tokens before it, not 0. Set `optPaddingIndex` and `optPositionsFromPadding(0)` of
-                `InputEmbeddingBlock`: positions are then counted from the first word. Relative encodings do not need it;
-                only differences count, and the padding is masked.""");
+                The number of padding tokens before it, not 0. Set `optPaddingIndex` and `optPositionsFromPadding(0)`
+                of `InputEmbeddingBlock`: positions are then counted from the first word. Relative encodings do not
+                need it, except FIRE, which also uses the position of the query: for the others only differences
+                count, and the padding is masked.""");
         notebook.sources("[Vaswani et al., Attention Is All You Need (2017)](https://arxiv.org/abs/1706.03762)");
         notebook.text("""
                 Two more chapters are for reference: [Which sinusoids does a model use?](Conventions.html) and

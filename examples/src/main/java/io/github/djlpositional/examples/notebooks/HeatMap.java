@@ -52,7 +52,7 @@ final class HeatMap {
         }
 
         notebook.text("""
-                Four neighbouring columns as curves, in 32 dimensions. Dimensions 6 and 7 are the sine and the cosine of one
+                Four neighboring columns as curves, in 32 dimensions. Dimensions 6 and 7 are the sine and the cosine of one
                 angle, a quarter of a wave apart. Dimensions 8 and 9 are the next pair, with longer waves.""");
         SinusoidalEncoding small = SinusoidalEncoding.vaswani(32);
         XYChart columns = Drawing.lines("Dimensions 6 to 9 of 32", "position", "value");
@@ -69,7 +69,7 @@ final class HeatMap {
         notebook.heading("No row occurs twice");
         notebook.text("""
                 Are there two positions with the same row? The left columns come back close to the same values again and
-                again. But of 2000 rows no two are equal. None are nearer to each other than neighbours are. No
+                again. But of 2000 rows no two are equal. None are nearer to each other than neighbors are. No
                 eye sees this in the picture; the table shows it.""");
         float[] table = encoding.table(0, 2000);
         double least = Double.MAX_VALUE;
@@ -83,15 +83,15 @@ final class HeatMap {
         notebook.row("distance of positions 0 and 1000:     %.4f", distance(table, 0, 1000));
 
         notebook.recap("""
-                A row is the vector that is added to a word; a column is a wave; the left half says which neighbour, the right
-                half says roughly where in a very long text.""");
+                A row is the vector that is added to a word; a column is a wave; the left half tells neighbors apart,
+                the right half tells far positions apart in a very long text.""");
         notebook.exercise(
                 """
                 In the 64 dimensions of the map, how many pairs make at least one full turn within 100 positions? What do the other
                 dimensions do in a text of 100 words?""",
                 String.format(
                         Locale.ROOT,
-                        "%d of 32 pairs. The others change slowly or hardly at all: the last ones add nearly the same numbers"
+                        "%d of 32 pairs: pair 9 needs 83.8 positions for a turn, pair 10 already 111.7. The others change slowly or hardly at all: the last ones add nearly the same numbers"
                                 + " to every word. The [next chapter](AddedToAWord.html) makes use of that.",
                         IntStream.range(0, 32)
                                 .filter(pair -> 100 * encoding.frequency(2 * pair) >= 2 * Math.PI)

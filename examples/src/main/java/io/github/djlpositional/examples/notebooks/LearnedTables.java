@@ -26,7 +26,7 @@ final class LearnedTables {
         notebook.heading("The table of a published model");
         notebook.text("""
                 A learned table gives each position a vector of free numbers. Nothing tells the model that positions 7 and 8
-                are neighbours; training has to find it out. The sentence encoder all-MiniLM-L6-v2 is a published model of the
+                are neighbors; training has to find it out. The sentence encoder all-MiniLM-L6-v2 is a published model of the
                 BERT family with such a table: 512 positions of 384 numbers. Here it is beside the sinusoids of the same size.""");
         double[][] learned = SentenceEncoder.positionTable();
         double[][] sinusoids = sinusoids(512, 384);
@@ -149,8 +149,8 @@ final class LearnedTables {
                 A learned table holds what its task needs: for a published model waves of four lengths and a drift, for a small
                 task only the beginning of a sentence; it ends where its training ended.""");
         notebook.exercise("""
-                How many numbers does a table of 4,096 positions and 4,096 dimensions learn, and how many does each of the last
-                positions see in training if only one text in a hundred is that long?""", """
+                How many numbers does a table of 4,096 positions and 4,096 dimensions learn, and how often is the row
+                of the last position trained if only one text in a hundred is that long?""", """
                 4,096² ≈ 16.8 million numbers. The row of the last position gets a gradient from one text in a hundred; the row
                 of position 0 from every text. Far rows are the least trained.""");
         notebook.sources(

@@ -66,7 +66,7 @@ final class LengthExtrapolation {
         }
         notebook.pictures(
                 "length-extrapolation",
-                "Accuracy by the length of the sentence: each kind before the others in gray. A point is the middle of a"
+                "Accuracy by the length of the sentence: each kind in color, the others in gray behind it. A point is the middle of a"
                         + " group of lengths, the vertical line the longest sentence in training; the axis begins at"
                         + " chance, 0.5",
                 4,
@@ -78,10 +78,12 @@ final class LengthExtrapolation {
                 a longer shuffled sentence, more words are in the wrong place. Beyond that, two questions sort the kinds:
 
                 - Does it *tell before from after*? ALiBi, KERPLE, Sandwich and FIRE get the distance without its sign.
-                - Does it *continue*: is its number for a new distance a function that was trained with other distances? ALiBi,
-                  KERPLE, Sandwich, FIRE, the distance network and Transformer-XL have such a function. Shaw, T5
-                  and DeBERTa learn a number or a vector for each place or bucket, and those of new distances were never
-                  trained. Rotary turns to angles never met.
+                - Does it *continue*: does its number for a new distance follow from a function that is fixed (ALiBi,
+                  Sandwich) or was fitted at other distances (KERPLE, FIRE, the distance network, Transformer-XL)?
+                  Shaw, T5 and DeBERTa learn a number or a vector for each place or bucket, and those of new distances
+                  were not trained here. Rotary is a fixed function too, but queries and keys were trained only with
+                  the angles of the trained distances. Transformer-XL's sinusoids also reach new angles; that it works
+                  nevertheless is a result of this measurement, not of its formula.
 
                 These are the means of the groups.""");
         Map<String, List<String>> groups = new LinkedHashMap<>();
@@ -103,16 +105,18 @@ final class LengthExtrapolation {
         });
         notebook.picture(
                 "length-extrapolation-groups",
-                "The direction decides at the trained length, the continuation beyond it; the winners have both",
+                "The direction decides up to 24 words, the continuation at 25 to 40; the group that has both is the best",
                 means);
 
         notebook.text("""
-                Knowing the direction is worth six points at the trained length; continuing decides beyond it. The one
-                exception is DeBERTa: its far buckets are untrained, and it still reaches 0.97.
+                Knowing the direction is worth six points at the trained length, and still two at 17 to 24 words; at
+                25 to 40, continuing decides. Two kinds do not fit: DeBERTa reaches 0.97 although its far buckets are
+                untrained, and rotary is level with ALiBi.
 
-                It is not enough that a bias *falls*. Sandwich's does not only fall: as the [similarity](Similarity.html) of two
-                sinusoids it rises at some distances, and it is the best of its group. These are the distances up to 40 at
-                which its bias is higher than one step before.""");
+                It is not enough that a bias *falls*. Sandwich's does not only fall: as the
+                [similarity](Similarity.html) of two sinusoids it rises at some distances, and it is the best of its
+                group. These are the distances up to 40 at which its bias, of 128 dimensions, is higher than one step
+                before.""");
         SinusoidalEncoding sandwich = SinusoidalEncoding.vaswani(128);
         notebook.result(
                 "distances where Sandwich rises",
@@ -123,10 +127,12 @@ final class LengthExtrapolation {
 
         notebook.heading("Measured on a text");
         notebook.text("""
-                If this explanation is right, something else must follow: in a causal model all keys are before the query, so the
-                direction costs nothing, and only the continuation should count. `train-encoder.jar compare-text` has
-                measured it: models of characters, trained on windows of 64, read windows of 256. The numbers are the losses
-                (lower is better) at the end of the trained length and at the end of the window.
+                If this explanation is right, something else must follow: in a causal model all keys are before the
+                query, so the direction comes for free, and only the continuation should count. `train-encoder.jar
+                compare-text` has measured it: models of characters, trained on windows of 64 of a play, read windows
+                of 256. The numbers are the losses (lower is better) at the end of the trained length and at the end
+                of the window; the changes are of the unrounded losses. *Gaussian*, measured here only, lowers a score
+                with the square of the distance, over a width that each head learns.
 
                 For the learned biases, *far* is the share of the attention that the last query gives to distances of 64 and
                 more if all characters are the same: the mean of the heads.""");
@@ -150,31 +156,32 @@ final class LengthExtrapolation {
         notebook.picture("length-extrapolation-text", "The loss by position of seven of the kinds", text);
 
         notebook.text("""
-                It does follow. The symmetric kinds that continue are now level with the best, and keep their loss to the end.
-                Those that do not continue lose. T5 shows why: almost three quarters of the attention go to new distances. Shaw keeps its loss
-                here, because its last vector, for 16 characters and more, was trained with distances up to 63; with sentences of
-                16 words it was hardly trained at all. FIRE is
-                the exception: its far share is nearly 0. A likely reason is that its function gets the distance relative to the
-                length of the text so far, so that in a longer text all its *near* distances change.
+                It does follow. The kinds without direction that continue keep their loss to the end, FIRE apart, and
+                all but ALiBi are now level with the best. Those that do not continue lose, except Shaw. T5 shows why:
+                its last bucket begins within the trained length, so it was trained, but almost three quarters of the
+                attention go to new distances. Shaw keeps its loss here, because its last vector, for 16 characters
+                and more, was trained with distances up to 63; with sentences of 16 words it was not. FIRE is the
+                other exception: its far share is nearly 0. A likely reason is that its function gets the distance
+                relative to the length of the text so far, so that in a longer text all its *near* distances change.
 
-                Of the learned biases, the best at the end are those that give new distances no weight. So this measures that far
-                positions *do no harm*. It does not show that a model uses them; in a play, the last few words say most about
-                the next character.""");
+                Of the learned biases, those that give new distances little or no weight keep their loss, except FIRE.
+                So this measures that far positions *do no harm*. It does not show that a model uses them; in a play,
+                the last few words say most about the next character.""");
         notebook.recap("""
-                A kind works on longer texts if its numbers for new distances follow from trained ones; in an encoder it also needs
-                to tell before from after.""");
+                A kind works on longer texts if its numbers for new distances follow from trained ones; in an encoder,
+                telling before from after helps too.""");
         notebook.exercise("""
-                Why does T5's bias get slowly worse with the length of the text, although all distances beyond 64 share a bucket
-                that was trained?""", """
-                The bucket's number was trained for the few keys at its near end, and the weight of a bucket grows with the
-                number of keys in it: with 192 keys instead of a few, the same bias takes a much larger share of the softmax.
-                The column *far* shows it.""");
+                Why does T5's bias get slowly worse with the length of the text, although all distances beyond 64
+                share the last bucket, which was trained?""", """
+                The bucket begins at distance 59, so its number was trained with at most five keys of a window, and
+                the weight of a bucket grows with the number of keys in it: with some 200 keys instead of five, the
+                same bias takes a much larger share of the softmax. The column *far* shows it.""");
         notebook.sources(
                 "[Press, Smith, Lewis, Train Short, Test Long (2022)](https://arxiv.org/abs/2108.12409)",
                 "[Kazemnejad et al., The Impact of Positional Encoding on Length Generalization (2023)](https://arxiv.org/abs/2305.19466)",
                 "[Chi et al., Dissecting Transformer Length Extrapolation (2023)](https://arxiv.org/abs/2212.10356)");
         notebook.text("""
-                A text has one direction. [Rows and columns](TwoDimensions.html) have two.""");
+                A text has one axis. [Rows and columns](TwoDimensions.html) are two.""");
     }
 
     /** Returns the accuracies by the kind in words, one for each {@link LengthClass}. */

@@ -61,7 +61,7 @@ final class Precision {
 
         notebook.heading("Where float16 fails");
         notebook.text("""
-                In float16 the position itself is rounded. Above 2048 only even numbers are left, so two neighbours get the same
+                In float16 the position itself is rounded. Above 2048 only even numbers are left, so two neighbors get the same
                 vector. Above 4096 only multiples of four are left, then of eight and so on, and from 65,520 on only infinity.""");
         for (int t : new int[] {2047, 2048, 2049, 2050, 5001, 5002, 70_000}) {
             notebook.row("%5d in float16 is %.0f", t, FloatFormat.FLOAT16.round(t));
@@ -70,7 +70,7 @@ final class Precision {
         notebook.text("""
                 The remedy: compute the table once in double precision, and round the values, not the
                 angles. Does an error matter? Below is what float16 does to the [rotation of a step](ShiftAsRotation.html): the
-                distance of two neighbours, which should be the same everywhere.""");
+                distance of two neighbors, which should be the same everywhere.""");
         for (int t : new int[] {1, 2001, 2048, 5001, 20_001}) {
             notebook.row(
                     "from %5d to the next: usual %.3f, library %.3f",
@@ -79,8 +79,8 @@ final class Precision {
                     step((p, i) -> library(FloatFormat.FLOAT16, p, i), t));
         }
         notebook.recap("""
-                The error of an angle is the position times the error of the frequency; compute in double precision, and round
-                once.""");
+                In float16 the steps are visibly wrong at 2000, and from 2048 on neighbors are equal. The error of an
+                angle is the position times the error of the frequency; compute in double precision, and round once.""");
         notebook.exercise("""
                 bfloat16 has 8 significant bits. Up to which position is every position itself exact, and what are the first two
                 different positions with the same vector?""", """

@@ -31,7 +31,7 @@ final class RelativePositions {
     static void write(Notebook notebook) throws Exception {
         notebook.title(
                 "All relative kinds side by side",
-                "What every relative kind adds to the scores, and what training makes of it.");
+                "What every relative kind adds to the scores, and what training makes of four of them.");
         notebook.question("""
                 [Biases of distance](BiasesOfDistance.html) showed four ways to use the distance, and [Rotary pairs](RotaryPairs.html)
                 a fifth. What can one of them say that another cannot?""");
@@ -90,8 +90,10 @@ final class RelativePositions {
                 | [DeBERTa](https://arxiv.org/abs/2006.03654) | *q* · *a* + *k* · *b*, vectors for buckets of *d* | the vectors |
                 | [Rotary](https://arxiv.org/abs/2104.09864) | the difference that turning *q* and *k* makes | nothing |
 
-                The first six add the same number whatever the words are: a *bias*. The last four add a *term* that depends on the
-                words. FIRE is the only one of the ten that also depends on where the query is.""");
+                The first six add the same number whatever the words are: a *bias*. The last four add a *term* that
+                depends on the words. FIRE is the only one of the ten that also depends on where the query is. For
+                ALiBi, Sandwich, KERPLE and FIRE, *d* is the distance without its sign; the others get its sign too,
+                so only they tell the word before from the word after.""");
         NDManager manager = Engine.getEngine("PyTorch").newBaseManager();
         manager.getEngine().setRandomSeed(5);
         NDArray queries = manager.randomNormal(new Shape(1, HEADS, WORDS, HEAD_SIZE));

@@ -30,11 +30,12 @@ final class RotaryPairs {
                 A head can [learn a rotation](ShiftAsRotation.html) that finds a distance. Why not rotate in the first place?""");
         notebook.heading("Turn instead of add");
         notebook.text("""
-                A score compares a query with a key. It would be convenient if it depended on their words and on the *distance*
-                between them, not on where the two are. Adding a vector for each position does not give this: of the
-                [four products](AddedToAWord.html) of (q + a) · (k + b), three contain a position. Su et al., *RoFormer* (2021),
-                *multiply* instead: they turn the vectors. The dimensions of a query or key are taken in pairs, and pair *m*
-                at position *p* is turned by the angle""");
+                A score compares a query with a key. It would be convenient if it depended on their words and on the
+                *distance* between them, not on where the two are. Adding a vector for each position does not give
+                this: of the [four products](AddedToAWord.html) of (q + p) · (k + r), two mix a word with a position,
+                so they depend on where that position is. Su et al., *RoFormer* (2021), *multiply* instead: they turn
+                the vectors. The dimensions of a query or key are taken in pairs, and pair *m* at position *p* is
+                turned by the angle""");
         notebook.formula("\\phi = p \\, \\theta_m \\qquad \\theta_m = 10000^{-2m/H}");
         notebook.formula("\\begin{pmatrix} a' \\\\ b' \\end{pmatrix} = "
                 + "\\begin{pmatrix} \\cos \\, \\phi & -\\sin \\, \\phi \\\\ \\sin \\, \\phi & \\cos \\, \\phi \\end{pmatrix} "
@@ -71,11 +72,12 @@ final class RotaryPairs {
         notebook.play("rotary");
         notebook.heading("Only the difference is left");
         notebook.text("""
-                The first pair turns by 1 radian with each position, the second by a tenth of it. The last two hardly move; they
-                turn visibly only over hundreds and thousands of positions. Turning changes neither the length of a vector nor
-                the vector at position 0. Turning back is turning by the negative angle, which is also the transpose of the
-                matrix R. So of the query's position *i* and the key's position *j*, one matrix is left, and in it only the
-                difference:""");
+                The first pair turns by 1 radian with each position, the second by a tenth of it. The last two hardly
+                move; they turn visibly only over hundreds and thousands of positions. Turning changes neither the
+                length of a vector nor the vector at position 0. Turning back is turning by the negative angle, which
+                is also the transpose of the matrix. Write *R* with an index for the matrix that turns all pairs to a
+                position: the two turns of a score, to the query's position *i* and the key's position *j*, combine
+                into one matrix, with the difference only:""");
         notebook.formula("(R_i \\, q) \\cdot (R_j \\, k) = q^T R_i^T R_j \\, k");
         notebook.formula("{} = q^T R_{-i} R_j \\, k = q^T R_{j-i} \\, k");
         notebook.text("""
@@ -101,8 +103,8 @@ final class RotaryPairs {
         }
 
         notebook.text("""
-                The score changes with the distance and with nothing else, up to the rounding in the last digits. At distance 0 it
-                is the score without turning.""");
+                The score changes with the distance and with nothing else, up to the rounding in the last digits. At
+                distance 0 it is the score without turning.""");
         notebook.heading("Does a score fall with the distance?");
         notebook.text("""
                 It depends on the words. For a query and a key that are equal, α is 0 in every pair, and the
@@ -143,7 +145,7 @@ final class RotaryPairs {
         notebook.text("""
                 A larger base makes all pairs but the first slower. RoFormer's is 10,000; Llama 3 has 500,000, for longer texts.
 
-                Published models differ in which two dimensions form a pair: neighbours (`PairLayout.INTERLEAVED`, RoFormer and
+                Published models differ in which two dimensions form a pair: neighbors (`PairLayout.INTERLEAVED`, RoFormer and
                 GPT-J), or one of the first half with one of the second (`PairLayout.CONCATENATED`, GPT-NeoX and Hugging Face's
                 Llama). Both are the same function of permuted dimensions. With trained weights the layout has to be theirs.
                 """);

@@ -24,9 +24,9 @@ final class ShiftAsRotation {
                 model find the word exactly three places back?""");
         notebook.heading("A step turns every hand");
         notebook.text("""
-                *k* positions later, each hand has turned by *k* times its angle. This does not depend on where it was. In
-                formulas: the hand of a pair with frequency ω is at the angle φ = ωt, it turns by ψ = ωk, and the angle-sum formulas
-                say where it is then:""");
+                *k* positions later, each hand has turned by *k* times its angle per step. This does not depend on
+                where it was. In formulas: the hand of a pair with frequency ω is at the angle φ = ωt, it turns by ψ =
+                ωk, and the angle-sum formulas say where it is then:""");
         notebook.formula("\\sin (\\phi + \\psi) = "
                 + "\\sin \\, \\phi \\, \\cos \\, \\psi + \\cos \\, \\phi \\, \\sin \\, \\psi");
         notebook.formula("\\cos (\\phi + \\psi) = "
@@ -87,14 +87,14 @@ final class ShiftAsRotation {
 
         notebook.heading("The greatest is not enough");
         notebook.text("""
-                Choose how far the head looks back, and the gain. With a small gain the weights are almost equal; with a large one the
-                head sees one key.""");
+                Attention does not pick the greatest product; it makes weights of all. Larger numbers in the learned
+                matrices multiply all scores by a factor, the *gain*. Choose how far the head looks back, and the
+                gain: with a small one the weights are almost equal, with a large one the head sees one key.""");
         notebook.play("shift");
         notebook.text("""
-                Attention does not pick the greatest product; it takes weights. The products of the neighbours are nearly as
-                great, as the broad diagonal shows, so the weight of the key three words back is small. Larger weights
-                of the matrices multiply all scores by a *gain*. Here are 600 keys and the query at 500, with the scores divided
-                by √16. With *T* itself, the gain 1, the target gets half a percent.""");
+                The products of the neighbors are nearly as great, as the broad diagonal shows, so the weight of the
+                key three words back is small. Here are 600 keys and the query at 500, with the scores divided by √16.
+                With *T* itself, the gain 1, the target gets half a percent.""");
         double[] scores = each(KEYS, key -> dot(times(back, vector(encoding, 500)), vector(encoding, key)) / 4);
         XYChart gains = Drawing.lines("Weight of the key three words back", "gain", "weight");
         for (int gain : new int[] {1, 2, 4, 8, 16}) {
@@ -111,13 +111,15 @@ final class ShiftAsRotation {
                 "shift-as-rotation-gain", "The weight of the target among 600 keys, by the gain of the scores", gains);
 
         notebook.text("""
-                There is a second limit. In a model with 512 dimensions and 8 heads, a head has 64: its scores come from a matrix
-                of 512 × 512 that is a product of 512 × 64 and 64 × 512, so its rank is at most 64. *T* turns all 256 pairs and has
-                rank 512. A head can hold it for 32 pairs only. For a short distance the fast pairs will do; the chapter on
-                [trained heads](TrainedHeads.html) looks for such heads in a published model.""");
+                There is a second limit. In a model with 512 dimensions and 8 heads, a head has 64: its scores come
+                from a matrix of 512 × 512 that is a product of 512 × 64 and 64 × 512, so its rank is at most 64. *T*
+                turns all 256 pairs and has rank 512, so a head cannot hold all of it. For 100 positions it need not,
+                since they [fill few dimensions](AddedToAWord.html). For 1000 it has to choose: a sixth of their
+                squares lies outside the best 64 dimensions. For a short distance the fast pairs will do; the chapter
+                on [trained heads](TrainedHeads.html) looks for such heads in a published model.""");
         notebook.recap("""
-                A shift by *k* is one matrix for all positions, a rotation of each pair: a head can learn it, in as many
-                pairs as it has room for, and with enough gain.""");
+                A shift by *k* is one matrix for all positions, a rotation of each pair: a head can learn it, in the
+                dimensions that it has room for, and with enough gain.""");
         notebook.exercise("""
                 What is *T*(3) · *T*(-3), and what is *T*(3) applied twice? Use what a rotation does; no numbers are needed.""", """
                 *T*(3) *T*(-3) is the identity: three steps ahead and three back. *T*(3) *T*(3) = *T*(6): angles add up. Every
@@ -125,8 +127,9 @@ final class ShiftAsRotation {
         notebook.sources(
                 "[Vaswani et al., Attention Is All You Need (2017), section 3.5](https://arxiv.org/abs/1706.03762)");
         notebook.text("""
-                If the model needs a rotation by the distance, why should it learn one? [Rotary embeddings](RotaryPairs.html) turn
-                queries and keys by their positions, in all pairs and in all heads, without a matrix.""");
+                If the model needs a rotation by the distance, why should it learn one? [Rotary
+                embeddings](RotaryPairs.html) turn queries and keys by their positions, in all pairs and in all heads,
+                without learning a matrix.""");
     }
 
     /** The weight of a key if all scores are multiplied by a gain. */

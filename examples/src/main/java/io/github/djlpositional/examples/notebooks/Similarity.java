@@ -80,22 +80,24 @@ final class Similarity {
         for (int size : new int[] {64, 512}) {
             SinusoidalEncoding sized = SinusoidalEncoding.vaswani(size);
             double[] shares = each(121, k -> sized.similarity(k) / (size / 2.0));
-            notebook.row("%3d dimensions: %d of 100 rise, by up to %.4f", size, rises(shares), greatestRise(shares));
+            notebook.row(
+                    "%3d dimensions: %d of 100 rise, by up to %.4f of the greatest",
+                    size, rises(shares), greatestRise(shares));
             Drawing.line(sizes, size + " dimensions", each(121, k -> k), shares);
         }
         sizes.getStyler().setYAxisMin(0.0);
         notebook.picture("similarity-sizes", "With more dimensions the similarity falls more evenly", sizes);
 
         notebook.text("""
-                There is something else that the product does not say: the *direction*. The curve is symmetric, so the word
-                before and the word after have the same similarity. A model should not rely on the product alone, and it need
-                not: attention multiplies queries and keys by learned matrices first.""");
+                There is something else that the product does not say: the *direction*. The curve is symmetric, so the
+                word before and the word after have the same similarity. A model should not rely on the product alone,
+                and it need not: attention first makes queries and keys of the vectors, with learned matrices.""");
         notebook.recap("""
-                The product of two sinusoids depends on the distance only, is greatest at 0, falls with waves, and does not know
-                before from after.""");
+                The product of two sinusoids depends on the distance only, is greatest at 0, falls, but in waves, and
+                does not know before from after.""");
         notebook.exercise("""
-                In one dimension pair with the frequency 1, at which distances is the product of two positions as great as at
-                distance 0? Is one of them a whole number?""", """
+                In a single pair of dimensions, with the frequency 1, at which distances is the product of two
+                positions as great as at distance 0? Is one of them a whole number?""", """
                 cos *k* = 1 at the multiples of 2π = 6.283…, none of which but 0 is a whole number, because π is irrational. So
                 even one pair never repeats exactly; at distance 44 ≈ 7 · 2π it comes close, cos 44 = 0.99984.""");
         notebook.sources(

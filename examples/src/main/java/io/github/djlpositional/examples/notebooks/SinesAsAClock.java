@@ -45,8 +45,9 @@ final class SinesAsAClock {
                 hands);
 
         notebook.text("""
-                To read a position, look at all hands. From 25 to 26 the first hand turns by 57 degrees and tells neighbours
-                apart. The third turns by half a degree, but it is elsewhere at position 250. In the rows below, each hand has
+                To read a position, begin with the slowest hand: it says roughly where. Each faster hand makes this
+                more exact, as the minute hand does for the hour hand. From 25 to 26 pair 0 turns by 57 degrees; pair
+                2 turns by half a degree only, but it is elsewhere at position 250. In the rows below, each hand has
                 two numbers, its sine and its cosine, each rounded to two decimals.""");
         notebook.row("     pair 0      pair 1      pair 2      pair 3");
         for (double position : new double[] {25, 26, 250}) {
@@ -59,8 +60,8 @@ final class SinesAsAClock {
         notebook.pictures("sines-as-a-clock-read", "Positions 25, 26 and 250, read from the four hands", 2, read);
 
         notebook.text("""
-                Move the position and watch the hands; here each is named by its two dimensions. A larger base makes all hands but
-                the first slower.""");
+                Move the position and watch the hands; here each is named by its two dimensions. A larger *base*, the
+                10000 of the formula below, makes all hands but the first slower.""");
         notebook.play("sinusoids");
         notebook.heading("Why a sine and a cosine?");
         notebook.text("""
@@ -108,15 +109,15 @@ final class SinesAsAClock {
         notebook.result("PositionalEncodingBlock", Arrays.toString(encoded));
         double[] differences = each(4, i -> Math.abs(computed[i] - byHand[i]));
         notebook.result(
-                "greatest difference from the numbers by hand",
+                "SinusoidalEncoding, greatest difference from the numbers by hand",
                 Arrays.stream(differences).max().getAsDouble());
 
         notebook.recap("""
-                Each pair of dimensions is a hand of a clock; fast hands tell neighbours apart, slow ones tell far positions
+                Each pair of dimensions is a hand of a clock; fast hands tell neighbors apart, slow ones tell far positions
                 apart.""");
         notebook.exercise("""
-                With 4 dimensions, the hands turn by 1 and by 1/100 radian a step. After how many positions is the second hand
-                back at its start? Can two positions below that have the same vector?""", String.format(Locale.ROOT, """
+                With 4 dimensions, the hands turn by 1 and by 1/100 radian a step. After how many positions is the
+                slower hand back at its start? Can two positions below that have the same vector?""", String.format(Locale.ROOT, """
                         After 2π · 100 = %.1f positions. Two whole numbers below that never have the same vector: the second hand
                         is at different angles for all of them.""", 2 * Math.PI / small.frequency(2)));
         notebook.sources(

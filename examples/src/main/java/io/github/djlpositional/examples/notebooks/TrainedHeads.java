@@ -68,11 +68,11 @@ final class TrainedHeads {
         notebook.question("""
                 The picture of a trained head has a diagonal. Does the head look at a place, or at a word?""");
         notebook.text("""
-                [A shift is a rotation](ShiftAsRotation.html) showed that a head *can* learn to look three words back. Do heads learn such
-                things? The published sentence encoder all-MiniLM-L6-v2 has 6 layers of 12 heads, and
-                [a learned table](LearnedTables.html) of positions. Instead of choosing one, we measure all 72 heads: the mean
-                attention of a token to the token before it, over six sentences. Then again after one change: all tokens get
-                the same vector of a position, the mean of the table. Nothing is trained.""");
+                [A shift is a rotation](ShiftAsRotation.html) showed that a head *can* learn to look three words back.
+                Do heads learn such things? The published sentence encoder all-MiniLM-L6-v2 has 6 layers of 12 heads,
+                and [a learned table](LearnedTables.html) of positions. Instead of choosing one, we measure all 72
+                heads: the mean attention of a token to the token before it, over six sentences. Then again after one
+                change: all tokens get the same position vector, the mean of the table. Nothing is trained.""");
         notebook.heading("A head for the word before");
         List<AttentionMaps> with = SentenceEncoder.attention(REPETITIONS, true);
         List<AttentionMaps> without = SentenceEncoder.attention(REPETITIONS, false);
@@ -88,15 +88,15 @@ final class TrainedHeads {
         notebook.pictures(
                 "trained-heads-before",
                 "The mean attention to the token before, from 0 to 1 (red), of all heads of the published model; layers"
-                        + " and heads are counted from 0 here",
+                        + " and heads are counted from 0 here: layer 1, head 3 is row 0, column 2",
                 2,
                 List.of(ofHeads("With positions", with), ofHeads("The same position for all", without)));
 
         notebook.text("""
-                One head gives the token before *all* of its attention, wherever it is, and without positions nothing of that is
-                left. This is the head with "a rose is a rose is a
-                rose". With positions, each word (row) attends to the one before it (column). Without them, the three rows of
-                *rose* are equal, and they must be: the head gets the same vector three times.""");
+                One head gives the token before *all* of its attention, wherever it is, and without positions 0.106 of
+                it is left, little more than equal weights would give. This is the head with "a rose is a rose is a
+                rose". With positions, each word (row) attends to the one before it (column). Without them, the three
+                rows of *rose* are equal, and they must be: the head gets the same vector three times.""");
         notebook.pictures(
                 "trained-heads-rose",
                 before.title() + " of the published model, with positions and with the same position for all",
@@ -130,7 +130,7 @@ final class TrainedHeads {
                         wordMap(with.get(1), self, "With positions"),
                         wordMap(without.get(1), self, "The same position for all")));
 
-        notebook.heading("How positions are learned");
+        notebook.heading("How a model learns to use positions");
         notebook.text("""
                 The example's encoders learn to tell definitions of WordNet from shuffled ones. Without positions a sentence is a
                 bag of words ([Why order is lost](WhyOrderIsLost.html)), and the accuracy stays at 0.5. The table has the means of
@@ -155,9 +155,9 @@ final class TrainedHeads {
                         curves("Accuracy", "fraction correct", trainings, TrainingLog.Line::accuracy)));
 
         notebook.text("""
-                What have its heads learned? The mean attention by place, over six definitions: -1 is the word before. The lines are
-                the three heads with the highest peaks. A place has the mean over the words that have a word there, so
-                a line does not add up to 1.""");
+                What have its heads learned? The mean attention by place, over six definitions: -1 is the word before.
+                The lines are the three heads with the highest peaks. The value at a place is the mean over the words
+                that have a neighbor there, so a line does not add up to 1.""");
         List<AttentionMaps> own = TrainedModel.attention(notebook, SENTENCES, Encoding.NONE, Encoding.SINUSOIDAL);
         List<Head> peaks = Head.of(own.get(0)).stream()
                 .sorted(Comparator.comparingDouble(
@@ -180,15 +180,16 @@ final class TrainedHeads {
 
         notebook.text("""
                 No head of the small model looks at the word before only: to tell a sentence from a shuffled one, it need not find
-                a neighbour. But its heads know the direction. The first of these gives nothing to the words after,
+                a neighbor. But its heads know the direction. The first of these gives nothing to the words after,
                 and most to those that are far before.""");
         notebook.recap("""
                 To find out whether a head looks at places, change the positions and keep the words: what changes was about
                 places.""");
         notebook.exercise("""
-                In "a rose is a rose is a rose", which entries of a map must be equal in *every* model without positions?""", """
-                All rows of equal words, and within a row all columns of equal words: of 8 words only 3 are different, so
-                the 64 weights have at most 9 different values.""");
+                In "a rose is a rose is a rose", which entries of a map must be equal in *every* model without
+                positions and without a causal mask?""", """
+                Leaving out [CLS] and [SEP], all rows of equal words, and within a row all columns of equal words: of
+                8 words only 3 are different, so the 64 weights have at most 9 different values.""");
         notebook.sources(
                 "[Clark et al., What Does BERT Look At? (2019)](https://arxiv.org/abs/1906.04341)",
                 "[Olsson et al., In-context Learning and Induction Heads (2022)](https://arxiv.org/abs/2209.11895)");

@@ -31,13 +31,13 @@ final class TwoDimensions {
         notebook.title(
                 "Rows and columns", "A patch of an image has a row and a column, and so its position has two axes.");
         notebook.question("""
-                A text has [one direction](LengthExtrapolation.html). What is the position of a patch of an image?""");
-        notebook.heading("One number hides the neighbours");
+                A text has [one axis](LengthExtrapolation.html). What is the position of a patch of an image?""");
+        notebook.heading("One number hides the neighbors");
         notebook.text("""
                 An image is cut into patches, and each patch is a token. Read row by row, the patches have numbers. At a known
                 width the number does tell where a patch is: number 74 of a 16 by 16 grid is row 4, column 10. What
-                it hides is the *neighbourhood*. The patch below has the number 90, as far away as the patch 16 numbers to the
-                right would be; the last patch of a row and the first of the next are neighbours. These are the similarities
+                it hides is the *neighborhood*. The patch below has the number 90, as far away as the patch 16 numbers to the
+                right would be; the last patch of a row and the first of the next are neighbors. These are the similarities
                 of sinusoids of the number: to the patch at the right, to the one below, and to the first of the next row, which
                 is 6 numbers on and at the other edge of the image. The patch below is the least similar of the three.""");
         SinusoidalEncoding byNumber = SinusoidalEncoding.vaswani(64);
@@ -138,9 +138,9 @@ final class TwoDimensions {
                 index);
 
         notebook.text("""
-                The map consists of blocks of 4 by 4. Within a block the rows of the patches are the same and only the columns differ;
-                each block, and the pattern of the blocks, is constant along its diagonals. So 49 numbers serve 256 pairs of
-                patches.""");
+                The map consists of blocks of 4 by 4. Within a block the row of the query and that of the key are
+                fixed, and only the columns differ; each block, and the pattern of the blocks, is constant along its
+                diagonals. So 49 numbers serve 256 pairs of patches.""");
         notebook.recap("""
                 A place in an image has two numbers, and every idea for one axis works for two: halves of the dimensions, halves of
                 the pairs, or a table of both differences.""");

@@ -138,20 +138,21 @@ final class WhyOrderIsLost {
         notebook.result("one layer, difference of the last word", greatest(last.sub(lastOfOther)));
 
         notebook.text("""
-                A second layer, here with the same weights again, is different. It sees vectors that the first has made of prefixes, and these prefixes differ: *bites*
-                stands after two words here and after none there. So the order gets through, indirectly. In the measurements of
-                [Sentences longer than in training](LengthExtrapolation.html) a causal model of two layers without positions
-                learns something, but much less than with positions.""");
+                A second layer, here with the same weights again, is different. It sees vectors that the first has
+                made of prefixes, and these prefixes differ: *bites* stands after two words here and after none there.
+                So the order gets through, indirectly. In the measurements of [Sentences longer than in
+                training](LengthExtrapolation.html) a causal model of two layers without positions learns something,
+                but within the trained length much less than with positions.""");
         NDArray deep = forward(first, causal, causal).get(0, 4);
         NDArray deepOfOther = forward(prefix, causal, causal).get(0, 4);
         notebook.result("two layers, difference of the last word", greatest(deep.sub(deepOfOther)));
         manager.close();
 
         notebook.recap("""
-                Attention is a weighted mean over a set of words, so the order has to be put into the vectors or into the
-                weights.""");
+                Attention is a weighted mean over a bag of words, so the order has to be put into the vectors or into
+                the weights.""");
         notebook.exercise("""
-                A convolution over three neighbouring words is also a sum. Does it need positions?""", """
+                A convolution over three neighboring words is also a sum. Does it need positions?""", """
                 No. It multiplies the word before, the word itself and the word after by *different* matrices, so exchanging
                 two words changes the sum. Attention uses the same matrices for all words; that is why it needs help, and also
                 why it can look anywhere.""");

@@ -42,20 +42,20 @@ class ConventionsTest {
     @Test
     void groupsDifferInThreeThings() {
         assertThat(run.printed())
-                .containsPattern("neighbours +sine +1/1000 +Vaswani")
+                .containsPattern("neighbors +sine +1/1000 +Vaswani")
                 .containsPattern("halves +sine +1/10000 +tensor2tensor")
                 .containsPattern("halves +sine +1/1000 +x-transformers")
                 .containsPattern("halves +cosine +1/1000 +improved-diffusion")
                 .containsPattern("halves +cosine +1/10000 +DiT")
-                .containsPattern("neighbours +cosine +1/1000 +some texts");
+                .containsPattern("neighbors +cosine +1/1000 +some texts");
     }
 
     @Test
     void arrangementsShowTheSameNumbersInOtherColumns() {
         double sine = Math.sin(7 * Math.pow(10_000, -3 / 8.0)); // pair 3 of 8, position 7
         double cosine = Math.cos(7 * Math.pow(10_000, -3 / 8.0));
-        assertPair("Neighbours, sine first", 6, sine, 7, cosine);
-        assertPair("Neighbours, cosine first", 7, sine, 6, cosine);
+        assertPair("Neighbors, sine first", 6, sine, 7, cosine);
+        assertPair("Neighbors, cosine first", 7, sine, 6, cosine);
         assertPair("Halves, sine first", 3, sine, 11, cosine);
         assertPair("Halves, cosine first", 11, sine, 3, cosine);
     }

@@ -57,7 +57,7 @@ class GettingStartedTest {
 
     /** √(2 · (256 - Σ cos(10000^(-k/256)))) = 3.7143 in numpy; sums of 512 squares of floats up to 4. */
     @Test
-    void neighboursAreEquallyFarApart() {
+    void neighborsAreEquallyFarApart() {
         assertThat(run.after("distance of the rows 0 and 1:")).isCloseTo(3.7143, within(1e-3));
         assertThat(run.after("distance of the rows 8 and 9:")).isCloseTo(3.7143, within(1e-3));
     }

@@ -64,7 +64,7 @@ class HeatMapTest {
     }
 
     @Test
-    void noTwoOf2000RowsAreNearerThanNeighbours() {
+    void noTwoOf2000RowsAreNearerThanNeighbors() {
         // numpy: the greatest Σ cos(k · 10000^(-i/32)) of the distances k = 1 to 1999 is that of 1, and √(2 · (32 - Σ))
         assertThat(run.after("least distance of any two positions:")).isEqualTo(1.4718);
         assertThat(run.after("distance of positions 1000 and 1001:")).isEqualTo(1.4718);

@@ -55,9 +55,9 @@ class PrecisionTest {
         assertThat(run.printed()).contains("70000 in float16 is Infinity");
     }
 
-    /** Neighbours that float16 rounds to one number; √(2 · (32 - Σ cos(10000^(-k/32)))) = 1.47184805 in numpy. */
+    /** Neighbors that float16 rounds to one number; √(2 · (32 - Σ cos(10000^(-k/32)))) = 1.47184805 in numpy. */
     @Test
-    void roundedPositionsMakeNeighboursEqual() {
+    void roundedPositionsMakeNeighborsEqual() {
         assertThat(run.after("from  2048 to the next: usual")).isZero();
         assertThat(run.after("from  5001 to the next: usual")).isZero();
         assertThat(run.after("from 20001 to the next: usual 0.000, library")).isEqualTo(1.472);

@@ -39,7 +39,7 @@ class TwoDimensionsTest {
 
     /** numpy: Σ cos(d · 10000^(-k/32)) / 32. */
     @Test
-    void aNumberHidesTheNeighbourhood() {
+    void aNumberHidesTheNeighborhood() {
         assertThat(run.after("number 74 to the right:")).isEqualTo(0.966);
         assertThat(run.after("number 74 below:")).isEqualTo(0.605);
         assertThat(run.after("number 74 to the next row:")).isEqualTo(0.736);

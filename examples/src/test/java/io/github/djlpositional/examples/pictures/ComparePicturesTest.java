@@ -83,7 +83,7 @@ class ComparePicturesTest {
         for (int row = 0; row < 3; row++) {
             double[] sorted = Arrays.copyOfRange(shuffled.pixels(), 3 * row, 3 * row + 3);
             Arrays.sort(sorted);
-            // a row of the picture has neighbouring numbers
+            // a row of the picture has neighboring numbers
             assertThat(sorted[2] - sorted[0]).isCloseTo(0.2, within(1e-12));
         }
     }
