@@ -74,15 +74,14 @@ final class Similarity {
 
         notebook.heading("More dimensions help");
         notebook.text("""
-                More dimensions help. With 512 there are eight times as many hands, and a few that come back together matter less. Of the first
-                100 steps in distance, fewer go up, and the greatest rise is much smaller.""");
+                More dimensions help. With 512 there are eight times as many hands, and a few that come back together
+                matter less. Of the first 100 steps in distance, fewer go up, and the greatest rise, as a share of the
+                value at distance 0, is much smaller.""");
         XYChart sizes = Drawing.lines("Similarity by size, divided by its greatest value", "distance", "similarity");
         for (int size : new int[] {64, 512}) {
             SinusoidalEncoding sized = SinusoidalEncoding.vaswani(size);
             double[] shares = each(121, k -> sized.similarity(k) / (size / 2.0));
-            notebook.row(
-                    "%3d dimensions: %d of 100 rise, by up to %.4f of the greatest",
-                    size, rises(shares), greatestRise(shares));
+            notebook.row("%3d dimensions: %d of 100 rise, by up to %.4f", size, rises(shares), greatestRise(shares));
             Drawing.line(sizes, size + " dimensions", each(121, k -> k), shares);
         }
         sizes.getStyler().setYAxisMin(0.0);

@@ -95,7 +95,7 @@ class BiasesOfDistanceTest {
     @Test
     void transformerXlIsTheSumOfTwoTerms() {
         // sums of 16 products of numbers up to about 4, in FLOAT32
-        assertThat(run.after("from both together:")).isLessThan(16 * 16 * 0x1p-23);
+        assertThat(run.after("greatest difference from the forward:")).isLessThan(16 * 16 * 0x1p-23);
         assertThat(run.after("of b:")).isGreaterThan(1);
         assertThat(run.after("of d:")).isLessThan(16 * 16 * 0x1p-23);
         String file = "biases-of-distance-transformer-xl";

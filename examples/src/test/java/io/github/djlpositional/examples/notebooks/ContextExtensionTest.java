@@ -112,6 +112,6 @@ class ContextExtensionTest {
         ChapterRun times = new ChapterRun(run.printed().substring(run.printed().indexOf("LongRoPE    beyond")), null);
         assertThat(times.after("beyond  farthest", 9)).containsExactly(2, 0, 0.03, 8, 0, 0.13, 32, 0, 0.53);
         // √(1 + ln 32 / ln 4096)
-        assertThat(run.after("factor of cosines and sines:")).isEqualTo(1.1902);
+        assertThat(run.after("factor of cosines and sines, explained below:")).isEqualTo(1.1902);
     }
 }
