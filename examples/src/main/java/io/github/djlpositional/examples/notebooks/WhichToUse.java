@@ -31,15 +31,17 @@ final class WhichToUse {
         notebook.heading("The decision");
         notebook.text("""
                 1. Is the model trained already? Use **its own** encoding, in every detail: another one gives wrong
-                answers, not errors ([conventions](Conventions.html)). 2. Are texts longer than in training? Take one
-                that [continues](LengthExtrapolation.html): a **network of the distance**; in a decoder **KERPLE** is
-                nearly as good, with two numbers for each head. For a trained rotary model, **a scaling**. 3. Is it a
-                picture? **Sinusoids of row and column** ([rows and columns](TwoDimensions.html)), with coordinates
-                scaled to those of the training if the same scene has more patches. 4. Can you not change the
-                attention? **Sinusoids** at its input. 5. Is the length fixed and small, and is there much data? A
-                **learned** table will do. 6. Otherwise: **rotary**. It has no parameters, most published decoders use
-                it, and at the trained length it is among the best encoders here; small language models with it are
-                0.03 to 0.07 behind the best.
+                   answers, not errors ([conventions](Conventions.html)).
+                2. Are texts longer than in training? Take one that [continues](LengthExtrapolation.html): a **network
+                   of the distance**; in a decoder **KERPLE** is nearly as good, with two numbers for each head. For a
+                   trained rotary model, **a scaling**.
+                3. Is it a picture? **Sinusoids of row and column** ([rows and columns](TwoDimensions.html)), with
+                   coordinates scaled to those of the training if the same scene has more patches.
+                4. Can you not change the attention? **Sinusoids** at its input.
+                5. Is the length fixed and small, and is there much data? A **learned** table will do.
+                6. Otherwise: **rotary**. It has no parameters, most published decoders use it, and at the trained
+                   length it is among the best encoders here; small language models with it are 0.03 to 0.07 behind
+                   the best.
 
                 One line of code for each, for 512 dimensions in 8 heads:""");
         Map<String, Block> lines = new LinkedHashMap<>();
