@@ -280,18 +280,31 @@ class UsingCodeTest {
     }
 
     @EngineTest
-    void fineTuning(NDManager manager) {
-        Block block = new LanguageModel();
-        block.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
-        // tag::freezing[]
-        block.freezeParameters(true); // block: model.getBlock()
-        block.getChildren().get("03head").freezeParameters(false); // train only the head
-        // end::freezing[]
-        assertThat(block.getParameters().stream()
-                        .filter(entry -> entry.getValue().requiresGradient())
-                        .map(entry -> entry.getValue())
-                        .map(Parameter::getName))
-                .containsExactlyInAnyOrder("weight", "bias");
+    void fineTuning(NDManager manager) throws Exception {
+        String engine = manager.getEngine().getEngineName();
+        try (Model model = Model.newInstance("tuned", Device.cpu(), engine)) {
+            model.setBlock(new LanguageModel());
+            model.getBlock().initialize(model.getNDManager(), DataType.FLOAT32, new Shape(1, 8));
+            model.setProperty("Epoch", "0");
+            model.save(folder, "tuned");
+        }
+        try (Model model = Model.newInstance("tuned", Device.cpu(), engine)) {
+            model.setBlock(new LanguageModel());
+            model.load(folder, "tuned");
+            Block block = model.getBlock();
+            try (Trainer trainer = model.newTrainer(new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss()))) {
+                // tag::freezing[]
+                block.freezeParameters(true); // block: model.getBlock()
+                block.getChildren().get("03head").freezeParameters(false); // train only the head
+                // end::freezing[]
+                trainer.initialize(new Shape(1, 8));
+                assertThat(block.getParameters().stream()
+                                .filter(entry -> entry.getValue().requiresGradient())
+                                .map(entry -> entry.getValue())
+                                .map(Parameter::getName))
+                        .containsExactlyInAnyOrder("weight", "bias");
+            }
+        }
     }
 
     /** The lines of code in the first table of docs/choosing.md. */
