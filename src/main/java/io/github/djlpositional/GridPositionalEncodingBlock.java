@@ -68,7 +68,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
      * The key of the forward parameter that gives the sizes of a sequence's grid, a {@link Shape} with one size for
      * each axis. By default they are those that the block was built with.
      */
-    public static final String GRID_SIZES = TokenGrid.SIZES;
+    public static final String GRID_SIZES = Positions.GRID_SIZES;
 
     private static final int TABLES = 8;
 

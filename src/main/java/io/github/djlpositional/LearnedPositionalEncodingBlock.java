@@ -75,7 +75,7 @@ public final class LearnedPositionalEncodingBlock
      * The key of the forward parameter that gives the sizes of the input's grid, a {@link Shape} with one size for each
      * axis. By default they are those that the block was built with.
      */
-    public static final String GRID_SIZES = TokenGrid.SIZES;
+    public static final String GRID_SIZES = Positions.GRID_SIZES;
 
     /** BERT's standard deviation, its {@code initializer_range}; GPT-2's code has 0.01 for positions. */
     private static final float STANDARD_DEVIATION = 0.02f;

@@ -16,8 +16,6 @@ import java.util.stream.IntStream;
  */
 record TokenGrid(Integer prefixTokens, List<Integer> sizes) {
 
-    static final String SIZES = Positions.GRID_SIZES;
-
     TokenGrid {
         prefixTokens = prefixTokens == null ? 0 : prefixTokens;
         Check.between("prefixTokens", prefixTokens, 0, Integer.MAX_VALUE);
@@ -47,13 +45,13 @@ record TokenGrid(Integer prefixTokens, List<Integer> sizes) {
 
     /** The sizes of the grid of a forward. */
     int[] sizes(PairList<String, Object> params) {
-        Object parameter = params == null ? null : params.get(SIZES);
+        Object parameter = params == null ? null : params.get(Positions.GRID_SIZES);
         if (parameter == null) {
             return builtSizes();
         }
         Check.that(
                 parameter instanceof Shape shape && shape.dimension() == sizes.size(),
-                () -> SIZES + " " + parameter + ": expected a Shape of " + sizes.size()
+                () -> Positions.GRID_SIZES + " " + parameter + ": expected a Shape of " + sizes.size()
                         + " sizes, as many as the block was built with; give one size for each axis");
         int[] forward = Arrays.stream(((Shape) parameter).getShape())
                 .mapToInt(size -> (int) Math.min(size, Integer.MAX_VALUE))
@@ -73,6 +71,6 @@ record TokenGrid(Integer prefixTokens, List<Integer> sizes) {
                 fits,
                 () -> "sequence length " + length + " for the grid " + Arrays.toString(grid) + " after " + prefixTokens
                         + " tokens: expected " + tokens(grid) + "; give the sizes of the input's grid as the forward"
-                        + " parameter " + SIZES + ", or the position of each token");
+                        + " parameter " + Positions.GRID_SIZES + ", or the position of each token");
     }
 }

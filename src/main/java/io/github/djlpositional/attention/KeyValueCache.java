@@ -79,7 +79,8 @@ import java.util.function.Supplier;
  *
  * <p>A forward throws {@link IllegalArgumentException} for a cache in training, for a step of another batch size, data
  * type or device than the previous ones, for a step without a mask after a step with a mask of keys, such as (B, F), or
- * on a CPU with any mask that hides keys from its last query, for a cache without the start position that
+ * on a CPU with any mask that hides keys from its last query or adds other numbers than 0 to its scores, for a step
+ * that gives a causal attention other keys than the step before, for a cache without the start position that
  * {@link #nextStep} gave with it or with another one, and for a step that begins with all tokens that the cache holds:
  * after the first step, a decoder is given only the tokens that follow. A model must not use one attention block twice
  * in a forward.
@@ -360,11 +361,11 @@ public final class KeyValueCache implements AutoCloseable {
         });
     }
 
-    /** Refuses a step without a mask if an earlier one hides keys from it too. */
+    /** Refuses a step without a mask if an earlier one changes its scores too. */
     void requireMask(Block attention, AttentionInputs inputs) {
         Check.that(inputs.mask() != null || !masked.containsKey(attention), () -> {
             long keys = inputs.keys().getShape().get(1) + (inputs.isSelf() ? lengths.get(attention) : 0);
-            return "a step without a mask follows a step with one, which hides keys from this one too: expected the mask of"
+            return "a step without a mask follows a step with one, which changes the scores of this one too: expected the mask of"
                     + " all keys, (B, " + keys
                     + "); give it at every step";
         });

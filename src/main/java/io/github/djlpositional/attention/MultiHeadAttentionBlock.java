@@ -62,9 +62,9 @@ import java.util.function.Function;
  *             of FLOAT32) hide the key.
  *       </ul>
  *       PyTorch's masks have the opposite meaning: true hides a key. On a CPU, a mask of tokens with other numbers than
- *       0 and 1, such as token ids, is refused, and so are numbers to be added that are only 0 and 1, and a mask of a
- *       self-attention with which no query of the batch sees a key. For a single query and on a GPU this is not
- *       checked; every number but 0 is a token.
+ *       0 and 1, such as token ids, is refused, and so are numbers to be added that are only 0 and 1, a mask of a
+ *       self-attention with which no query of the batch sees a key, and a lower triangle in place of (B, F). For a
+ *       single query and on a GPU this is not checked; every number but 0 is a token.
  * </ul>
  *
  * A hidden key has weight 0 for any scores. The result for a query that sees no key is the bias of the result's

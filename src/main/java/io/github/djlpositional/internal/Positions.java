@@ -41,10 +41,10 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     /** The key of the forward parameter that gives the position of every step. */
     public static final String POSITIONS = "positions";
 
-    /** The parameters, and the names that other libraries have for them, without case and separators. */
     /** The key of the forward parameter with the sizes of another grid, a Shape. */
     public static final String GRID_SIZES = "gridSizes";
 
+    /** The parameters, and the names that other libraries have for them, without case and separators. */
     private static final Map<String, List<String>> NAMES = Map.of(
             START, List.of("startpos", "startindex"),
             CACHE, List.of("cache", "kvcache", "pastkeyvalue", "pastkeyvalues"),
@@ -321,11 +321,13 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
             }
             greatest = Math.max(greatest, magnitude);
         }
+        int known = (int) Math.floor(greatest) + 1;
         Check.that(
-                positions.getDataType() != DataType.FLOAT16 || greatest < EXACT_HALVES,
-                POSITIONS + " of shape " + positions.getShape() + " are FLOAT16 and greater than " + (EXACT_HALVES - 1)
-                        + ", where it lacks odd numbers: expected exact positions; give FLOAT32 or an integer type");
-        return new Positions(first, length, positions, (int) Math.floor(greatest) + 1, DoubleBuffer.wrap(each));
+                positions.getDataType() != DataType.FLOAT16 || known <= EXACT_HALVES,
+                () -> POSITIONS + " of shape " + positions.getShape() + " are FLOAT16 and reach " + (known - 1)
+                        + ": expected at most " + (EXACT_HALVES - 1)
+                        + ", since odd numbers are missing beyond; give FLOAT32 or an integer type");
+        return new Positions(first, length, positions, known, DoubleBuffer.wrap(each));
     }
 
     /**
