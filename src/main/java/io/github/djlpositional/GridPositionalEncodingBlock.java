@@ -44,10 +44,10 @@ import java.util.Objects;
  * <p>With {@code optGrid(1, 14, 14)} the input is a sequence of tokens, (…, P + H · W, C): P tokens to which nothing is
  * added, and the cells row by row. An input of another grid has the forward parameter {@link #GRID_SIZES}.
  *
- * <p>A second input (B, H, W) or (B, D, H, W), of any data type, is 1 for the cells and 0 for the padding of a batch of
- * images of different sizes, the reverse of DETR's own mask: x is then (B, H, W, C) and so on, and coordinates count
- * the other cells. The mask is read, which waits for its device, and each forward computes the encodings. Without the
- * input they are (B, H, W, C).
+ * <p>A second input (B, H, W) or (B, D, H, W), of any data type, is 0 for the padding of a batch of images of different
+ * sizes and any other number for cells, the reverse of DETR's own mask: x is then (B, H, W, C) and so on, and
+ * coordinates count the cells only. An image without cells gets zeros. The mask is read, which waits for its device,
+ * and each forward computes the encodings. Without the input they are (B, H, W, C).
  *
  * <p>The block keeps a table for each of the first {@value #TABLES} grid sizes, on each device and in each data type
  * that it is used with; the encodings of further sizes are computed by each forward. The table of a known size is
@@ -55,9 +55,8 @@ import java.util.Objects;
  * {@link PositionalEncodingBlock} does.
  *
  * <p>A forward throws {@link IllegalArgumentException} for more than two inputs, an input of too low a rank, of another
- * number of channels or tokens or of another data type, a mask of another shape or with other numbers, one that hides a
- * whole image, or in each image the first cell but not the last, a grid of more than 2³¹ - 1 values, and a table that
- * the machine has no memory for.
+ * number of channels or tokens or of another data type, a mask of another shape, a grid of more than 2³¹ - 1 values,
+ * and a table that the machine has no memory for.
  *
  * @see <a href="https://arxiv.org/abs/2005.12872">End-to-End Object Detection with Transformers</a>
  * @see <a href="https://arxiv.org/abs/2111.06377">Masked Autoencoders Are Scalable Vision Learners</a>
@@ -126,7 +125,6 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
         requireInputs(inputs.getShapes());
-        Positions.requireSpelling(params);
         NDArray x = inputs.head();
         DataTypes.requireEmbedding(x, "input");
         Shape grid = requireGrid(x.getShape(), params);
@@ -160,39 +158,13 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
 
     /** The encodings of the visible cells of a batch, in the shape of the input. */
     private NDArray masked(Temporaries temporaries, NDArray x, Shape grid, NDArray mask) {
-        boolean[] isVisible = visibleCells(mask, Math.toIntExact(grid.size()));
-        HostData.Rows rows = rowsOfCells(x.getShape(), grid, settings.encoding.cells(ints(grid), isVisible));
-        return temporaries.add(HostData.computed(x.getManager(), x.getDevice(), x.getShape(), x.getDataType(), rows));
-    }
-
-    /** Which cells a mask shows. */
-    private static boolean[] visibleCells(NDArray mask, int cells) {
         double[] numbers = HostData.doubles(mask);
         boolean[] isVisible = new boolean[numbers.length];
-        boolean isReversed = true;
-        for (int from = 0; from < numbers.length; from += cells) {
-            int count = 0;
-            for (int i = from; i < from + cells; i++) {
-                if (numbers[i] != 0 && numbers[i] != 1) {
-                    throw refusal(mask, "holds " + numbers[i]);
-                }
-                isVisible[i] = numbers[i] == 1;
-                count += isVisible[i] ? 1 : 0;
-            }
-            if (count == 0) {
-                throw refusal(mask, "hides all cells of image " + from / cells);
-            }
-            isReversed &= !isVisible[from] && isVisible[from + cells - 1];
+        for (int i = 0; i < numbers.length; i++) {
+            isVisible[i] = numbers[i] != 0;
         }
-        if (isReversed) {
-            throw refusal(mask, "hides the first cell of each image but not the last");
-        }
-        return isVisible;
-    }
-
-    private static IllegalArgumentException refusal(NDArray mask, String given) {
-        return new IllegalArgumentException("mask of shape " + mask.getShape() + " " + given
-                + ": expected 1 for cells and 0 for padding; give mask.logicalNot() if true is padding, as in DETR");
+        HostData.Rows rows = rowsOfCells(x.getShape(), grid, settings.encoding.cells(ints(grid), isVisible));
+        return temporaries.add(HostData.computed(x.getManager(), x.getDevice(), x.getShape(), x.getDataType(), rows));
     }
 
     /** The table of a grid; null if enough other tables are kept. */

@@ -263,7 +263,6 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     @Override
     protected NDList compute(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
-        Positions.requireSpelling(params);
         requireInputCount(inputs.size(), 2, "[ids] or [ids, positions]");
         NDArray ids = inputs.get(0);
         requireIdsShape(ids.getShape());

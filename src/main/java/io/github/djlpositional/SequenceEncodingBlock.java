@@ -144,6 +144,7 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
                 readsPositions(),
                 false);
         NDArray explicit = positions.positions();
+        mistakes.checkPositions(explicit, positions.length());
         Shape shape = mode == Mode.RETURN
                 ? returnedShape(x.getShape(), explicit == null ? null : explicit.getShape())
                 : x.getShape();

@@ -18,7 +18,6 @@ import io.github.djlpositional.math.GridEncoding;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.IntStream;
 
 class GridPositionalEncodingBlockTest {
@@ -218,32 +217,6 @@ class GridPositionalEncodingBlockTest {
         assertThat(masked.get(1).toFloatArray())
                 .isEqualTo(Forward.infer(manager, volume, manager.zeros(new Shape(10, 2, 3, 4)))
                         .toFloatArray());
-    }
-
-    @EngineTest
-    void refusesMasksThatCannotBeMeant(NDManager manager) {
-        GridPositionalEncodingBlock block = block(DETR, false);
-        NDArray x = manager.zeros(new Shape(2, 2, 3, 4));
-        NDArray mask = mask(manager, DataType.INT32);
-        NDArray one = manager.ones(new Shape(1, 2, 3), DataType.INT32);
-        Map<String, NDArray> masks = Map.of(
-                "holds 0.5", mask.toType(DataType.FLOAT32, true).mul(0.5f),
-                "hides all cells of image 0", mask.zerosLike(),
-                "hides all cells of image 1", one.concat(one.zerosLike(), 0));
-        masks.forEach((given, bad) -> refused(manager, block, List.of(x, bad), "mask of shape (2, 2, 3) " + given));
-        NDArray padding = manager.create(new int[] {0, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 1}, new Shape(2, 2, 3));
-        refused(manager, block, List.of(x, padding.neq(0)), "hides the first cell", "logicalNot");
-        Forward.infer(manager, block, x, padding.eq(0));
-    }
-
-    @EngineTest
-    void refusesAMisspelledParameter(NDManager manager) {
-        GridPositionalEncodingBlock block = GridPositionalEncodingBlock.builder()
-                .setEncoding(IMAGE)
-                .optGrid(0, 3, 2)
-                .build();
-        NDArray x = manager.zeros(new Shape(1, 6, 8));
-        refused(() -> Forward.infer(manager, block, Forward.params("grid_size", new Shape(2, 3)), x), "'gridSizes'");
     }
 
     private static PairList<String, Object> sizes(Object sizes) {

@@ -29,7 +29,7 @@ public final class AttentionCall {
     private record Shared(
             ParameterStore parameterStore,
             boolean training,
-            List<Integer> sequenceLengths,
+            List<Long> sequenceLengths,
             boolean causal,
             double scale,
             NDArray term,
@@ -52,7 +52,7 @@ public final class AttentionCall {
             boolean training,
             Positions queries,
             Positions keys,
-            List<Integer> sequenceLengths,
+            List<Long> sequenceLengths,
             boolean causal,
             double scale) {
         this(new Shared(parameterStore, training, sequenceLengths, causal, scale, null, null, null), queries, keys);
@@ -163,7 +163,7 @@ public final class AttentionCall {
         return array.get(receiver, NDIndex.sliceAxis(axis, end - keys.length(), end));
     }
 
-    List<Integer> sequenceLengths() {
+    List<Long> sequenceLengths() {
         return all.sequenceLengths;
     }
 

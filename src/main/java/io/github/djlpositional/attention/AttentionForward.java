@@ -102,7 +102,7 @@ final class AttentionForward implements AutoCloseable {
         AttentionCall call = call(tokens, inputs.isSelf() ? tokens : Positions.of(0, Math.toIntExact(keyShape.get(1))));
         KeyValueCache.Source kept = cache == null ? null : cache.sourceOf(attention, inputs.keys(), inputs.values());
         if (cache != null && kept == null) {
-            cache.requireSourceToStay(attention, firstQuery);
+            cache.requireEarlierKeys(attention, firstQuery, tokens.length(), keyShape.get(1));
         }
         NDArray keys = kept != null ? kept.keys() : keyHeads();
         NDArray values = kept != null ? kept.values() : valueHeads();
@@ -114,7 +114,7 @@ final class AttentionForward implements AutoCloseable {
                 if (kept == null) {
                     cache.keep(attention, inputs.keys(), inputs.values(), keepsPlainKeys ? keys : encoded, values);
                 }
-                cache.done(attention, firstQuery + tokens.length(), operands.mask());
+                cache.done(attention, firstQuery + tokens.length(), hasMaskOfKeys());
             };
         }
         return operands;
@@ -123,13 +123,14 @@ final class AttentionForward implements AutoCloseable {
     /** The heads' results, (B, N, T, H), with the keys and values of the previous steps and then those of this one. */
     private NDArray withPreviousSteps(NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
         KeyValueCache.Steps steps = cache.stepsOf(attention, params);
+        requireOrder(steps.length(), queries.getShape().get(2));
         Positions tokens = tokens(queries, params, steps.length());
         boolean keepsPlainKeys = attention.encodesKeysAgain();
         NDArray newKeys = keepsPlainKeys ? keyHeads() : encoded(call(tokens, tokens), keyHeads());
         NDArray newValues = valueHeads();
         Positions held = steps.append(newKeys, newValues, tokens);
-        store = () -> cache.done(attention, held.first() + held.length(), null);
-        List<Integer> lengths = keepsPlainKeys && tokens.positions() != null ? steps.lengths() : null;
+        store = () -> cache.done(attention, held.first() + held.length(), hasMaskOfKeys());
+        List<Long> lengths = keepsPlainKeys && tokens.positions() != null ? steps.lengths() : null;
         AttentionCall call = call(tokens, held, lengths);
         call = tokens.length() == 1 ? call.ofStep(steps) : call;
         NDArray biases = distanceBiases(steps, call, queries);
@@ -148,8 +149,24 @@ final class AttentionForward implements AutoCloseable {
         NDArray values = temporaries.add(steps.values(manager));
         AttentionMethod.Operands operands =
                 operands(call, queries, keepsPlainKeys ? encoded(call, keys) : keys, values, biases);
-        store = () -> cache.done(attention, held.first() + held.length(), operands.mask());
         return attended(operands);
+    }
+
+    private boolean hasMaskOfKeys() {
+        return inputs.mask() != null && AttentionMask.isOfKeys(inputs.mask(), inputs);
+    }
+
+    /** Refuses a step whose tokens would see each other, while earlier tokens did not see them. */
+    private void requireOrder(int start, long length) {
+        Check.that(
+                start == 0
+                        || length == 1
+                        || attention.visibility().isCausal()
+                        || (inputs.mask() != null && !hasMaskOfKeys()),
+                () -> "a step of " + length + " tokens at position " + start + " in " + attention
+                        + ", which is not causal and has no mask that differs between queries: expected a step of one"
+                        + " token, since earlier tokens did not see later ones; build the attention with optCausal(true),"
+                        + " or give a mask (B, " + length + ", " + (start + length) + ")");
     }
 
     /** Whether one query sees all keys of a range, with nothing but biases of distances added to the scores. */
@@ -189,14 +206,17 @@ final class AttentionForward implements AutoCloseable {
 
     private Positions tokens(NDArray queries, PairList<String, Object> params, int first) {
         boolean isRead = !attention.terms().isEmpty() || attention.queryFactors() != null;
-        return Positions.ofTokens(temporaries, queries, 2, Positions.given(null, params), first, isRead);
+        NDArray positions = Positions.given(null, params);
+        Positions tokens = Positions.ofTokens(temporaries, queries, 2, positions, first, isRead);
+        attention.mistakes().checkPositions(positions, tokens.length());
+        return tokens;
     }
 
     private AttentionCall call(Positions queries, Positions keys) {
         return call(queries, keys, null);
     }
 
-    private AttentionCall call(Positions queries, Positions keys, List<Integer> lengths) {
+    private AttentionCall call(Positions queries, Positions keys, List<Long> lengths) {
         return new AttentionCall(
                 parameterStore,
                 training,
@@ -208,7 +228,7 @@ final class AttentionForward implements AutoCloseable {
     }
 
     /** The length of each sequence by its mask; null if it does not matter, is the same, or positions tell it. */
-    private List<Integer> sequenceLengths(Positions queries, Positions keys) {
+    private List<Long> sequenceLengths(Positions queries, Positions keys) {
         if (!attention.encodesKeysAgain() || queries.positions() != null || keys.positions() != null) {
             return null;
         }
@@ -222,12 +242,12 @@ final class AttentionForward implements AutoCloseable {
         if (!isOfTokens || shape.get(0) != inputs.queries().getShape().get(0)) {
             return null;
         }
-        int[] counts = new int[Math.toIntExact(mask.getShape().get(0))];
+        long[] counts = new long[Math.toIntExact(mask.getShape().get(0))];
         double[] tokens = HostData.doubles(mask);
         for (int i = 0; i < tokens.length; i++) {
             counts[i / (tokens.length / counts.length)] += tokens[i] == 0 ? 0 : 1;
         }
-        int least = inputs.isSelf() ? 0 : queries.end();
+        long least = inputs.isSelf() ? 0 : queries.end();
         return Arrays.stream(counts).mapToObj(count -> Math.max(count, least)).toList();
     }
 
@@ -340,8 +360,7 @@ final class AttentionForward implements AutoCloseable {
     private AttentionMethod.Operands operands(
             AttentionCall call, NDArray queries, NDArray keys, NDArray values, NDArray distanceBiases) {
         NDArray encoded = encodedQueries(call, queries);
-        AttentionMask mask =
-                AttentionMask.of(temporaries, inputs.mask(), call, queries, attention.visibility(), inputs.isSelf());
+        AttentionMask mask = AttentionMask.of(temporaries, inputs.mask(), call, queries, attention, inputs.isSelf());
         return new AttentionMethod.Operands(
                 attention, call, queries, withFactors(call, encoded), keys, values, mask, distanceBiases);
     }

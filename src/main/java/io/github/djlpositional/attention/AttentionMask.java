@@ -8,8 +8,6 @@ import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.HostData;
-import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Temporaries;
 
 /**
@@ -21,9 +19,8 @@ import io.github.djlpositional.internal.Temporaries;
  *     for nothing
  * @param visibility what a query sees by its index
  * @param isSelf whether each query has a key of its own, which the visibility never hides
- * @param isOfLaterSteps whether it changes the scores of later steps of a decoder too
  */
-record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, boolean isSelf, boolean isOfLaterSteps) {
+record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, boolean isSelf) {
 
     /**
      * A mask for some of the queries.
@@ -56,10 +53,11 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
             NDArray mask,
             AttentionCall call,
             NDArray queries,
-            Visibility visibility,
+            MultiHeadAttentionBlock attention,
             boolean isSelf) {
+        Visibility visibility = attention.visibility();
         if (mask == null) {
-            return new AttentionMask(null, null, visibility, isSelf, false);
+            return new AttentionMask(null, null, visibility, isSelf);
         }
         Shape shape = mask.getShape();
         long batch = queries.getShape().get(0);
@@ -77,7 +75,7 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
                         + " with 1 for visible keys, or " + ofScores
                         + ", any size of which may be 1, to be added to the scores; give one of these");
         DataTypes.requireSameEngine(mask, queries, "queries");
-        boolean isOffset = isOfScores && mask.getDataType() != DataType.BOOLEAN;
+        boolean isOffset = isAdded(mask);
         Check.that(
                 !isOffset || mask.getDataType() == queries.getDataType(),
                 () -> "mask " + shape + " has data type " + mask.getDataType() + ": expected "
@@ -86,63 +84,33 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
                         + " or boolean, true for visible keys; give mask.neq(0) if 1 means visible, or convert numbers to"
                         + " add with toType");
         NDArray moved = temporaries.addUnless(mask, mask.toDevice(queries.getDevice(), false));
-        boolean isRead = HostData.isHost(moved.getDevice()) && length > 1;
-        if (isRead) {
-            requirePlausible(moved, isOffset);
-            Check.that(
-                    !isSelf || batch != keys || batch != length || batch < 3 || !isLowerTriangle(moved),
-                    () -> "mask " + shape + " for " + batch
-                            + " sequences of as many tokens is a lower triangle, as that of"
-                            + " a causal attention: expected 1 for the tokens of each sequence and 0 for padding; build the"
-                            + " attention with optCausal(true) instead, or give (1, 1, T, T)");
-        }
-        // the same for each query; of a single query in a self-attention, only two axes tell
-        boolean isOfKeys = shape.dimension() == 2 || (shape.get(shape.dimension() - 2) == 1 && (length > 1 || !isSelf));
+        attention
+                .mistakes()
+                .checkMask(
+                        moved, isOffset, visibility.isCausal(), (int) length, query -> visibility.seen(call, query, 1));
         NDArray hidden = null;
         if (!isOffset) {
             NDArray all = temporaries.add(moved.logicalNot());
             hidden = temporaries.addUnless(
                     all, isOfScores ? all : all.reshape(batch, 1, shape.dimension() == 2 ? 1 : length, keys));
         }
-        AttentionMask read = new AttentionMask(
-                hidden, isOffset ? withInfinity(temporaries, moved) : null, visibility, isSelf, isOfKeys);
-        return isRead && isSelf ? read.withVisibleKeys(temporaries, call, queries, mask) : read;
+        return new AttentionMask(hidden, isOffset ? withInfinity(temporaries, moved) : null, visibility, isSelf);
     }
 
     /**
-     * Refuses a mask that leaves no query a key, and finds out whether the mask changes the scores of the last query,
-     * and so those of later steps.
+     * Whether a mask is the same for each query, so that later steps of a decoder need one too. One for a single query
+     * may differ for others, unless it has two axes.
      */
-    private AttentionMask withVisibleKeys(Temporaries temporaries, AttentionCall call, NDArray queries, NDArray mask) {
-        int last = call.queries().length() - 1;
-        int[] range = visibility.range(call, last, 1);
-        NDArray row = part(temporaries, part(temporaries, given(), 2, last, 1), 3, range[0], range[1] - range[0]);
-        NDArray hiddenFromLast = ofHidden(temporaries, row);
-        long hiddenCount = count(hiddenFromLast);
-        if (hiddenCount == hiddenFromLast.size()) {
-            NDArray ofMask = ofHidden(temporaries, part(temporaries, given(), call, 0));
-            NDArray all = Visibility.or(temporaries, visibility.hidden(temporaries, call, queries), ofMask);
-            Check.that(count(all) < all.size(), () -> refusal(mask));
-        }
-        long count = offset == null
-                ? hiddenCount
-                : count(temporaries.add(row.neq(temporaries.add(Arithmetic.number(row, 0)))));
-        return new AttentionMask(hidden, offset, visibility, isSelf, isOfLaterSteps || count > 0);
+    static boolean isOfKeys(NDArray mask, AttentionInputs inputs) {
+        Shape shape = mask.getShape();
+        int rank = shape.dimension();
+        return rank == 2
+                || (shape.get(rank - 2) == 1 && (inputs.queries().getShape().get(1) > 1 || !inputs.isSelf()));
     }
 
-    private NDArray ofHidden(Temporaries temporaries, NDArray part) {
-        return hidden == null ? isHidden(temporaries, part) : part;
-    }
-
-    private String refusal(NDArray mask) {
-        boolean isCausal = visibility.isCausal();
-        boolean mayBeAdded = mask.getDataType().isFloating() && offset == null;
-        return "mask " + mask.getShape() + (isCausal ? " of a causal attention" : "")
-                + " leaves no query of the batch a key: expected true or 1 for visible keys; give mask.logicalNot() if"
-                + " true hides a key, as in PyTorch"
-                + (mayBeAdded ? ", or (B, 1, 1, F) or (B, 1, T, F) if the numbers are to be added to the scores" : "")
-                + (isCausal ? ", or no mask if it only hides later keys" : "")
-                + "; see docs/using.md#padding";
+    /** Whether the numbers of a mask are added to the scores. */
+    static boolean isAdded(NDArray mask) {
+        return mask.getShape().dimension() == 4 && mask.getDataType() != DataType.BOOLEAN;
     }
 
     private static boolean broadcasts(Shape shape, Shape to) {
@@ -152,53 +120,6 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
             }
         }
         return true;
-    }
-
-    /** Refuses token ids in place of a mask, and a mask of visible keys in place of numbers to add. */
-    private static void requirePlausible(NDArray mask, boolean isOffset) {
-        if (mask.getDataType() == DataType.BOOLEAN) {
-            return;
-        }
-        if (isOffset) {
-            try (NDArray greatest = mask.max()) {
-                Check.that(
-                        HostData.doubles(greatest)[0] != 1 || !isZerosAndOnes(mask),
-                        () -> "mask " + mask.getShape() + " holds nothing but 0 and 1, which would be added to the"
-                                + " scores: expected 0 for visible keys and -infinity for hidden ones, or a boolean array;"
-                                + " give mask.neq(0) if 1 means visible");
-            }
-            return;
-        }
-        Check.that(
-                isZerosAndOnes(mask),
-                () -> "mask " + mask.getShape() + " holds other numbers than 0 and 1: expected 1 for visible keys and 0"
-                        + " for hidden ones; make it of token ids with ids.neq(padding), or give numbers to be added to"
-                        + " the scores four axes");
-    }
-
-    private static boolean isLowerTriangle(NDArray mask) {
-        if (mask.getShape().dimension() != 2) {
-            return false;
-        }
-        double[] each = HostData.doubles(mask);
-        int size = (int) mask.getShape().get(0);
-        for (int i = 0; i < each.length; i++) {
-            if ((each[i] != 0) != (i % size <= i / size)) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private static boolean isZerosAndOnes(NDArray mask) {
-        try (NDArray squares = mask.mul(mask);
-                NDArray differ = squares.neq(mask)) {
-            return count(differ) == 0;
-        }
-    }
-
-    private static long count(NDArray condition) {
-        return Indices.scalar(condition.countNonzero());
     }
 
     /** Where numbers that are added to scores hide the key: -infinity, or the least finite number. */
@@ -220,7 +141,8 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
     }
 
     /**
-     * Returns the mask for some of the queries and keys.
+     * Returns what is added to the scores of some queries and keys: numbers, and -infinity for hidden keys; null for
+     * nothing.
      *
      * @param temporaries closes what is created here
      * @param call the queries and keys
@@ -228,33 +150,42 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
      * @param like an array on the device and in the data type of the scores
      * @param hiddenByTerm where the term of the relative encoding hides keys, (B or 1, N or 1, T, F); null for nowhere
      */
-    Part part(Temporaries temporaries, AttentionCall call, int from, NDArray like, NDArray hiddenByTerm) {
+    NDArray bias(Temporaries temporaries, AttentionCall call, int from, NDArray like, NDArray hiddenByTerm) {
         NDArray all = Visibility.or(temporaries, visibility.hidden(temporaries, call, like), hiddenByTerm);
         if (hidden != null) {
             all = Visibility.or(temporaries, all, part(temporaries, hidden, call, from));
         }
-        if (all == null && offset == null) {
-            return new Part(null, null);
+        NDArray bias = all == null
+                ? null
+                : where(
+                        temporaries,
+                        all.getShape(),
+                        all,
+                        number(temporaries, like, Double.NEGATIVE_INFINITY),
+                        number(temporaries, like, 0));
+        if (offset == null) {
+            return bias;
         }
-        NDArray zero = number(temporaries, like, 0);
-        NDArray least = number(temporaries, like, Double.NEGATIVE_INFINITY);
-        if (offset != null) {
-            NDArray bias =
-                    AttentionMethod.toType(temporaries, part(temporaries, offset, call, from), like.getDataType());
-            if (all != null) {
-                bias = temporaries.add(bias.add(where(temporaries, all.getShape(), all, least, zero)));
-            }
-            NDArray withoutKey = isHidden(temporaries, temporaries.add(bias.max(new int[] {3}, true)));
-            NDArray leastOfQuery = where(temporaries, withoutKey.getShape(), withoutKey, zero, least);
-            return new Part(temporaries.add(bias.maximum(leastOfQuery)), withoutKey);
+        NDArray added = AttentionMethod.toType(temporaries, part(temporaries, offset, call, from), like.getDataType());
+        return bias == null ? added : temporaries.add(bias.add(added));
+    }
+
+    /**
+     * Returns the bias with 0 for the keys of queries that see none, whose softmax would be NaN, and which these are.
+     */
+    Part part(Temporaries temporaries, AttentionCall call, int from, NDArray like, NDArray hiddenByTerm) {
+        NDArray bias = bias(temporaries, call, from, like, hiddenByTerm);
+        if (bias == null || !mayHideAll()) {
+            return new Part(bias, null);
         }
-        if (hidden == null && isSelf) {
-            return new Part(where(temporaries, all.getShape(), all, least, zero), null);
-        }
-        NDArray withoutKey =
-                temporaries.add(Visibility.numbers(temporaries, all).min(new int[] {3}, true));
-        NDArray leastOfQuery = where(temporaries, withoutKey.getShape(), withoutKey, zero, least);
-        return new Part(where(temporaries, all.getShape(), all, leastOfQuery, zero), withoutKey);
+        NDArray withoutKey = isHidden(temporaries, temporaries.add(bias.max(new int[] {3}, true)));
+        NDArray least = where(
+                temporaries,
+                withoutKey.getShape(),
+                withoutKey,
+                number(temporaries, like, 0),
+                number(temporaries, like, Double.NEGATIVE_INFINITY));
+        return new Part(temporaries.add(bias.maximum(least)), withoutKey);
     }
 
     /** A value where a condition holds, and another elsewhere. A product with 0 would be NaN for infinite numbers. */
@@ -270,6 +201,11 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
     static NDArray number(Temporaries temporaries, NDArray like, double value) {
         NDArray number = temporaries.add(Arithmetic.number(like, value));
         return AttentionMethod.toType(temporaries, number, like.getDataType());
+    }
+
+    /** Whether all keys of a query may be hidden. */
+    boolean mayHideAll() {
+        return isGiven() || !isSelf;
     }
 
     /** Whether a mask was given. */

@@ -122,14 +122,13 @@ final class FusedAttention extends AttentionMethod {
         NDArray like = terms.isEmpty() ? partOfQueries : ofScores(own, ofQueries(own, operands.queries(), call, from));
         NDArray term = terms.isEmpty() ? null : term(own, call, like, keys);
         NDArray hidden = hiddenByTerm(own, call, term);
-        AttentionMask.Part mask = operands.mask().part(own, call, from, like, hidden);
-        NDArray bias = mask.bias();
+        NDArray bias = operands.mask().bias(own, call, from, like, hidden);
         if (term != null) {
             NDArray finite = withoutHidden(own, term, hidden);
             bias = bias == null ? finite : own.add(bias.add(finite));
         }
-        NDArray result = own.add(functions.attend(partOfQueries, keys, values, bias, type));
-        return mask.maskQueriesWithoutKeys(own, result);
+        return functions.attend(
+                partOfQueries, keys, values, bias, operands.mask().mayHideAll(), type);
     }
 
     /** Queries in the data type of scores, which terms are computed in. */

@@ -12,6 +12,7 @@ import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
+import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
@@ -97,9 +98,6 @@ public final class KeyValueCache implements AutoCloseable {
 
     private static final int FIRST_CAPACITY = 64;
 
-    /** Values of one token, computed twice, differ by less than this fraction of the greatest, in FLOAT16 too. */
-    private static final double SAME = 0.01;
-
     private final NDManager parent;
     private final NDManager manager;
     private final int capacity;
@@ -114,6 +112,8 @@ public final class KeyValueCache implements AutoCloseable {
 
     /** The first position of the first step whose mask later steps of an attention need too. */
     private final IdentityHashMap<Block, Integer> masked = new IdentityHashMap<>();
+
+    private final InputMistakes mistakes = new InputMistakes();
 
     /** Whether a step was begun that has not reached an attention yet. */
     private boolean isPending;
@@ -236,7 +236,7 @@ public final class KeyValueCache implements AutoCloseable {
             KeyValueCache copy = new KeyValueCache(parent, capacity);
             copy.lengths.putAll(lengths);
             copy.masked.putAll(masked);
-            steps.forEach((attention, entry) -> copy.steps.put(attention, entry.copy(copy.manager)));
+            steps.forEach((attention, entry) -> copy.steps.put(attention, entry.copy(copy)));
             paddings.forEach((stack, padding) -> copy.paddings.put(stack, padding.copy(copy.manager)));
             sources.forEach((attention, source) ->
                     copy.keep(attention, source.givenKeys, source.givenValues, source.keys, source.values));
@@ -297,7 +297,6 @@ public final class KeyValueCache implements AutoCloseable {
         if (cache != null) {
             cache.isPending = false;
         }
-        Positions.requireSpelling(params);
         if (cache == null) {
             return null;
         }
@@ -319,7 +318,7 @@ public final class KeyValueCache implements AutoCloseable {
                         + attention
                         + ": expected the same; pass nextStep() of the cache once for the whole model, or start again"
                         + " with clear()");
-        Steps entry = steps.computeIfAbsent(attention, key -> new Steps(manager, capacity, attention));
+        Steps entry = steps.computeIfAbsent(attention, key -> new Steps(this, attention));
         entry.rewind(length);
         return entry;
     }
@@ -374,11 +373,11 @@ public final class KeyValueCache implements AutoCloseable {
     /**
      * Sets the number of positions that an attention has processed.
      *
-     * @param mask the mask of the last step; null for none
+     * @param hasMaskOfKeys whether the last step had a mask that is the same for each query
      */
-    void done(Block attention, int length, AttentionMask mask) {
+    void done(Block attention, int length, boolean hasMaskOfKeys) {
         int start = lengths.getOrDefault(attention, 0);
-        if (mask != null && mask.isOfLaterSteps()) {
+        if (hasMaskOfKeys) {
             masked.putIfAbsent(attention, start);
         }
         lengths.put(attention, length);
@@ -390,15 +389,19 @@ public final class KeyValueCache implements AutoCloseable {
         return found != null && found.givenKeys == keys && found.givenValues == values ? found : null;
     }
 
-    /** Refuses other keys for a causal attention, which would not see those of its earlier steps. */
-    void requireSourceToStay(MultiHeadAttentionBlock attention, int start) {
+    /** Refuses only the keys of a step for a causal attention, which would not see those of its earlier steps. */
+    void requireEarlierKeys(MultiHeadAttentionBlock attention, int start, int length, long keys) {
         Check.that(
                 start == 0
                         || !sources.containsKey(attention)
-                        || !attention.visibility().isCausal(),
-                () -> "a step at position " + start + " gives " + attention
-                        + ", which is causal, other keys than the step before: expected [x], or the same array as keys and"
-                        + " queries, so that the cache keeps the keys; or build a cross-attention with optCausal(false)");
+                        || !attention.visibility().isCausal()
+                        || keys >= start + length,
+                () -> "a step of " + length + " tokens at position " + start + " gives " + attention
+                        + ", which is causal, "
+                        + keys
+                        + " keys: expected [x], or the same array as keys and queries, so that the cache keeps the"
+                        + " keys, or at least " + (start + length)
+                        + "; or build a cross-attention with optCausal(false)");
     }
 
     /** Keeps projected keys and values together with the arrays that they were projected from. */
@@ -463,8 +466,8 @@ public final class KeyValueCache implements AutoCloseable {
 
     /** The keys and values of one attention's positions. */
     static final class Steps implements AutoCloseable {
+        private final KeyValueCache cache;
         private final NDManager manager;
-        private final int capacity;
         private final MultiHeadAttentionBlock attention;
 
         /** (B, N, room, H). */
@@ -493,10 +496,10 @@ public final class KeyValueCache implements AutoCloseable {
          */
         private long[] dropped = {0};
 
-        private Steps(NDManager manager, int capacity, MultiHeadAttentionBlock attention) {
-            this.manager = manager;
-            this.capacity = capacity;
+        private Steps(KeyValueCache cache, MultiHeadAttentionBlock attention) {
+            this.cache = cache;
             this.attention = attention;
+            manager = cache.manager;
         }
 
         /**
@@ -522,7 +525,7 @@ public final class KeyValueCache implements AutoCloseable {
             int count = next - tokens.first();
             try (Temporaries own = new Temporaries()) {
                 Positions rest = next > givenFrom ? tokens.part(own, 0, count) : Positions.of(tokens.first(), count);
-                int end = (int) Arrays.stream(rest.lengths()).max().orElse(0);
+                int end = (int) Math.min(Arrays.stream(rest.lengths()).max().orElse(0), Integer.MAX_VALUE);
                 NDArray positions = copied(rest.positions(), manager);
                 closeAll(tokens.positions());
                 tokens = new Positions(rest.first(), count, positions, end);
@@ -533,9 +536,9 @@ public final class KeyValueCache implements AutoCloseable {
          * The length of each sequence, (1 or B): one more than the greatest position so far, of dropped tokens too. The
          * positions are read.
          */
-        List<Integer> lengths() {
+        List<Long> lengths() {
             return Arrays.stream(Positions.longer(dropped, tokens.lengths()))
-                    .mapToObj(Math::toIntExact)
+                    .boxed()
                     .toList();
         }
 
@@ -563,7 +566,9 @@ public final class KeyValueCache implements AutoCloseable {
         Positions append(NDArray newKeys, NDArray newValues, Positions added) {
             if (keys != null) {
                 requireSame(newKeys);
-                requireFollowing(newValues);
+                if (tokens.length() > 0 && tokens.first() == 0) {
+                    cache.mistakes.checkStep(newValues, length(), () -> values(manager));
+                }
             }
             Check.that(
                     tokens.positions() == null || added.positions() != null,
@@ -607,7 +612,7 @@ public final class KeyValueCache implements AutoCloseable {
         }
 
         private int firstRoom() {
-            return reach(0) == null ? capacity : Math.min(capacity, 2 * reach(0));
+            return reach(0) == null ? cache.capacity : Math.min(cache.capacity, 2 * reach(0));
         }
 
         private static void closeAll(NDArray... arrays) {
@@ -629,33 +634,6 @@ public final class KeyValueCache implements AutoCloseable {
                             + newKeys.getDevice() + " does not fit the cache's " + held.get(0) + ", "
                             + keys.getDataType() + " on " + keys.getDevice()
                             + ": expected the same throughout a sequence; start another one with clear()");
-        }
-
-        /** Refuses a step that repeats what the cache holds; only a layer that sees no positions can tell. */
-        private void requireFollowing(NDArray newValues) {
-            int length = length();
-            if (length < 2
-                    || tokens.first() > 0
-                    || newValues.getShape().get(2) <= length
-                    || !HostData.isHost(newValues.getDevice())) {
-                return;
-            }
-            try (NDArray held = values(values.getManager());
-                    NDArray repeated = newValues.get(NDIndex.sliceAxis(2, 0, length));
-                    NDArray difference = held.sub(repeated)) {
-                Check.that(
-                        greatest(difference) > SAME * greatest(held),
-                        () -> "a step of " + newValues.getShape().get(2) + " tokens begins with the " + length
-                                + " that the cache holds: expected the tokens that follow; pass only those, and in two steps if"
-                                + " the text does repeat itself");
-            }
-        }
-
-        private static double greatest(NDArray array) {
-            try (NDArray absolute = array.abs();
-                    NDArray greatest = absolute.max()) {
-                return HostData.doubles(greatest)[0];
-            }
         }
 
         /** A larger array with the keys or values that are held. */
@@ -773,12 +751,12 @@ public final class KeyValueCache implements AutoCloseable {
         }
 
         /** The same steps with arrays of their own. */
-        Steps copy(NDManager receiver) {
-            Steps copy = new Steps(receiver, capacity, attention);
-            copy.keys = copied(keys, receiver);
-            copy.values = copied(values, receiver);
-            copy.tokens =
-                    new Positions(tokens.first(), tokens.length(), copied(tokens.positions(), receiver), tokens.end());
+        Steps copy(KeyValueCache receiver) {
+            Steps copy = new Steps(receiver, attention);
+            copy.keys = copied(keys, copy.manager);
+            copy.values = copied(values, copy.manager);
+            NDArray positions = copied(tokens.positions(), copy.manager);
+            copy.tokens = new Positions(tokens.first(), tokens.length(), positions, tokens.end());
             copy.origin = origin;
             copy.givenFrom = givenFrom;
             copy.dropped = dropped;

@@ -20,6 +20,7 @@ import io.github.djlpositional.attention.RelativeEncoding.Term;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConfiguredBlock;
 import io.github.djlpositional.internal.ConstantTable;
+import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
@@ -274,6 +275,11 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     /** The settings, for a forward. */
     Settings settings() {
         return settings;
+    }
+
+    /** Warns of the first inputs that are probably mistakes. */
+    InputMistakes mistakes() {
+        return mistakes;
     }
 
     /** What a query sees by its index. */

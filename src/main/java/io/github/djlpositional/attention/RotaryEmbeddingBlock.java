@@ -257,6 +257,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         int axis = settings.sequenceAxis;
         NDArray input = count < inputs.size() ? inputs.get(count) : null;
         Positions positions = Positions.of(x, axis, input, params, settings.limit(), readsPositions(), true);
+        mistakes.checkPositions(positions.positions(), positions.length());
         requireAxes(positions);
         long[] lengths = keysDependOnLength() ? positions.lengths() : new long[] {positions.end()};
         NDList results = new NDList();

@@ -105,7 +105,6 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         NDArray queries = inputs.head();
         DataTypes.requireEmbedding(queries, "queries");
         long length = lengthOf(shapes[0]);
-        Positions.requireSpelling(params);
         NDArray positions = Positions.given(null, params);
         int start = positions == null ? Positions.start(params, Positions.UNLIMITED) : 0;
         long keys = shapes.length == 1 ? start + length : lengthOf(shapes[1]);
@@ -127,6 +126,7 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
         try (Temporaries temporaries = new Temporaries()) {
             int axis = shapes[0].dimension() - 2;
             Positions span = Positions.ofTokens(temporaries, queries, axis, positions, start, true);
+            mistakes.checkPositions(positions, span.length());
             boolean isSelf = positions != null && shapes.length == 1;
             AttentionCall call = new AttentionCall(
                     parameterStore,

@@ -33,7 +33,8 @@ record Visibility(boolean isCausal, Integer window, Integer chunkSize) {
         return range[0] < range[1] ? range : new int[] {least, least + 1};
     }
 
-    private int[] seen(AttentionCall call, int from, int count) {
+    /** The same, but nothing if the first index is not less than the last. */
+    int[] seen(AttentionCall call, int from, int count) {
         int first = call.queries().first() + from;
         int last = first + count - 1;
         int least = call.keys().first();

@@ -52,6 +52,9 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     private final Map<String, Block> configuredChildren = new LinkedHashMap<>();
     private final List<ConstantTable> tables = new ArrayList<>();
 
+    /** Warns of the first inputs that are probably mistakes. */
+    protected final InputMistakes mistakes = new InputMistakes();
+
     /** Held for reading by forwards, for writing by changes of parameters and tables; waited for by neither. */
     private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
 
@@ -129,6 +132,12 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     @Override
     protected final NDList forwardInternal(
             ParameterStore parameterStore, NDList inputs, boolean training, PairList<String, Object> params) {
+        if (params != null && !params.isEmpty()) {
+            Positions.requireParameters(params);
+            if (!inputs.isEmpty()) {
+                mistakes.checkNames(params, inputs.head().getDevice());
+            }
+        }
         return reading(() -> compute(parameterStore, inputs, training, params));
     }
 

@@ -250,10 +250,10 @@ public final class HostData {
         }
     }
 
-    /** Reads the values of an array after converting them to a data type. */
+    /** Reads the values of an array after converting them to a data type. No gradient is recorded for that. */
     static <T> T read(NDArray array, DataType type, Function<NDArray, T> reader) {
         try (Temporaries temporaries = new Temporaries()) {
-            return read(temporaries.addUnless(array, Arithmetic.toType(array, type)), reader);
+            return read(temporaries.addUnless(array, array.toType(type, false)), reader);
         }
     }
 

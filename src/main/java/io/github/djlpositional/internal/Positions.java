@@ -13,10 +13,8 @@ import io.github.djlpositional.math.FloatFormat;
 import java.nio.ByteBuffer;
 import java.nio.DoubleBuffer;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
-import java.util.Locale;
-import java.util.Map;
-import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /**
@@ -44,26 +42,13 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     /** The key of the forward parameter with the sizes of another grid, a Shape. */
     public static final String GRID_SIZES = "gridSizes";
 
-    /** The parameters, and the names that other libraries have for them, without case and separators. */
-    private static final Map<String, List<String>> NAMES = Map.of(
-            START, List.of("startpos", "startindex"),
-            CACHE, List.of("cache", "kvcache", "pastkeyvalue", "pastkeyvalues"),
-            POSITIONS, List.of("positionids"),
-            GRID_SIZES, List.of("gridthw"));
-
-    private static final Pattern SEPARATORS = Pattern.compile("[_. -]");
-
-    private static final List<String> MASKS =
-            List.of("mask", "attentionmask", "attnmask", "paddingmask", "keypaddingmask");
+    private static final List<String> PARAMETERS = List.of(START, CACHE, POSITIONS, GRID_SIZES);
 
     private static final String MASK_REMEDY =
             "a second input is positions here: give the mask to the attention, [x, mask]; see docs/using.md#padding";
 
     /** The limit where no table limits the positions: small enough that the lengths of two sequences can be added. */
     public static final int UNLIMITED = 1 << 29;
-
-    /** FLOAT16 has each whole number below this one. */
-    private static final int EXACT_HALVES = 1 << 11;
 
     /** The rows of positions, of W values each. */
     @FunctionalInterface
@@ -125,7 +110,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
      * @param input the forward's second input; null for none
      * @param limit one more than the greatest position
      * @param isRead whether the greatest position must be known, for which positions are read on a GPU too
-     * @param isRotary whether positions may be on several axes, (axes, B, T), and real ones negative
+     * @param isRotary whether positions may be on several axes, (axes, B, T)
      */
     public static Positions of(
             NDArray x,
@@ -135,7 +120,6 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
             int limit,
             boolean isRead,
             boolean isRotary) {
-        requireSpelling(params);
         NDArray positions = given(input, params);
         if (positions == null) {
             return of(start(params, limit), Math.toIntExact(x.getShape().get(axis)))
@@ -145,9 +129,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
                 params == null || params.get(START) == null || params.contains(CACHE),
                 () -> "both positions and " + START + "=" + params.get(START)
                         + " were given: expected one of them; give the positions of all steps, or the start");
-        Positions checked = fitting(x, axis, positions, 0, isRotary).checked(limit, isRead, isRotary);
-        checked.requireNoMask(axis == 0);
-        return checked;
+        return fitting(x, axis, positions, 0, isRotary).checked(limit, isRead);
     }
 
     /**
@@ -162,8 +144,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         if (positions == null) {
             return of(first, Math.toIntExact(x.getShape().get(axis))).below(UNLIMITED, isRead);
         }
-        Positions checked = fitting(x, axis, positions, first, true).checked(UNLIMITED, isRead, true);
-        checked.requireNoMask(false);
+        Positions checked = fitting(x, axis, positions, first, true).checked(UNLIMITED, isRead);
         DataType type = positions.getDataType().isInteger() ? DataType.INT32 : DataType.FLOAT64;
         NDArray typed = temporaries.addUnless(positions, Arithmetic.toType(positions, type));
         NDArray moved = temporaries.addUnless(typed, typed.toDevice(x.getDevice(), false));
@@ -212,18 +193,14 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
     }
 
     /**
-     * Returns the start position, 0 if none is given. Throws {@link IllegalArgumentException} if it is not a whole
-     * number from 0 to the limit.
+     * Returns the start position, 0 if none is given. Throws {@link IllegalArgumentException} if it is not from 0 to
+     * the limit.
      */
     public static int start(PairList<String, Object> params, int limit) {
         Object start = params == null ? null : params.get(START);
         if (start == null) {
             return 0;
         }
-        Check.that(
-                start instanceof Integer || start instanceof Long,
-                () -> START + " is the " + start.getClass().getSimpleName() + " " + start
-                        + ": expected an Integer or a Long; give the number of the first position");
         long number = ((Number) start).longValue();
         Check.that(
                 number >= 0 && number <= limit,
@@ -231,45 +208,19 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         return (int) number;
     }
 
-    /** Refuses forward parameters that are not known, but whose names say that they are positions, masks or caches. */
-    public static void requireSpelling(PairList<String, Object> params) {
-        if (params == null) {
-            return;
-        }
-        for (int i = 0; i < params.size(); i++) {
-            String key = params.keyAt(i);
-            if (key == null || NAMES.containsKey(key)) {
-                continue;
-            }
-            String letters = SEPARATORS.matcher(key).replaceAll("").toLowerCase(Locale.ROOT);
+    /** Checks that each forward parameter of this library is given once, and the type of the start position. */
+    static void requireParameters(PairList<String, Object> params) {
+        for (String name : PARAMETERS) {
             Check.that(
-                    !MASKS.contains(letters),
-                    () -> "forward parameter '" + key
-                            + "': expected the mask as an input of the attention, [x, mask]; hand"
-                            + " it on as an array, or rename a parameter of your own");
-            NAMES.forEach((name, others) -> Check.that(
-                    !others.contains(letters) && isFar(letters, name.toLowerCase(Locale.ROOT)),
-                    () -> "forward parameter '" + key + "': expected '" + name
-                            + "'; correct the name, or rename a parameter of your own"));
+                    Collections.frequency(params.keys(), name) < 2,
+                    () -> "the forward parameter " + name
+                            + " was given twice: expected it once; create a new list of parameters for each forward");
         }
-    }
-
-    /** Whether it takes more than two letters to insert, remove or replace to get from one text to another. */
-    private static boolean isFar(String from, String to) {
-        if (Math.abs(from.length() - to.length()) > 2) {
-            return true;
-        }
-        int[] row = IntStream.rangeClosed(0, to.length()).toArray();
-        for (int i = 1; i <= from.length(); i++) {
-            int diagonal = row[0];
-            row[0] = i;
-            for (int j = 1; j <= to.length(); j++) {
-                int replaced = diagonal + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
-                diagonal = row[j];
-                row[j] = Math.min(replaced, 1 + Math.min(row[j], row[j - 1]));
-            }
-        }
-        return row[to.length()] > 2;
+        Object start = params.get(START);
+        Check.that(
+                start == null || start instanceof Integer || start instanceof Long,
+                () -> START + " is the " + start.getClass().getSimpleName() + " " + start
+                        + ": expected an Integer or a Long; give the number of the first position");
     }
 
     /** Checks that a sequence ends below the limit. */
@@ -290,16 +241,17 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
                         + " optMaxSequenceLength(int) or optAutoExtend(int)";
     }
 
-    /** Checks that these positions, of which real ones may be negative, are below a limit. */
+    /** Checks that these positions are below a limit, which real ones do not have: no table is looked up for them. */
     public Positions below(int limit, boolean isRead) {
         if (positions == null) {
             requireLength(length, first, limit);
         }
-        return positions == null || end < limit ? this : checked(limit, isRead, true);
+        boolean isReal = positions != null && positions.getDataType().isFloating();
+        return positions == null || isReal || end < limit ? this : checked(limit, isRead);
     }
 
     /** Checks positions, and finds their end: the limit, if they are not read. */
-    private Positions checked(int limit, boolean isRead, boolean isSigned) {
+    private Positions checked(int limit, boolean isRead) {
         if (positions.getDataType().isInteger()) {
             boolean isKnown = isRead || Indices.areChecked(positions);
             int known = isKnown ? 1 + Indices.requireBelow(positions, limit, "position", remedy(limit)) : limit;
@@ -311,59 +263,16 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
                         + " have data type boolean: expected integer or real numbers; " + MASK_REMEDY);
         DataTypes.requireEmbedding(positions, "the array of positions");
         double[] each = values();
-        double greatest = -1;
+        double largest = -1;
         for (int i = 0; i < each.length; i++) {
-            double magnitude = isSigned ? Math.abs(each[i]) : each[i];
-            if (!(magnitude >= 0 && magnitude < limit)) {
-                throw new IllegalArgumentException("position " + each[i] + " at index " + i + " of "
-                        + positions.getShape() + ": expected " + (isSigned ? "more than -" + limit : "0 or more")
-                        + " and less than " + limit + "; " + remedy(limit));
-            }
-            greatest = Math.max(greatest, magnitude);
+            int index = i;
+            Check.that(
+                    Double.isFinite(each[i]),
+                    () -> "position " + each[index] + " at index " + index + " of " + positions.getShape()
+                            + ": expected a finite number; check how it was computed");
+            largest = Math.max(largest, Math.abs(each[i]));
         }
-        int known = (int) Math.floor(greatest) + 1;
-        Check.that(
-                positions.getDataType() != DataType.FLOAT16 || known <= EXACT_HALVES,
-                () -> POSITIONS + " of shape " + positions.getShape() + " are FLOAT16 and reach " + (known - 1)
-                        + ": expected at most " + (EXACT_HALVES - 1)
-                        + ", since odd numbers are missing beyond; give FLOAT32 or an integer type");
-        return new Positions(first, length, positions, known, DoubleBuffer.wrap(each));
-    }
-
-    /**
-     * Refuses a mask in place of positions (B, T): in each sequence, ones and then zeros or the reverse, in some at
-     * least two ones. It is read on a CPU only, and only if no position is greater than 1.
-     */
-    private void requireNoMask(boolean isTimeMajor) {
-        if (length < 3
-                || end != 2
-                || positions.getShape().dimension() != 2
-                || !HostData.isHost(positions.getDevice())) {
-            return;
-        }
-        double[] each = values();
-        int batch = each.length / length;
-        int mostOnes = 0;
-        for (int sequence = 0; sequence < batch; sequence++) {
-            int ones = 0;
-            int changes = 0;
-            double before = Double.NaN;
-            for (int step = 0; step < length; step++) {
-                double value = each[isTimeMajor ? step * batch + sequence : sequence * length + step];
-                ones += value == 1 ? 1 : 0;
-                changes += value == before || step == 0 ? 0 : 1;
-                before = value;
-                if ((value != 0 && value != 1) || changes > 1) {
-                    return;
-                }
-            }
-            mostOnes = Math.max(mostOnes, ones);
-        }
-        Check.that(
-                mostOnes < 2,
-                () -> POSITIONS + " of shape " + positions.getShape()
-                        + " look like a mask, ones for tokens and zeros for"
-                        + " padding: expected the position of each token; " + MASK_REMEDY);
+        return new Positions(first, length, positions, (int) (Math.floor(largest) + 1), DoubleBuffer.wrap(each));
     }
 
     private double[] values() {
@@ -384,7 +293,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         double[] each = values();
         for (int i = 0; i < each.length; i++) {
             int sequence = i / length % batch;
-            lengths[sequence] = Math.max(lengths[sequence], (long) Math.floor(each[i]) + 1);
+            lengths[sequence] = Math.max(lengths[sequence], (long) (Math.floor(each[i]) + 1));
         }
         return lengths;
     }
@@ -488,11 +397,11 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
 
     /**
      * Returns the rows of an array of positions, which need not belong to a sequence. The result is a new array, the
-     * shape of the positions + (W), on their device and manager. Throws {@link IllegalArgumentException} for a position
-     * out of range that is read.
+     * shape of the positions + (W), on their device and manager. Throws {@link IllegalArgumentException} for an integer
+     * out of range that is read, and a real number that is not finite.
      */
     public static NDArray lookUp(NDArray positions, int limit, boolean isRead, Source source, DataType type) {
-        Positions tokens = new Positions(0, 0, positions, limit).checked(limit, isRead, false);
+        Positions tokens = new Positions(0, 0, positions, limit).checked(limit, isRead);
         try (Temporaries temporaries = new Temporaries()) {
             return temporaries.keep(source.rows(temporaries, tokens, positions, type));
         }

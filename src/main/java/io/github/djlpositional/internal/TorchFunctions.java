@@ -15,7 +15,6 @@ import io.github.djlpositional.math.PairLayout;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
@@ -24,6 +23,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
+import org.slf4j.LoggerFactory;
 
 /**
  * Functions of PyTorch that DJL has no call for. DJL runs TorchScript: an archive with the few lines of {@link #CODE},
@@ -46,7 +46,8 @@ public final class TorchFunctions {
      *
      * <p>The kernel computes in a type of its own. In FLOAT16, numbers beyond its range become the greatest ones. A
      * mask of another type is therefore less its greatest number in each row, which changes no weight: a key whose
-     * number is less by 65504 has weight 0 before and after.
+     * number is less by 65504 has weight 0 before and after. The result of {@code hidden} is 0 for a query whose keys
+     * are all hidden, with gradients of 0, which are NaN for a mask of -infinity.
      *
      * <p>{@code grouped} adds keys that no query sees, as many as {@link #hiddenKeys} says.
      *
@@ -122,6 +123,13 @@ public final class TorchFunctions {
                   if torch.ne(torch.size(mask, 0), 1):
                     mask0 = torch.repeat_interleave(mask0, torch.size(k, 1), 0)
                 return (self).grouped(q, k, v, mask0, type, False)
+              def hidden(self: __torch__.M, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, type: Tensor) -> Tensor:
+                withoutKey = torch.le(torch.amax(mask, [-1], True), -3.4028234663852886e+38)
+                mask0 = mask
+                recorded = ops.prim.requires_grad(q) or ops.prim.requires_grad(k) or ops.prim.requires_grad(v)
+                if recorded or ops.prim.requires_grad(mask):
+                  mask0 = torch.masked_fill(mask, withoutKey, 0)
+                return torch.masked_fill(self.masked(q, k, v, mask0, type), withoutKey, 0)
               def grouped(self: __torch__.M, given: Tensor, keys: Tensor, values: Tensor, mask: Optional[Tensor], kernel: Tensor, causal: bool) -> Tensor:
                 type = torch.size(kernel, 0)
                 hidden = torch.size(kernel, 1)
@@ -135,7 +143,7 @@ public final class TorchFunctions {
                     if torch.__is__(mask, None):
                       visible = torch.zeros([1, 1, 1, torch.size(keys, 2)], dtype=type)
                     else:
-                      visible = unchecked_cast(Tensor, mask)
+                      visible = torch.expand(unchecked_cast(Tensor, mask), [-1, -1, -1, torch.size(keys, 2)])
                     mask = torch.constant_pad_nd(visible, [0, hidden], float("-inf"))
                 if torch.eq(torch.size(q, 1), torch.size(k, 1)):
                   y = torch.scaled_dot_product_attention(q, k, v, mask, 0., causal)
@@ -318,9 +326,8 @@ public final class TorchFunctions {
             return Optional.of(new TorchFunctions(model));
         } catch (IOException | MalformedModelException | EngineException | UnsupportedOperationException e) {
             model.close();
-            System.getLogger(TorchFunctions.class.getName())
-                    .log(
-                            Level.WARNING,
+            LoggerFactory.getLogger(TorchFunctions.class)
+                    .warn(
                             "PyTorch's functions cannot be loaded; attention is slower without them, and no gradient passes a"
                                     + " conversion from or to FLOAT16",
                             e);
@@ -353,12 +360,15 @@ public final class TorchFunctions {
      * Returns the results for queries (B, N, T, H), keys and values (B, K, F, H), where K divides N, and a mask that is
      * added to the scores, or null: a new array. The mask is (B or 1, N or 1, T or 1, F), of one head if K is not N.
      *
+     * @param mayHideAll whether the mask may hide all keys of a query, whose result is then 0
      * @param type the data type that the kernel computes in; the result has that of the queries
      */
-    public NDArray attend(NDArray queries, NDArray keys, NDArray values, NDArray mask, DataType type) {
+    public NDArray attend(
+            NDArray queries, NDArray keys, NDArray values, NDArray mask, boolean mayHideAll, DataType type) {
+        NDArray kernel = kernel(type, queries, keys);
         return mask == null
-                ? run("unmasked", queries, keys, values, kernel(type, queries, keys))
-                : run("masked", queries, keys, values, mask, kernel(type, queries, keys));
+                ? run("unmasked", queries, keys, values, kernel)
+                : run(mayHideAll ? "hidden" : "masked", queries, keys, values, mask, kernel);
     }
 
     /** An array whose sizes are PyTorch's number of a data type, and the number of hidden keys to add. */

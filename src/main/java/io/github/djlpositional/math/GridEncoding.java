@@ -316,13 +316,15 @@ public final class GridEncoding implements HasArguments {
 
     /**
      * Returns the encodings of a batch of padded grids. As in DETR, the index of a cell is the number of visible cells
-     * up to it on its line along the axis, less 1, and the size of the line is the number of its visible cells.
+     * up to it on its line along the axis, less 1, and the size of the line is the number of its visible cells. The
+     * values are 0 where this size is 0 and the coordinate is not finite, and in a grid without visible cells.
      *
      * @param sizes the grid's size on each axis
      * @param isVisible false for padding, row-major (B, sizes…)
      * @return the encodings, whose cells are counted over the batch
      * @throws IllegalArgumentException if there is not one positive size for each axis, the cells do not fill whole
-     *     grids, a coordinate is not finite, or the grids have more than 2<sup>31</sup> - 1 values
+     *     grids, an axis is longer than the table that it is cropped from, or the grids have more than 2<sup>31</sup> -
+     *     1 values
      */
     public Cells cells(int[] sizes, boolean[] isVisible) {
         int ofGrid = requireGrid(1, sizes);
@@ -336,6 +338,11 @@ public final class GridEncoding implements HasArguments {
         int[][] indices = new int[sizes.length][isVisible.length];
         for (int axis = 0; axis < sizes.length; axis++) {
             double[] ofCells = coordinates(sizes[axis], strides[axis], isVisible);
+            for (int first = 0; first < isVisible.length; first += ofGrid) {
+                if (IntStream.range(first, first + ofGrid).noneMatch(cell -> isVisible[cell])) {
+                    Arrays.fill(ofCells, first, first + ofGrid, Double.NaN);
+                }
+            }
             // most lines have the same coordinates
             Map<Double, Integer> distinct = new LinkedHashMap<>();
             Arrays.setAll(indices[axis], cell -> distinct.computeIfAbsent(ofCells[cell], each -> distinct.size()));
@@ -355,7 +362,9 @@ public final class GridEncoding implements HasArguments {
             for (int dimension = part.first; dimension < part.first + part.count; dimension++) {
                 axisOfChannel[next] = part.axis;
                 for (int i = 0; i < coordinates[part.axis].length; i++) {
-                    values[part.axis][i][next] = part.encoding.value(coordinates[part.axis][i], dimension);
+                    double coordinate = coordinates[part.axis][i];
+                    values[part.axis][i][next] =
+                            Double.isFinite(coordinate) ? part.encoding.value(coordinate, dimension) : 0;
                 }
                 next++;
             }

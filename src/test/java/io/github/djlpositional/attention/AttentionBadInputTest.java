@@ -268,12 +268,12 @@ class AttentionBadInputTest {
                 .build();
         NDArray x = manager.zeros(new Shape(1, 2, 3, 4));
         NDArray integers = manager.create(new int[] {0, 10, 1});
-        NDArray reals = manager.create(new float[] {0, 10.5f, 1});
+        NDArray reals = manager.create(new float[] {0, Float.NaN, 1});
         NDArray two = manager.create(new int[] {0, 1});
         MultiHeadAttentionBlock attention = initialized(manager, attention().optRelativeEncoding(block));
         refused(() -> Forward.inferFrom(manager, 8, block, x), "length 3 at start position 8", "10", "(11)");
         refused(() -> Forward.infer(manager, block, x, integers), "position 10 at index 1 of (3)", "0 to 9");
-        refused(() -> Forward.infer(manager, block, x, reals), "position 10.5 at index 1 of (3)", "less than 10");
+        refused(() -> Forward.infer(manager, block, x, reals), "position NaN at index 1 of (3)", "finite");
         refused(() -> Forward.infer(manager, block, x, two), "shape (2)", "input (1, 2, 3, 4)", "(3) or (1, 3)");
         refusedInputs(manager, attention, "1x11x8 | length 11 at start position 0;10;(11)");
     }

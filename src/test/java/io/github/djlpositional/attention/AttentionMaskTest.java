@@ -5,7 +5,6 @@ import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.doubles;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
-import static io.github.djlpositional.attention.TestNumbers.refused;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static io.github.djlpositional.attention.TestNumbers.requireSame;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -234,111 +233,5 @@ class AttentionMaskTest {
                 added(numbers, DataType.FLOAT32))) {
             requireClose(Forward.infer(manager, block, x, mask), doubles(expected), 1e-6);
         }
-    }
-
-    @EngineTest(onCpu = true)
-    void refusesArraysThatAreNoMask(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT32);
-        NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
-        NDArray ids = manager.create(new long[][] {{1, 7, 0}, {2, 1, 4}});
-        NDArray added =
-                manager.create(new float[] {0, 0, -1e9f}).reshape(1, 1, 3).broadcast(new Shape(2, 3, 3));
-        refused(() -> Forward.infer(manager, block, x, ids), "mask (2, 3)", "ids.neq(padding)");
-        refused(() -> Forward.infer(manager, block, x, added), "mask (2, 3, 3)", "four axes");
-        NDArray ones = manager.create(new float[] {1, 1, 0}).reshape(1, 1, 1, 3);
-        refused(() -> Forward.infer(manager, block, x, ones), "mask (1, 1, 1, 3)", "mask.neq(0)");
-    }
-
-    /** Masks of (2, 3) in PyTorch's sense, for a batch without padding, or numbers that are added. */
-    private static List<NDArray> hidingAllKeys(NDManager manager) {
-        NDArray zeros = manager.zeros(new Shape(2, 3));
-        return List.of(
-                zeros,
-                zeros.neq(0),
-                zeros.toType(DataType.INT64, true),
-                manager.zeros(new Shape(2, 3, 3)),
-                manager.zeros(new Shape(2, 1, 1, 3)).neq(0),
-                added(manager.zeros(new Shape(1, 1, 3, 3)), DataType.FLOAT32));
-    }
-
-    @EngineTest(onCpu = true)
-    void refusesAMaskThatHidesEveryKeyOfASelfAttention(NDManager manager, EncodingType type, boolean causal) {
-        MultiHeadAttentionBlock block = attention(manager, type, causal, DataType.FLOAT32);
-        NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
-        for (NDArray mask : hidingAllKeys(manager)) {
-            refused(() -> Forward.infer(manager, block, x, mask), "mask " + mask.getShape(), "no query", "logicalNot");
-            refused(
-                    () -> block.probabilities(new ParameterStore(manager, false), new NDList(x, mask)),
-                    "mask " + mask.getShape());
-        }
-    }
-
-    @EngineTest(onCpu = true)
-    void refusesALowerTriangleForAsManySequencesAsTokens(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT32);
-        NDArray x = numbers(manager, 1, DataType.FLOAT32, 3, 3, SIZE);
-        NDArray lower = manager.create(new int[][] {{1, 0, 0}, {1, 1, 0}, {1, 1, 1}});
-        for (NDArray mask : List.of(lower, lower.neq(0))) {
-            refused(() -> Forward.infer(manager, block, x, mask), "mask (3, 3)", "lower triangle", "optCausal(true)");
-        }
-        NDArray padding = manager.create(new int[][] {{1, 0, 0}, {1, 1, 1}, {1, 1, 1}});
-        assertThat(Forward.infer(manager, block, x, padding).getShape()).isEqualTo(x.getShape());
-    }
-
-    @EngineTest(onCpu = true)
-    void refusesPytorchsCausalMaskInACausalAttention(NDManager manager, EncodingType type) {
-        NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
-        NDArray later = manager.create(new int[][] {{0, 1, 1}, {0, 0, 1}, {0, 0, 0}}); // triu(1): true hides a key
-        NDArray ofQueries = later.expandDims(0).broadcast(new Shape(2, 3, 3));
-        NDArray added = added(later.reshape(1, 1, 3, 3), DataType.FLOAT32);
-        MultiHeadAttentionBlock block = attention(manager, type, true, DataType.FLOAT32);
-        for (NDArray mask : List.of(later.neq(0).reshape(1, 1, 3, 3), ofQueries, ofQueries.neq(0), added)) {
-            refused(() -> Forward.infer(manager, block, x, mask), "mask " + mask.getShape(), "causal", "logicalNot");
-        }
-        // without optCausal, it may be meant: each query sees the later keys
-        Forward.infer(manager, attention(manager, type, false, DataType.FLOAT32), x, ofQueries);
-    }
-
-    @EngineTest
-    void aCrossAttentionMayHideEveryKey(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT32);
-        double[] bias =
-                doubles(block.getResultProjection().getParameters().get("bias").getArray());
-        NDArray keys = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
-        NDArray queries = numbers(manager, 2, DataType.FLOAT32, 2, 3, SIZE);
-        for (NDArray mask : hidingAllKeys(manager)) {
-            requireClose(
-                    Forward.infer(manager, block, keys, queries, keys, mask).get("1, 2"), bias, 0);
-        }
-    }
-
-    @EngineTest
-    void oneSequenceWithTokensIsEnough(NDManager manager, boolean causal) {
-        MultiHeadAttentionBlock block = attention(manager, EncodingType.NONE, causal, DataType.FLOAT32);
-        NDArray x = numbers(manager, 1, DataType.FLOAT32, 2, 3, SIZE);
-        for (int[] row : new int[][] {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}) {
-            NDArray mask = manager.create(new int[][] {{0, 0, 0}, row});
-            assertThat(Forward.infer(manager, block, x, mask).getShape()).isEqualTo(x.getShape());
-        }
-        MultiHeadAttentionBlock windowed = filled(
-                manager,
-                EncodingType.NONE
-                        .attention(HEADS)
-                        .optCausal(causal)
-                        .optWindow(1)
-                        .build(),
-                DataType.FLOAT32);
-        NDArray first = manager.create(new int[][] {{1, 0, 0}, {0, 0, 0}});
-        assertThat(Forward.infer(manager, windowed, x, first).getShape()).isEqualTo(x.getShape());
-    }
-
-    @EngineTest
-    void aStepReadsEveryNumberButZeroAsAToken(NDManager manager, EncodingType type) {
-        MultiHeadAttentionBlock block = attention(manager, type, false, DataType.FLOAT32);
-        NDArray keys = numbers(manager, 1, DataType.FLOAT32, 1, 3, SIZE);
-        NDArray query = numbers(manager, 2, DataType.FLOAT32, 1, 1, SIZE);
-        requireSame(
-                Forward.infer(manager, block, keys, query, keys, manager.create(new long[][] {{7, 0, 500}})),
-                Forward.infer(manager, block, keys, query, keys, manager.create(new long[][] {{1, 0, 1}})));
     }
 }

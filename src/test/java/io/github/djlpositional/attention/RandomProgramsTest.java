@@ -1,0 +1,312 @@
+package io.github.djlpositional.attention;
+
+import static io.github.djlpositional.RandomCases.one;
+import static io.github.djlpositional.attention.TestNumbers.HEADS;
+import static io.github.djlpositional.attention.TestNumbers.SIZE;
+import static io.github.djlpositional.attention.TestNumbers.filled;
+import static io.github.djlpositional.attention.TestNumbers.numbers;
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.EngineTestExtension;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.RandomCases;
+import io.github.djlpositional.math.SinusoidalEncoding;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.stream.IntStream;
+
+/**
+ * Random correct programs whose masks, positions, tokens and biases are a few small numbers, so that every shape looks
+ * like a mistake at some time. None is rejected, and each result is that of the formulas.
+ */
+class RandomProgramsTest {
+
+    private static final int CASES = EngineTestExtension.IS_NIGHTLY ? 20_000 : 1000;
+
+    /** The length of dynamic frequencies is the number of tokens, which the formulas do not count by a mask. */
+    private static final List<EncodingType> ENCODINGS =
+            List.copyOf(EnumSet.complementOf(EnumSet.of(EncodingType.ROTARY_DYNAMIC)));
+
+    private static final List<DataType> TYPES = List.of(
+            DataType.BOOLEAN, DataType.INT32, DataType.INT64, DataType.UINT8, DataType.FLOAT32, DataType.FLOAT64);
+
+    /** A mask of a form that the attention documents, and what it adds to a score: -infinity hides the key. */
+    private static final class Mask {
+
+        private final NDArray array;
+        private final double[] added;
+        private final long[] sizes;
+
+        private Mask(NDArray array, double[] added, long... sizes) {
+            this.array = array;
+            this.added = added;
+            this.sizes = sizes;
+        }
+
+        static Mask random(NDManager manager, SplittableRandom random, int batch, int queries, int keys) {
+            boolean isCondition = random.nextInt(3) > 0;
+            DataType type = one(random, TYPES);
+            long[] sizes = {batch, HEADS, queries, keys};
+            int rank = random.nextInt(2, 5);
+            if (rank == 4) {
+                type = isCondition ? DataType.BOOLEAN : DataType.FLOAT64;
+                Arrays.setAll(sizes, axis -> random.nextBoolean() ? sizes[axis] : 1);
+            } else {
+                isCondition = true;
+                sizes[1] = 1;
+                sizes[2] = rank == 2 ? 1 : queries;
+            }
+            int size = (int) new Shape(sizes).size();
+            List<Double> few = isCondition ? List.of(0.0, 1.0, 2.0) : List.of(0.0, 1.0, 2.0, Double.NEGATIVE_INFINITY);
+            double[] values =
+                    random.ints(size, 0, few.size()).mapToDouble(few::get).toArray();
+            Shape shape =
+                    rank == 4 ? new Shape(sizes) : rank == 3 ? new Shape(batch, queries, keys) : new Shape(batch, keys);
+            NDArray doubles = manager.create(values, shape);
+            NDArray array = type == DataType.BOOLEAN ? doubles.neq(0) : doubles.toType(type, false);
+            boolean hides = isCondition;
+            double[] added = Arrays.stream(values)
+                    .map(value -> !hides ? value : value == 0 ? Double.NEGATIVE_INFINITY : 0)
+                    .toArray();
+            return new Mask(array, added, sizes);
+        }
+
+        double at(int... place) {
+            int index = 0;
+            for (int axis = 0; axis < 4; axis++) {
+                index = index * (int) sizes[axis] + (sizes[axis] == 1 ? 0 : place[axis]);
+            }
+            return added[index];
+        }
+    }
+
+    private static MultiHeadAttentionBlock attention(
+            NDManager manager, SplittableRandom random, EncodingType type, boolean isCausal) {
+        MultiHeadAttentionBlock block = filled(
+                manager,
+                type.attention(HEADS)
+                        .optCausal(isCausal)
+                        .optFusedKernel(random.nextBoolean())
+                        .build(),
+                DataType.FLOAT64);
+        block.freezeParameters(true);
+        return block;
+    }
+
+    /** Positions for each sequence, or null for none: few numbers, so that they often look like a mask. */
+    private static int[][] positions(SplittableRandom random, int batch, int length) {
+        return random.nextBoolean()
+                ? null
+                : IntStream.range(0, batch)
+                        .mapToObj(row -> random.ints(length, 0, 3).toArray())
+                        .toArray(int[][]::new);
+    }
+
+    private static double[] expected(
+            EncodingType type,
+            MultiHeadAttentionBlock block,
+            int first,
+            NDArray queries,
+            NDArray keys,
+            int[][] positions,
+            Mask mask) {
+        boolean isCausal = block.visibility().isCausal();
+        double[][] rows = new double[(int) queries.getShape().get(0)][];
+        for (int row = 0; row < rows.length; row++) {
+            int b = row;
+            String part = row + ":" + (row + 1);
+            NaiveAttention naive = new NaiveAttention(type, block)
+                    .with((head, query, key) -> mask == null ? 0 : mask.at(b, head, query, key));
+            naive = positions == null ? naive : naive.at(positions[row]);
+            rows[row] = naive.forward(
+                    first, queries.get(part), keys.get(part), keys.get(part), (i, j) -> !isCausal || j <= first + i);
+        }
+        return Arrays.stream(rows).flatMapToDouble(Arrays::stream).toArray();
+    }
+
+    private static NDList with(Mask mask, NDArray... arrays) {
+        NDList inputs = new NDList(arrays);
+        if (mask != null) {
+            inputs.add(mask.array);
+        }
+        return inputs;
+    }
+
+    private static NDArray array(NDManager manager, SplittableRandom random, int[][] numbers) {
+        NDArray integers = manager.create(numbers);
+        return random.nextBoolean() ? integers : integers.toType(DataType.INT64, false);
+    }
+
+    @EngineTest(onCpu = true)
+    void attentionsOfEveryMask(NDManager manager) {
+        RandomCases.check(CASES, random -> {
+            try (NDManager own = manager.newSubManager()) {
+                EncodingType type = one(random, ENCODINGS);
+                boolean isSelf = random.nextBoolean();
+                int batch = random.nextInt(1, 5);
+                int length = random.nextInt(1, 7);
+                int keyLength = isSelf ? length : random.nextInt(1, 7);
+                MultiHeadAttentionBlock block = attention(own, random, type, random.nextBoolean());
+                NDArray x = numbers(own, random.nextInt(), DataType.FLOAT64, batch, length, SIZE);
+                NDArray keys = isSelf ? x : numbers(own, random.nextInt(), DataType.FLOAT64, batch, keyLength, SIZE);
+                Mask mask = random.nextInt(4) == 0 ? null : Mask.random(own, random, batch, length, keyLength);
+                int[][] positions = isSelf ? positions(random, batch, length) : null;
+                PairList<String, Object> params = new PairList<>();
+                if (positions != null) {
+                    params.add(PositionalEncodingBlock.POSITIONS, array(own, random, positions));
+                }
+                NDList inputs = isSelf ? with(mask, x) : with(mask, keys, x, keys);
+                NDArray y = block.forward(new ParameterStore(own, false), inputs, false, params)
+                        .head();
+                requireClose(y, expected(type, block, 0, x, keys, positions, mask), 1e-11);
+            }
+        });
+    }
+
+    /** Causal attentions: masks of keys at every step from some step on, masks of queries at any. */
+    @EngineTest(onCpu = true)
+    void stepsOfEveryMask(NDManager manager) {
+        RandomCases.check(CASES, random -> {
+            try (NDManager own = manager.newSubManager();
+                    KeyValueCache cache = new KeyValueCache(own)) {
+                EncodingType type = one(random, ENCODINGS);
+                int batch = random.nextInt(1, 4);
+                int length = random.nextInt(1, 7);
+                MultiHeadAttentionBlock block = attention(own, random, type, true);
+                // tokens that repeat each other
+                NDArray token = numbers(own, 5, DataType.FLOAT64, 3, SIZE);
+                NDArray x = token.get(own.create(
+                                random.ints((long) batch * length, 0, 3).toArray()))
+                        .reshape(batch, length, SIZE);
+                int[][] positions = positions(random, batch, length);
+                boolean needsMask = false;
+                for (int from = 0; from < length; ) {
+                    int to = random.nextInt(from + 1, length + 1);
+                    Mask mask =
+                            needsMask || random.nextBoolean() ? Mask.random(own, random, batch, to - from, to) : null;
+                    NDArray part = x.get(":, {}:{}", from, to);
+                    needsMask |= mask != null
+                            && AttentionMask.isOfKeys(mask.array, new AttentionInputs(part, part, part, null));
+                    PairList<String, Object> params = cache.nextStep();
+                    int[][] soFar = null;
+                    if (positions != null) {
+                        int start = from;
+                        int end = to;
+                        int[][] ofStep = Arrays.stream(positions)
+                                .map(row -> Arrays.copyOfRange(row, start, end))
+                                .toArray(int[][]::new);
+                        params.add(PositionalEncodingBlock.POSITIONS, array(own, random, ofStep));
+                        soFar = positions;
+                    }
+                    NDArray y = block.forward(new ParameterStore(own, false), with(mask, part), false, params)
+                            .head();
+                    double[] whole = stepOf(type, block, from, part, x.get(":, :" + to), soFar, mask);
+                    requireClose(y, whole, 1e-11);
+                    from = to;
+                }
+            }
+        });
+    }
+
+    /**
+     * With positions, the naive attention numbers its queries from 0: all queries are computed, and the last ones kept.
+     */
+    private static double[] stepOf(
+            EncodingType type,
+            MultiHeadAttentionBlock block,
+            int from,
+            NDArray part,
+            NDArray keys,
+            int[][] positions,
+            Mask mask) {
+        if (positions == null) {
+            return expected(type, block, from, part, keys, null, mask);
+        }
+        double[][] rows = new double[positions.length][];
+        for (int row = 0; row < rows.length; row++) {
+            int b = row;
+            String one = row + ":" + (row + 1);
+            NDArray all = keys.get(one);
+            double[] whole = new NaiveAttention(type, block)
+                    .with((head, query, key) -> mask == null || query < from ? 0 : mask.at(b, head, query - from, key))
+                    .at(positions[row])
+                    .forward(0, all, all, all, (i, j) -> j <= i);
+            rows[row] = Arrays.copyOfRange(whole, from * SIZE, whole.length);
+        }
+        return Arrays.stream(rows).flatMapToDouble(Arrays::stream).toArray();
+    }
+
+    /** Sinusoids, a learned table, and an embedding, with positions and ids of small numbers. */
+    @EngineTest(onCpu = true)
+    void embeddingsOfEveryPosition(NDManager manager) {
+        SinusoidalEncoding encoding = SinusoidalEncoding.vaswani(4);
+        PositionalEncodingBlock sinusoids =
+                PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
+        LearnedPositionalEncodingBlock learned = LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(4)
+                .optMaxSequenceLength(6)
+                .build();
+        InputEmbeddingBlock embedding = InputEmbeddingBlock.builder()
+                .setVocabularySize(3)
+                .setEmbeddingSize(4)
+                .optPaddingIndex(0)
+                .build();
+        sinusoids.initialize(manager, DataType.FLOAT64, new Shape(1, 6, 4));
+        learned.initialize(manager, DataType.FLOAT64, new Shape(1, 6, 4));
+        embedding.initialize(manager, DataType.FLOAT64, new Shape(1, 6));
+        double[] rows = learned.getTable().getArray().toDoubleArray();
+        double[] vectors = embedding.getTokenTable().getArray().toDoubleArray();
+        RandomCases.check(CASES, random -> {
+            try (NDManager own = manager.newSubManager()) {
+                ParameterStore store = new ParameterStore(own, false);
+                int batch = random.nextInt(1, 5);
+                int length = random.nextInt(1, 7);
+                int[][] positions = positions(random, batch, length);
+                int[] ids = random.ints((long) batch * length, 0, 3).toArray();
+                int[] flat = positions == null
+                        ? IntStream.range(0, batch * length)
+                                .map(i -> i % length)
+                                .toArray()
+                        : Arrays.stream(positions).flatMapToInt(Arrays::stream).toArray();
+                NDArray given = positions == null ? null : array(own, random, positions);
+                NDArray x = numbers(own, 3, DataType.FLOAT64, batch, length, 4);
+                List<Double> expected = new ArrayList<>();
+                for (int i = 0; i < flat.length * 4; i++) {
+                    expected.add(encoding.value(flat[i / 4], i % 4));
+                }
+                double[] sums = IntStream.range(0, flat.length * 4)
+                        .mapToDouble(i -> rows[flat[i / 4] * 4 + i % 4])
+                        .toArray();
+                double[] encoded = expected.stream().mapToDouble(value -> value).toArray();
+                double[] embedded = IntStream.range(0, encoded.length)
+                        .mapToDouble(i -> encoded[i] + vectors[ids[i / 4] * 4 + i % 4])
+                        .toArray();
+                NDArray real = given == null ? null : given.toType(DataType.FLOAT32, false);
+                NDArray zeros = x.zerosLike();
+                NDArray tokens = own.create(ids).reshape(batch, length);
+                boolean isReal = given != null && random.nextBoolean();
+                NDArray any = isReal ? real : given;
+                requireClose(sinusoids.forward(store, list(zeros, any), false).head(), encoded, 1e-12);
+                requireClose(learned.forward(store, list(zeros, given), false).head(), sums, 0);
+                requireClose(embedding.forward(store, list(tokens, any), false).head(), embedded, 1e-12);
+            }
+        });
+    }
+
+    private static NDList list(NDArray x, NDArray other) {
+        return other == null ? new NDList(x) : new NDList(x, other);
+    }
+}
