@@ -15,6 +15,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.math.FloatFormat;
 import io.github.djlpositional.math.GridEncoding;
+import io.github.djlpositional.math.SinusoidalEncoding;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
@@ -217,6 +218,32 @@ class GridPositionalEncodingBlockTest {
         assertThat(masked.get(1).toFloatArray())
                 .isEqualTo(Forward.infer(manager, volume, manager.zeros(new Shape(10, 2, 3, 4)))
                         .toFloatArray());
+    }
+
+    @EngineTest
+    void anImageWithoutCellsGetsZerosAndEveryOtherNumberIsACell(NDManager manager) {
+        NDArray x = manager.zeros(new Shape(2, 2, 3, 4));
+        NDArray mask = mask(manager, DataType.FLOAT32);
+        // without an epsilon, the coordinates of a line without cells are not finite
+        GridEncoding exact = GridEncoding.builder()
+                .setAxes(2)
+                .add(0, SinusoidalEncoding.vaswani(2))
+                .add(1, SinusoidalEncoding.vaswani(2))
+                .optNormalized(0)
+                .build();
+        for (GridEncoding encoding : List.of(DETR, GridEncoding.detr(4, 0.5), exact)) {
+            GridPositionalEncodingBlock block = block(encoding, false);
+            NDArray expected = Forward.infer(manager, block, x, mask);
+            assertThat(expected.isNaN().any().getBoolean()).isFalse();
+            assertThat(Forward.infer(manager, block, x, mask.mul(-0.5f))).isEqualTo(expected);
+            assertThat(Forward.infer(manager, block, x, mask.zerosLike())).isEqualTo(x);
+            NDArray first = mask.get(":1").concat(mask.get(":1").zerosLike(), 0);
+            NDArray y = Forward.infer(manager, block, x, first);
+            assertThat(y.get(0)).isEqualTo(expected.get(0));
+            assertThat(y.get(1)).isEqualTo(x.get(1));
+            // DETR's own mask, true for padding
+            assertThat(Forward.infer(manager, block, x, mask.eq(0)).getShape()).isEqualTo(x.getShape());
+        }
     }
 
     private static PairList<String, Object> sizes(Object sizes) {

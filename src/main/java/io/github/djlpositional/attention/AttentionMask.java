@@ -104,7 +104,7 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
     static boolean isOfKeys(NDArray mask, AttentionInputs inputs) {
         Shape shape = mask.getShape();
         int rank = shape.dimension();
-        return rank == 2
+        return rank <= 2
                 || (shape.get(rank - 2) == 1 && (inputs.queries().getShape().get(1) > 1 || !inputs.isSelf()));
     }
 

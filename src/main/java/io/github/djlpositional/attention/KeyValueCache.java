@@ -318,7 +318,13 @@ public final class KeyValueCache implements AutoCloseable {
                         + attention
                         + ": expected the same; pass nextStep() of the cache once for the whole model, or start again"
                         + " with clear()");
-        Steps entry = steps.computeIfAbsent(attention, key -> new Steps(this, attention));
+        Steps entry = steps.containsKey(attention) ? steps.get(attention) : new Steps(this, attention);
+        Check.that(
+                entry.length() >= length,
+                () -> "a step [x] at position " + start + " follows steps that gave " + attention
+                        + " other arrays as keys: expected one of both for all steps; give the keys of all tokens, or start"
+                        + " again with clear()");
+        steps.put(attention, entry);
         entry.rewind(length);
         return entry;
     }
@@ -393,7 +399,7 @@ public final class KeyValueCache implements AutoCloseable {
     void requireEarlierKeys(MultiHeadAttentionBlock attention, int start, int length, long keys) {
         Check.that(
                 start == 0
-                        || !sources.containsKey(attention)
+                        || !(sources.containsKey(attention) || steps.containsKey(attention))
                         || !attention.visibility().isCausal()
                         || keys >= start + length,
                 () -> "a step of " + length + " tokens at position " + start + " gives " + attention

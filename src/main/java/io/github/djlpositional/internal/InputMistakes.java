@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * the first mask, positions, step and names that it gets on a CPU; the process logs each kind of mistake once.
  */
 public final class InputMistakes {
-    private enum Mistake {
+    enum Mistake {
         ADDED("holds only 0 and 1, to add to scores: expected 0 and -infinity; give mask.neq(0) if 1 means visible"),
         NEGATIVE("has numbers below 0, which mean visible: expected 0 to hide; give numbers to add four axes"),
         TRIANGLE("is a triangle: expected a row for each sequence, 0 for padding; use optCausal(true) or (1, 1, T, T)"),
@@ -38,7 +38,7 @@ public final class InputMistakes {
         }
     }
 
-    private static final Set<Mistake> REPORTED = ConcurrentHashMap.newKeySet();
+    static final Set<Mistake> REPORTED = ConcurrentHashMap.newKeySet();
     private static final Set<String> OTHER_NAMES =
             Set.of("attention_mask", "key_padding_mask", "position_ids", "past_key_values", "past_key_value");
     private static final int MOST_NUMBERS = 1 << 20; // a check must not take much memory and time

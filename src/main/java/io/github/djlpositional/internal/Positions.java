@@ -126,7 +126,7 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
                     .below(limit, isRead);
         }
         Check.that(
-                params == null || params.get(START) == null || params.contains(CACHE),
+                start(params, UNLIMITED) == 0 || params.contains(CACHE),
                 () -> "both positions and " + START + "=" + params.get(START)
                         + " were given: expected one of them; give the positions of all steps, or the start");
         return fitting(x, axis, positions, 0, isRotary).checked(limit, isRead);

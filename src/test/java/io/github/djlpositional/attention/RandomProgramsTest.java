@@ -6,7 +6,9 @@ import static io.github.djlpositional.attention.TestNumbers.SIZE;
 import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
+import static org.assertj.core.api.Assertions.assertThat;
 
+import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -14,6 +16,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
 import ai.djl.util.PairList;
+import io.github.djlpositional.DevicesTest;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.EngineTestExtension;
 import io.github.djlpositional.InputEmbeddingBlock;
@@ -21,12 +24,19 @@ import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.RandomCases;
 import io.github.djlpositional.math.SinusoidalEncoding;
+import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.TreeSet;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
 
 /**
  * Random correct programs whose masks, positions, tokens and biases are a few small numbers, so that every shape looks
@@ -93,17 +103,23 @@ class RandomProgramsTest {
         }
     }
 
-    private static MultiHeadAttentionBlock attention(
+    /** One attention for each choice, since creating one takes longer than a forward. */
+    private final Map<List<Object>, MultiHeadAttentionBlock> blocks = new HashMap<>();
+
+    private MultiHeadAttentionBlock attention(
             NDManager manager, SplittableRandom random, EncodingType type, boolean isCausal) {
-        MultiHeadAttentionBlock block = filled(
-                manager,
-                type.attention(HEADS)
-                        .optCausal(isCausal)
-                        .optFusedKernel(random.nextBoolean())
-                        .build(),
-                DataType.FLOAT64);
-        block.freezeParameters(true);
-        return block;
+        boolean isFused = random.nextBoolean();
+        return blocks.computeIfAbsent(List.of(type, isCausal, isFused), key -> {
+            MultiHeadAttentionBlock block = filled(
+                    manager,
+                    type.attention(HEADS)
+                            .optCausal(isCausal)
+                            .optFusedKernel(isFused)
+                            .build(),
+                    DataType.FLOAT64);
+            block.freezeParameters(true);
+            return block;
+        });
     }
 
     /** Positions for each sequence, or null for none: few numbers, so that they often look like a mask. */
@@ -159,7 +175,7 @@ class RandomProgramsTest {
                 int batch = random.nextInt(1, 5);
                 int length = random.nextInt(1, 7);
                 int keyLength = isSelf ? length : random.nextInt(1, 7);
-                MultiHeadAttentionBlock block = attention(own, random, type, random.nextBoolean());
+                MultiHeadAttentionBlock block = attention(manager, random, type, random.nextBoolean());
                 NDArray x = numbers(own, random.nextInt(), DataType.FLOAT64, batch, length, SIZE);
                 NDArray keys = isSelf ? x : numbers(own, random.nextInt(), DataType.FLOAT64, batch, keyLength, SIZE);
                 Mask mask = random.nextInt(4) == 0 ? null : Mask.random(own, random, batch, length, keyLength);
@@ -185,7 +201,7 @@ class RandomProgramsTest {
                 EncodingType type = one(random, ENCODINGS);
                 int batch = random.nextInt(1, 4);
                 int length = random.nextInt(1, 7);
-                MultiHeadAttentionBlock block = attention(own, random, type, true);
+                MultiHeadAttentionBlock block = attention(manager, random, type, true);
                 // tokens that repeat each other
                 NDArray token = numbers(own, 5, DataType.FLOAT64, 3, SIZE);
                 NDArray x = token.get(own.create(
@@ -304,6 +320,69 @@ class RandomProgramsTest {
                 requireClose(embedding.forward(store, list(tokens, any), false).head(), embedded, 1e-12);
             }
         });
+    }
+
+    /** Random programs, of which many are wrong: the structure of each call decides, on a GPU as on a CPU. */
+    @Test
+    @EnabledIf(
+            value = "hasPyTorch",
+            disabledReason = "the simulated GPUs compute with PyTorch, which is not on the class path")
+    void aGpuAcceptsWhatACpuAccepts() {
+        SimulatedGpuEngine engine = new SimulatedGpuEngine();
+        Set<String> outcomes = new TreeSet<>();
+        RandomCases.check(CASES, random -> {
+            long seed = random.nextLong();
+            String onCpu = outcome(engine.newBaseManager(Device.cpu()), new SplittableRandom(seed));
+            assertThat(outcome(engine.newBaseManager(Device.gpu()), new SplittableRandom(seed)))
+                    .isEqualTo(onCpu);
+            outcomes.add(onCpu.replaceAll("[0-9]+", "0"));
+        });
+        assertThat(outcomes).contains("accepted").hasSizeGreaterThan(10);
+    }
+
+    /**
+     * What becomes of a forward, or of two steps with a cache, whose inputs may not fit: the message of an exception.
+     */
+    private static String outcome(NDManager manager, SplittableRandom random) {
+        try (manager;
+                KeyValueCache cache = new KeyValueCache(manager)) {
+            MultiHeadAttentionBlock block = one(
+                            random, List.of(EncodingType.NONE, EncodingType.ROTARY, EncodingType.T5))
+                    .attention(HEADS)
+                    .optCausal(random.nextBoolean())
+                    .build();
+            block.initialize(manager, DataType.FLOAT32, new Shape(-1, -1, SIZE));
+            boolean isDecoded = random.nextBoolean();
+            for (int step = 0; step < 2; step++) {
+                long batch = random.nextInt(1, 4);
+                long length = random.nextInt(1, 4);
+                NDArray x = manager.ones(new Shape(batch, length, SIZE));
+                NDList inputs = random.nextInt(4) == 0 ? new NDList(x, x.duplicate(), x) : new NDList(x);
+                if (random.nextBoolean()) {
+                    long[] sizes = random.longs(random.nextInt(1, 5), 1, 5).toArray();
+                    Shape fitting = new Shape(batch, length);
+                    Shape shape = random.nextBoolean() ? fitting : new Shape(sizes);
+                    NDArray mask = manager.zeros(shape).add(manager.full(new Shape(1), random.nextInt(3)));
+                    inputs.add(random.nextBoolean() ? mask : mask.toType(DataType.BOOLEAN, false));
+                }
+                PairList<String, Object> params = isDecoded ? cache.nextStep() : new PairList<>();
+                if (random.nextInt(4) == 0) {
+                    params.add(PositionalEncodingBlock.START_POSITION, one(random, List.of(0, 1L, 2.5, "3")));
+                }
+                if (random.nextInt(4) == 0) {
+                    NDArray positions = manager.zeros(new Shape(batch, random.nextInt(1, 4)), DataType.INT32);
+                    params.add(PositionalEncodingBlock.POSITIONS, positions);
+                }
+                block.forward(new ParameterStore(manager, false), inputs, random.nextInt(8) == 0, params);
+            }
+            return "accepted";
+        } catch (IllegalArgumentException | IllegalStateException e) {
+            return e.getMessage().replaceAll("[cg]pu\\([0-9]*\\)", "the device");
+        }
+    }
+
+    static boolean hasPyTorch() {
+        return DevicesTest.hasPyTorch();
     }
 
     private static NDList list(NDArray x, NDArray other) {

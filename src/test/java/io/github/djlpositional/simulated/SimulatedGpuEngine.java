@@ -55,10 +55,16 @@ public final class SimulatedGpuEngine extends Engine {
     private final Map<NDManager, NDManager> managers = new ConcurrentHashMap<>();
     private final AtomicInteger waits = new AtomicInteger();
     private final AtomicInteger calls = new AtomicInteger();
+    private final AtomicInteger reads = new AtomicInteger();
 
     /** Returns how often a GPU was waited for since the last call. */
     public int takeWaits() {
         return waits.getAndSet(0);
+    }
+
+    /** Returns how often values were read since the last call, on any device. */
+    public int takeReads() {
+        return reads.getAndSet(0);
     }
 
     /** Returns how many operations created arrays since the last call, and methods of TorchScript. */
@@ -114,7 +120,9 @@ public final class SimulatedGpuEngine extends Engine {
         private Object ofArray(Object proxy, Method method, Object... args) throws Throwable {
             String name = method.getName();
             boolean hasNumber = List.of(method.getParameterTypes()).contains(Number.class);
-            if (device.isGpu() && (hasNumber || READS.matcher(name).matches())) {
+            boolean isRead = READS.matcher(name).matches();
+            reads.addAndGet(isRead ? 1 : 0);
+            if (device.isGpu() && (hasNumber || isRead)) {
                 waits.incrementAndGet();
             }
             if (name.equals("toDevice")) {
