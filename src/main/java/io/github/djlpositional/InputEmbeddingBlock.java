@@ -504,7 +504,13 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     public static final class Builder extends OptionsBuilder<InputEmbeddingBlock, Builder> {
 
         private Builder() {
-            super(InputEmbeddingBlock::of);
+            super(
+                    Settings.class,
+                    InputEmbeddingBlock::of,
+                    "maxSequenceLength",
+                    "positionalEncoding",
+                    "noPositions",
+                    "tokenEmbedding");
         }
 
         /**

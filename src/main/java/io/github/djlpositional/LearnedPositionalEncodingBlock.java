@@ -275,7 +275,7 @@ public final class LearnedPositionalEncodingBlock
         private int[] initialGrid = {};
 
         private Builder() {
-            super(options -> new LearnedPositionalEncodingBlock(Records.create(Settings.class, options), null));
+            super(Settings.class, settings -> new LearnedPositionalEncodingBlock(settings, null));
         }
 
         /**
@@ -323,6 +323,7 @@ public final class LearnedPositionalEncodingBlock
          * @return this builder
          * @throws IllegalArgumentException if the array has another rank or data type, or is empty
          */
+        @WithoutOption
         public Builder optInitialEncodings(NDArray encodings, int... grid) {
             Shape shape = encodings.getShape();
             boolean isBatched = shape.dimension() == 3 && shape.get(0) == 1;

@@ -463,7 +463,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     public static final class Builder extends OptionsBuilder<MultiHeadAttentionBlock, Builder> {
 
         private Builder() {
-            super(MultiHeadAttentionBlock::of);
+            super(Settings.class, MultiHeadAttentionBlock::of, "relativeEncoding", "queryNorm", "keyNorm");
         }
 
         /**

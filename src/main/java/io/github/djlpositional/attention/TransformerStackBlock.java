@@ -350,7 +350,7 @@ public final class TransformerStackBlock extends ConfiguredBlock {
     public static final class Builder extends OptionsBuilder<TransformerStackBlock, Builder> {
 
         private Builder() {
-            super(TransformerStackBlock::of);
+            super(Settings.class, TransformerStackBlock::of, INPUT, LAYERS);
         }
 
         /**

@@ -428,7 +428,7 @@ public final class GridEncoding implements HasArguments {
         private final List<Part> parts = new ArrayList<>();
 
         private Builder() {
-            super(options -> new GridEncoding(Records.create(Settings.class, options)));
+            super(Settings.class, GridEncoding::new);
         }
 
         /**
@@ -506,6 +506,7 @@ public final class GridEncoding implements HasArguments {
          * @param epsilon ε, which is added to the size; 0 or more
          * @return this builder
          */
+        @WithoutOption
         public Builder optNormalized(double epsilon) {
             return set("epsilon", epsilon);
         }
