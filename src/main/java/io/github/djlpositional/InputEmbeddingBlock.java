@@ -125,6 +125,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
 
     private final Settings settings;
     private final Block positionalEncoding;
+    private final boolean hasDefaultPositions;
 
     /** The block that was given; null if the table is used. */
     private final Block tokenEmbedding;
@@ -132,9 +133,11 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     /** The vectors of the tokens, (V, D); null if a block was given. */
     private final Parameter table;
 
-    private InputEmbeddingBlock(Settings settings, Block positionalEncoding, Block tokenEmbedding) {
+    private InputEmbeddingBlock(
+            Settings settings, Block positionalEncoding, boolean hasDefaultPositions, Block tokenEmbedding) {
         super(settings);
         this.settings = settings;
+        this.hasDefaultPositions = hasDefaultPositions;
         this.positionalEncoding = addConfiguredChild("positionalEncoding", positionalEncoding);
         this.tokenEmbedding = tokenEmbedding == null ? null : addConfiguredChild("tokenEmbedding", tokenEmbedding);
         float deviation = settings.scaleEmbedding ? (float) (1 / Math.sqrt(settings.embeddingSize)) : 1;
@@ -184,7 +187,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
                 () -> "positionsFromPadding " + settings.positionsFromPadding
                         + " without a positional encoding: expected an encoding of these positions; leave"
                         + " optPositionsFromPadding(int) out, or set an encoding");
-        return new InputEmbeddingBlock(settings, encoding, (Block) options.get("tokenEmbedding"));
+        boolean isDefault = given == null && none == null;
+        return new InputEmbeddingBlock(settings, encoding, isDefault, (Block) options.get("tokenEmbedding"));
     }
 
     private static Block positions(Settings settings, Integer maxSequenceLength, Block encoding) {
@@ -236,6 +240,14 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
      */
     public Block getPositionalEncoding() {
         return positionalEncoding;
+    }
+
+    /**
+     * {@return whether the positional encoding is the default: the block was built with neither
+     * {@link Builder#optPositionalEncoding} nor {@link Builder#optNoPositions}}
+     */
+    public boolean hasDefaultPositions() {
+        return hasDefaultPositions;
     }
 
     /**
@@ -559,8 +571,9 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
 
         /**
          * Adds no positions, for a model whose attention encodes them, for example with rotary embeddings or ALiBi.
-         * With the default, the positions would be encoded twice. Not together with {@link #optPositionalEncoding},
-         * {@link #optMaxSequenceLength} or {@link #optPositionsFromPadding}.
+         * With the default, the positions would be encoded twice, which a {@code TransformerStackBlock} rejects. Not
+         * together with {@link #optPositionalEncoding}, {@link #optMaxSequenceLength} or
+         * {@link #optPositionsFromPadding}.
          *
          * @return this builder
          */
