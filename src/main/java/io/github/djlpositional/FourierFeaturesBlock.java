@@ -169,7 +169,7 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
     public static final class Builder extends OptionsBuilder<FourierFeaturesBlock, Builder> {
 
         private Builder() {
-            super(options -> new FourierFeaturesBlock(Records.create(Settings.class, options)));
+            super(Settings.class, FourierFeaturesBlock::new);
         }
 
         /**

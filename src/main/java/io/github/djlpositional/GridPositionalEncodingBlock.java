@@ -301,7 +301,7 @@ public final class GridPositionalEncodingBlock extends ConfiguredBlock {
     public static final class Builder extends OptionsBuilder<GridPositionalEncodingBlock, Builder> {
 
         private Builder() {
-            super(options -> new GridPositionalEncodingBlock(Records.create(Settings.class, options)));
+            super(Settings.class, GridPositionalEncodingBlock::new);
         }
 
         /**

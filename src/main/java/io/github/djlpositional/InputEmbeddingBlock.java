@@ -125,6 +125,7 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
 
     private final Settings settings;
     private final Block positionalEncoding;
+    private final boolean hasDefaultPositions;
 
     /** The block that was given; null if the table is used. */
     private final Block tokenEmbedding;
@@ -132,9 +133,11 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     /** The vectors of the tokens, (V, D); null if a block was given. */
     private final Parameter table;
 
-    private InputEmbeddingBlock(Settings settings, Block positionalEncoding, Block tokenEmbedding) {
+    private InputEmbeddingBlock(
+            Settings settings, Block positionalEncoding, boolean hasDefaultPositions, Block tokenEmbedding) {
         super(settings);
         this.settings = settings;
+        this.hasDefaultPositions = hasDefaultPositions;
         this.positionalEncoding = addConfiguredChild("positionalEncoding", positionalEncoding);
         this.tokenEmbedding = tokenEmbedding == null ? null : addConfiguredChild("tokenEmbedding", tokenEmbedding);
         float deviation = settings.scaleEmbedding ? (float) (1 / Math.sqrt(settings.embeddingSize)) : 1;
@@ -171,10 +174,21 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         String positions = "positionalEncoding";
         Settings settings = Records.create(Settings.class, options);
         Integer length = Records.value(type, options, "maxSequenceLength", Integer.class);
-        Block encoding = Records.child(
+        Block given = Records.child(
                 type, options, positions, Block.class, values -> Records.ofType(positions, values, ENCODINGS));
-        return new InputEmbeddingBlock(
-                settings, positions(settings, length, encoding), (Block) options.get("tokenEmbedding"));
+        Block none = (Block) options.get("noPositions");
+        Check.that(
+                given == null || none == null,
+                () -> "the positional encoding " + given.getClass().getSimpleName()
+                        + " and optNoPositions() were given: expected one of them; leave one out");
+        Block encoding = positions(settings, length, given == null ? none : given);
+        Check.that(
+                settings.positionsFromPadding == null || !(encoding instanceof NoPositions),
+                () -> "positionsFromPadding " + settings.positionsFromPadding
+                        + " without a positional encoding: expected an encoding of these positions; leave"
+                        + " optPositionsFromPadding(int) out, or set an encoding");
+        boolean isDefault = given == null && none == null;
+        return new InputEmbeddingBlock(settings, encoding, isDefault, (Block) options.get("tokenEmbedding"));
     }
 
     private static Block positions(Settings settings, Integer maxSequenceLength, Block encoding) {
@@ -187,9 +201,10 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
         }
         Check.that(
                 maxSequenceLength == null,
-                () -> "both a positional encoding and maxSequenceLength " + maxSequenceLength
-                        + " were given: expected one of them; the length belongs to the default positional encoding, set"
-                        + " it in the given block");
+                () -> "maxSequenceLength " + maxSequenceLength + " and the positional encoding "
+                        + encoding.getClass().getSimpleName()
+                        + " were given: expected one of them; the length belongs to the default encoding, leave it out or"
+                        + " set it in the given block");
         if (encoding instanceof LambdaBlock lambda && IDENTITY.equals(lambda.getName())) {
             return new NoPositions();
         }
@@ -225,6 +240,14 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
      */
     public Block getPositionalEncoding() {
         return positionalEncoding;
+    }
+
+    /**
+     * {@return whether the positional encoding is the default: the block was built with neither
+     * {@link Builder#optPositionalEncoding} nor {@link Builder#optNoPositions}}
+     */
+    public boolean hasDefaultPositions() {
+        return hasDefaultPositions;
     }
 
     /**
@@ -492,7 +515,13 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
     public static final class Builder extends OptionsBuilder<InputEmbeddingBlock, Builder> {
 
         private Builder() {
-            super(InputEmbeddingBlock::of);
+            super(
+                    Settings.class,
+                    InputEmbeddingBlock::of,
+                    "maxSequenceLength",
+                    "positionalEncoding",
+                    "noPositions",
+                    "tokenEmbedding");
         }
 
         /**
@@ -528,7 +557,8 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
 
         /**
          * Sets the positional encoding: any block that maps (B, T, D) to the same shape (default: a
-         * {@link PositionalEncodingBlock}). It may be shared with other blocks.
+         * {@link PositionalEncodingBlock}). It may be shared with other blocks. Not together with
+         * {@link #optMaxSequenceLength} or {@link #optNoPositions}.
          *
          * @param positionalEncoding the block, which becomes a child of this one
          * @return this builder
@@ -540,12 +570,14 @@ public final class InputEmbeddingBlock extends ConfiguredBlock {
 
         /**
          * Adds no positions, for a model whose attention encodes them, for example with rotary embeddings or ALiBi.
-         * With the default, the positions would be encoded twice.
+         * With the default, the positions would be encoded twice, which a {@code TransformerStackBlock} rejects. Not
+         * together with {@link #optPositionalEncoding}, {@link #optMaxSequenceLength} or
+         * {@link #optPositionsFromPadding}.
          *
          * @return this builder
          */
         public Builder optNoPositions() {
-            return optPositionalEncoding(new NoPositions());
+            return set("noPositions", new NoPositions());
         }
 
         /**

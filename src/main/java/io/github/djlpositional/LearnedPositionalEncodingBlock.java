@@ -275,7 +275,7 @@ public final class LearnedPositionalEncodingBlock
         private int[] initialGrid = {};
 
         private Builder() {
-            super(options -> new LearnedPositionalEncodingBlock(Records.create(Settings.class, options), null));
+            super(Settings.class, settings -> new LearnedPositionalEncodingBlock(settings, null));
         }
 
         /**
@@ -302,7 +302,9 @@ public final class LearnedPositionalEncodingBlock
         }
 
         /**
-         * Sets how the table is resampled for another grid (default: {@link GridResampling#BICUBIC_ANTIALIASED}).
+         * Sets how the table of a grid is resampled for another grid (default:
+         * {@link GridResampling#BICUBIC_ANTIALIASED}), or how the initial encodings of a sequence are resampled to the
+         * maximum sequence length (default: they must have this length).
          *
          * @param resampling the method
          * @return this builder
@@ -312,16 +314,16 @@ public final class LearnedPositionalEncodingBlock
         }
 
         /**
-         * Initializes the table with vectors, for example from another model. If their number is not the maximum
-         * sequence length, they are resized to it by linear interpolation that keeps the first and the last, as
-         * PyTorch's {@code interpolate} does with the mode linear and {@code align_corners}. Those of a grid are
-         * resampled as {@link #optResampling} says, in double; the rows of prefix tokens are kept.
+         * Initializes the table with vectors, for example from another model. Those of a sequence need
+         * {@link #optResampling} if their number is not the maximum sequence length. Those of another grid are always
+         * resampled, in double; the rows of prefix tokens are kept.
          *
          * @param encodings (n, D) or (1, n, D), n at least 1, FLOAT16, FLOAT32 or FLOAT64; the caller's, copied here
          * @param grid the sizes of the grid of these vectors; none for that of the block
          * @return this builder
          * @throws IllegalArgumentException if the array has another rank or data type, or is empty
          */
+        @WithoutOption
         public Builder optInitialEncodings(NDArray encodings, int... grid) {
             Shape shape = encodings.getShape();
             boolean isBatched = shape.dimension() == 3 && shape.get(0) == 1;
@@ -342,7 +344,7 @@ public final class LearnedPositionalEncodingBlock
          * {@inheritDoc}
          *
          * @throws IllegalArgumentException if an option is out of range, or the initial encodings have another size or
-         *     another number than their grid, or are given twice
+         *     another number than their grid or sequence, or are given twice
          */
         @Override
         public LearnedPositionalEncodingBlock build() {
@@ -351,6 +353,7 @@ public final class LearnedPositionalEncodingBlock
             }
             Map<String, Object> all = new HashMap<>(options());
             if (!all.containsKey("grid")) {
+                all.remove("resampling"); // only of the initial encodings
                 all.putIfAbsent("maxSequenceLength", initialEncodings.length / initialWidth);
             }
             Settings settings = Records.create(Settings.class, all);
@@ -369,8 +372,16 @@ public final class LearnedPositionalEncodingBlock
                         initialGrid.length == 0,
                         () -> "initial encodings of the grid " + Arrays.toString(initialGrid)
                                 + " for a block without a grid: expected no grid; build the block with optGrid(int, int...)");
-                return GridResampling.BILINEAR_ALIGNED.resample(
-                        initialEncodings, new int[] {vectors}, new int[] {settings.maxSequenceLength});
+                GridResampling resampling = (GridResampling) options().get("resampling");
+                Check.that(
+                        vectors == settings.maxSequenceLength || resampling != null,
+                        () -> vectors + " initial encodings with maxSequenceLength " + settings.maxSequenceLength
+                                + ": expected one for each position; leave the length out, or resample them with"
+                                + " optResampling(GridResampling)");
+                return resampling == null
+                        ? initialEncodings
+                        : resampling.resample(
+                                initialEncodings, new int[] {vectors}, new int[] {settings.maxSequenceLength});
             }
             int[] to = settings.grid.builtSizes();
             int[] from = initialGrid.length == 0 ? to : initialGrid;

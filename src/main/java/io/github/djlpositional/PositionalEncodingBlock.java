@@ -256,7 +256,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
     public static final class Builder extends BaseBuilder<PositionalEncodingBlock, Builder> {
 
         private Builder() {
-            super(options -> new PositionalEncodingBlock(Records.create(Settings.class, options)));
+            super(Settings.class, PositionalEncodingBlock::new);
         }
 
         /**

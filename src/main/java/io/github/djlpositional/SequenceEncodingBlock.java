@@ -13,7 +13,6 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.SinusoidalEncoding;
-import java.util.Map;
 import java.util.function.Function;
 
 /**
@@ -232,8 +231,8 @@ abstract class SequenceEncodingBlock<R extends Record & SequenceEncodingBlock.Co
      */
     abstract static class BaseBuilder<B, T extends BaseBuilder<B, T>> extends OptionsBuilder<B, T> {
 
-        BaseBuilder(Function<Map<String, Object>, B> create) {
-            super(create);
+        <R extends Record> BaseBuilder(Class<R> settings, Function<R, B> create) {
+            super(settings, create);
         }
 
         /**

@@ -147,7 +147,7 @@ public final class TimestepEmbeddingBlock extends ConfiguredBlock {
     public static final class Builder extends OptionsBuilder<TimestepEmbeddingBlock, Builder> {
 
         private Builder() {
-            super(options -> new TimestepEmbeddingBlock(Records.create(Settings.class, options)));
+            super(Settings.class, TimestepEmbeddingBlock::new);
         }
 
         /**

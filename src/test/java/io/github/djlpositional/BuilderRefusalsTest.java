@@ -91,6 +91,40 @@ class BuilderRefusalsTest {
                 "maxSequenceLength 20");
         refused(embedding().optPositionsFromPadding(1)::build, "positionsFromPadding 1", "paddingIndex null");
         refused(embedding().optPaddingIndex(0).optPositionsFromPadding(-1)::build, "positionsFromPadding -1");
+        refused(
+                embedding().optNoPositions().optPositionalEncoding(positions().build())::build,
+                "PositionalEncodingBlock",
+                "optNoPositions()");
+        refused(embedding().optNoPositions().optMaxSequenceLength(20)::build, "maxSequenceLength 20");
+        InputEmbeddingBlock.Builder counting = embedding().optPaddingIndex(0).optPositionsFromPadding(1);
+        refused(counting.optPositionalEncoding(Blocks.identityBlock())::build, "positionsFromPadding 1 without");
+        refused(embedding().optPaddingIndex(0).optPositionsFromPadding(2).optNoPositions()::build, "Padding 2 without");
+    }
+
+    @Test
+    void theLastValueOfAnOptionCounts() {
+        InputEmbeddingBlock input = embedding()
+                .optPositionalEncoding(Blocks.identityBlock())
+                .optPositionalEncoding(positions().build())
+                .build();
+        assertThat(input.getPositionalEncoding()).isInstanceOf(PositionalEncodingBlock.class);
+        embedding().optNoPositions().optNoPositions().build();
+        TransformerLayerBlock layer = layer().build();
+        assertThat(TransformerStackBlock.builder()
+                        .setLayers(2, BuilderRefusalsTest::layer)
+                        .setLayers(List.of(layer))
+                        .build()
+                        .getLayers())
+                .containsExactly(layer);
+    }
+
+    private static TransformerLayerBlock.Builder layer() {
+        return TransformerLayerBlock.builder()
+                .setAttention(MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(4)
+                        .setHeadCount(1)
+                        .build())
+                .setHiddenSize(8);
     }
 
     @Test

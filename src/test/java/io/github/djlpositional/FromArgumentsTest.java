@@ -10,11 +10,20 @@ import ai.djl.nn.Block;
 import ai.djl.nn.LambdaBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.util.JsonUtils;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaModifier;
 import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.arguments.internal.OptionsBuilder;
+import io.github.djlpositional.arguments.internal.OptionsBuilder.WithoutOption;
+import io.github.djlpositional.attention.EncodingType;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.math.AlibiSlopes;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.GridEncoding;
+import io.github.djlpositional.math.QueryScale;
+import io.github.djlpositional.math.RotaryAxes;
 import io.github.djlpositional.math.RotaryScaling;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.lang.reflect.Method;
@@ -22,6 +31,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
@@ -139,21 +150,59 @@ class FromArgumentsTest {
                 + method.getName().substring(4);
     }
 
+    static List<Class<?>> builders() {
+        return ArchitectureTest.LIBRARY.stream()
+                .filter(each -> each.isAssignableTo(OptionsBuilder.class))
+                .filter(each -> !each.getModifiers().contains(JavaModifier.ABSTRACT))
+                .<Class<?>>map(JavaClass::reflect)
+                .toList();
+    }
+
+    /** A value of each type that methods of builders have, except for enums. */
+    private static final Map<Class<?>, Object> VALUES = Map.ofEntries(
+            Map.entry(int.class, 3),
+            Map.entry(double.class, 2.5),
+            Map.entry(float.class, 0.5f),
+            Map.entry(boolean.class, true),
+            Map.entry(int[].class, new int[] {3}),
+            Map.entry(List.class, List.of()),
+            Map.entry(Supplier.class, (Supplier<?>) List::of),
+            Map.entry(Block.class, BlockType.POSITIONS.block()),
+            Map.entry(InputEmbeddingBlock.class, BlockType.EMBEDDING.block()),
+            Map.entry(MultiHeadAttentionBlock.class, BlockType.ATTENTION.block()),
+            Map.entry(RelativeEncoding.class, EncodingType.ROTARY.block()),
+            Map.entry(AlibiSlopes.class, AlibiSlopes.of(2)),
+            Map.entry(FourierFeatures.class, FourierFeatures.time2Vec(5, 1)),
+            Map.entry(Frequencies.class, Frequencies.of(1)),
+            Map.entry(GridEncoding.class, GridEncoding.multidim(2, 10)),
+            Map.entry(QueryScale.class, new QueryScale.LogN(2)),
+            Map.entry(RotaryAxes.class, RotaryAxes.sections(1, 1)),
+            Map.entry(RotaryScaling.class, RotaryScaling.none()),
+            Map.entry(SinusoidalEncoding.class, SinusoidalEncoding.vaswani(4)));
+
+    private static Object valueOf(Class<?> type) {
+        return type.isEnum() ? type.getEnumConstants()[0] : VALUES.get(type);
+    }
+
     @ParameterizedTest
-    @MethodSource("io.github.djlpositional.TestBlocks#values")
-    void eachMethodOfABuilderSetsTheOptionOfItsName(TestBlocks kind) throws Exception {
-        Map<Class<?>, Object> values = Map.of(int.class, 3, double.class, 2.5, float.class, 0.5f, boolean.class, true);
-        Object builder = SmallBlocks.call(kind.block().getClass().getMethod("builder"), null);
+    @MethodSource("builders")
+    void eachMethodOfABuilderSetsTheOptionOfItsName(Class<?> type) throws Exception {
         Method options = OptionsBuilder.class.getDeclaredMethod("options");
         options.setAccessible(true);
-        for (Method method : builder.getClass().getMethods()) {
-            if (method.getName().matches("(set|opt).*") && method.getParameterCount() == 1) {
-                Object value = values.get(method.getParameterTypes()[0]);
-                if (value != null) {
-                    SmallBlocks.call(method, builder, value);
-                    assertThat(((Map<?, ?>) options.invoke(builder)).get(optionOf(method)))
-                            .as("%s", method)
-                            .isEqualTo(value);
+        for (Method method : type.getMethods()) {
+            if (method.getName().matches("(set|opt).*") && !method.isAnnotationPresent(WithoutOption.class)) {
+                Object builder = SmallBlocks.call(type.getEnclosingClass().getMethod("builder"), null);
+                Object[] values = Stream.of(method.getParameterTypes())
+                        .map(FromArgumentsTest::valueOf)
+                        .toArray();
+                assertThat(values)
+                        .as("a value for each parameter of %s", method)
+                        .doesNotContainNull();
+                SmallBlocks.call(method, builder, values);
+                Map<?, ?> set = (Map<?, ?>) options.invoke(builder);
+                assertThat(set.keySet()).as("%s", method).isEqualTo(Set.of(optionOf(method)));
+                if (method.getParameterTypes().length == 1 && method.getParameterTypes()[0].isPrimitive()) {
+                    assertThat(set.values()).as("%s", method).first().isEqualTo(values[0]);
                 }
             }
         }

@@ -90,7 +90,7 @@ class LearnedPositionalEncodingBlockTest {
     }
 
     @EngineTest
-    void isInitializedFromAnArrayThatIsResizedLinearly(NDManager manager) {
+    void isInitializedFromAnArrayThatIsResampledLinearly(NDManager manager) {
         // numpy.interp(numpy.linspace(0, 2, n), [0, 1, 2], column); n = 1 keeps the first
         float[][] expected = {
             {0, 10}, {0, 10, 4, 20}, {0, 10, 1, 30, 4, 20}, null, {0, 10, .5f, 20, 1, 30, 2.5f, 25, 4, 20}
@@ -101,6 +101,7 @@ class LearnedPositionalEncodingBlockTest {
                     .setEmbeddingSize(2)
                     .optInitialEncodings(three)
                     .optMaxSequenceLength(length)
+                    .optResampling(GridResampling.BILINEAR_ALIGNED)
                     .build();
             assertThat(table(initialized(manager, block, 1, 1, 2))).isEqualTo(expected[length - 1]);
         }
@@ -108,9 +109,26 @@ class LearnedPositionalEncodingBlockTest {
                 .setEmbeddingSize(2)
                 .optMaxSequenceLength(2)
                 .optInitialEncodings(manager.create(new double[] {0.1, 4}, new Shape(1, 1, 2)))
+                .optResampling(GridResampling.BILINEAR_ALIGNED)
                 .build();
         fromOne.initialize(manager, DataType.FLOAT64, new Shape(1, 1, 2));
         assertThat(fromOne.getTable().getArray().toDoubleArray()).containsExactly(0.1, 4, 0.1, 4);
+    }
+
+    @EngineTest
+    void resamplesTheInitialEncodingsOfASequenceOnlyIfAsked(NDManager manager) {
+        NDArray three = manager.create(new float[] {0, 10, 1, 30, 4, 20}, new Shape(3, 2));
+        LearnedPositionalEncodingBlock.Builder builder =
+                LearnedPositionalEncodingBlock.builder().setEmbeddingSize(2).optInitialEncodings(three);
+        LearnedPositionalEncodingBlock same = builder.optMaxSequenceLength(3).build();
+        assertThat(table(initialized(manager, same, 1, 1, 2))).isEqualTo(three.toFloatArray());
+        refused(builder.optMaxSequenceLength(5)::build, "3 initial encodings", "maxSequenceLength 5", "optResampling");
+        // the method is no setting of the block, whose model file does not change
+        for (GridResampling method : GridResampling.values()) {
+            LearnedPositionalEncodingBlock resampled =
+                    builder.optMaxSequenceLength(3).optResampling(method).build();
+            assertThat(resampled.getArguments()).isEqualTo(same.getArguments()).doesNotContainKey("resampling");
+        }
     }
 
     @EngineTest
@@ -128,7 +146,11 @@ class LearnedPositionalEncodingBlockTest {
         NDArray wide = manager.arange(24f).reshape(6, 4).toType(DataType.FLOAT64, true);
         NDArray columns = wide.get(":, 1:3");
         int before = manager.getManagedArrays().size();
-        learned().setEmbeddingSize(2).optInitialEncodings(columns).build();
+        learned()
+                .setEmbeddingSize(2)
+                .optMaxSequenceLength(6)
+                .optInitialEncodings(columns)
+                .build();
         assertThat(manager.getManagedArrays()).hasSize(before);
     }
 
@@ -303,6 +325,7 @@ class LearnedPositionalEncodingBlockTest {
     void refusesSettingsThatDoNotFitTheGrid(NDManager manager) {
         refused(learned().optGrid(1, 2, 3)::build, "maxSequenceLength 10", "expected 7");
         refused(sequence().optPrefixEncoded(false)::build, "prefixEncoded false", "optGrid");
+        refused(sequence().optResampling(GridResampling.BICUBIC)::build, "resampling BICUBIC", "optGrid");
         refused(() -> sequence().optGrid(-1, 2), "prefixTokens -1");
         for (int[] sizes : new int[][] {{}, {0}, {2, -3}, {1, 1, 1, 1}, {1 << 16, 1 << 16}}) {
             refused(() -> sequence().optGrid(1, sizes), "grid sizes " + Arrays.toString(sizes));

@@ -129,7 +129,7 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
     public static final class Builder extends HeadsBuilder<AlibiBiasBlock, Builder> {
 
         private Builder() {
-            super(options -> new AlibiBiasBlock(Records.create(Settings.class, options)));
+            super(Settings.class, AlibiBiasBlock::new);
         }
 
         /**

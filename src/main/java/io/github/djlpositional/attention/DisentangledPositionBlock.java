@@ -236,7 +236,7 @@ public final class DisentangledPositionBlock extends ScoreTermBlock {
     public static final class Builder extends HeadsBuilder<DisentangledPositionBlock, Builder> {
 
         private Builder() {
-            super(options -> new DisentangledPositionBlock(Records.create(Settings.class, options)));
+            super(Settings.class, DisentangledPositionBlock::new);
         }
 
         /**

@@ -81,7 +81,7 @@ public final class DistanceNetworkBiasBlock extends RelativeBiasBlock {
     public static final class Builder extends HeadsBuilder<DistanceNetworkBiasBlock, Builder> {
 
         private Builder() {
-            super(options -> new DistanceNetworkBiasBlock(Records.create(Settings.class, options)));
+            super(Settings.class, DistanceNetworkBiasBlock::new);
         }
 
         /**

@@ -111,7 +111,7 @@ public final class FireBiasBlock extends ScoreTermBlock {
     public static final class Builder extends HeadsBuilder<FireBiasBlock, Builder> {
 
         private Builder() {
-            super(options -> new FireBiasBlock(Records.create(Settings.class, options)));
+            super(Settings.class, FireBiasBlock::new);
         }
 
         /**

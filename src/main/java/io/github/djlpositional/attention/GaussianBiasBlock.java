@@ -75,7 +75,7 @@ public final class GaussianBiasBlock extends RelativeBiasBlock {
     public static final class Builder extends HeadsBuilder<GaussianBiasBlock, Builder> {
 
         private Builder() {
-            super(options -> new GaussianBiasBlock(Records.create(Settings.class, options)));
+            super(Settings.class, GaussianBiasBlock::new);
         }
 
         /**

@@ -119,7 +119,7 @@ public final class KerpleBiasBlock extends RelativeBiasBlock {
     public static final class Builder extends HeadsBuilder<KerpleBiasBlock, Builder> {
 
         private Builder() {
-            super(options -> new KerpleBiasBlock(Records.create(Settings.class, options)));
+            super(Settings.class, KerpleBiasBlock::new);
         }
 
         /**

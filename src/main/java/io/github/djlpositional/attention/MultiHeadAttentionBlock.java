@@ -160,6 +160,10 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
                     kernelType == null || kernelType == DataType.FLOAT16 || kernelType == DataType.BFLOAT16,
                     "kernelType " + kernelType
                             + ": expected FLOAT16 or BFLOAT16; leave it out for the type of the input");
+            Check.that(
+                    kernelType == null || fusedKernel,
+                    "kernelType " + kernelType
+                            + " with fusedKernel false: expected a kernel to compute in this type; leave one of them out");
             dropoutRate = Objects.requireNonNullElse(dropoutRate, 0f);
             Check.rate("dropoutRate", dropoutRate);
         }
@@ -465,7 +469,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
     public static final class Builder extends OptionsBuilder<MultiHeadAttentionBlock, Builder> {
 
         private Builder() {
-            super(MultiHeadAttentionBlock::of);
+            super(Settings.class, MultiHeadAttentionBlock::of, "relativeEncoding", "queryNorm", "keyNorm");
         }
 
         /**
@@ -661,7 +665,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
          * operations keep their type, and gradients pass. On a GPU, the attention of FLOAT32 inputs takes a fraction of
          * the time; on a CPU, none of them saves time. Results differ by up to 3·10<sup>-3</sup> of the greatest one
          * with FLOAT16, and 2·10<sup>-2</sup> with BFLOAT16. Where the fused kernel is not used, there is no effect:
-         * see {@link #optFusedKernel}.
+         * see {@link #optFusedKernel}, which must not be false.
          *
          * @param kernelType FLOAT16, for scores below 65504, or BFLOAT16, which has the range of FLOAT32
          * @return this builder

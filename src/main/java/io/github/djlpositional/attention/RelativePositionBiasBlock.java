@@ -88,7 +88,7 @@ public final class RelativePositionBiasBlock extends RelativeBiasBlock {
     public static final class Builder extends HeadsBuilder<RelativePositionBiasBlock, Builder> {
 
         private Builder() {
-            super(options -> new RelativePositionBiasBlock(Records.create(Settings.class, options)));
+            super(Settings.class, RelativePositionBiasBlock::new);
         }
 
         /**

@@ -108,7 +108,7 @@ public final class RmsNormBlock extends ConfiguredBlock {
     public static final class Builder extends OptionsBuilder<RmsNormBlock, Builder> {
 
         private Builder() {
-            super(options -> new RmsNormBlock(Records.create(Settings.class, options)));
+            super(Settings.class, RmsNormBlock::new);
         }
 
         /**

@@ -420,7 +420,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     public static final class Builder extends OptionsBuilder<RotaryEmbeddingBlock, Builder> {
 
         private Builder() {
-            super(options -> new RotaryEmbeddingBlock(Records.create(Settings.class, options)));
+            super(Settings.class, RotaryEmbeddingBlock::new);
         }
 
         /**

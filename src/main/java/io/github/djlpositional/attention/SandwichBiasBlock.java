@@ -71,7 +71,7 @@ public final class SandwichBiasBlock extends RelativeBiasBlock {
     public static final class Builder extends HeadsBuilder<SandwichBiasBlock, Builder> {
 
         private Builder() {
-            super(options -> new SandwichBiasBlock(Records.create(Settings.class, options)));
+            super(Settings.class, SandwichBiasBlock::new);
         }
 
         /**

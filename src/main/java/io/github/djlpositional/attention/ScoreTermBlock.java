@@ -22,7 +22,6 @@ import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
-import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.IntFunction;
@@ -291,8 +290,8 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
      */
     abstract static class HeadsBuilder<T, B extends HeadsBuilder<T, B>> extends OptionsBuilder<T, B> {
 
-        HeadsBuilder(Function<Map<String, Object>, T> create) {
-            super(create);
+        <R extends Record> HeadsBuilder(Class<R> settings, Function<R, T> create) {
+            super(settings, create);
         }
 
         /**

@@ -218,7 +218,7 @@ public final class ShawRelativePositionBlock extends ScoreTermBlock {
     public static final class Builder extends OptionsBuilder<ShawRelativePositionBlock, Builder> {
 
         private Builder() {
-            super(options -> new ShawRelativePositionBlock(Records.create(Settings.class, options)));
+            super(Settings.class, ShawRelativePositionBlock::new);
         }
 
         /**

@@ -475,7 +475,7 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
     public static final class Builder extends OptionsBuilder<TransformerLayerBlock, Builder> {
 
         private Builder() {
-            super(TransformerLayerBlock::of);
+            super(Settings.class, TransformerLayerBlock::of, "attention", "crossAttention");
         }
 
         /**

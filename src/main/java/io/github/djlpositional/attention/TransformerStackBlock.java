@@ -72,6 +72,9 @@ import java.util.stream.Stream;
  * RelativePositionBiasBlock bias = RelativePositionBiasBlock.builder().setHeadCount(8).build();       // T5's
  * builder.setLayers(6, () -> layer(bias));
  * }</pre>
+ *
+ * An input embedding for such layers is built with {@link InputEmbeddingBlock.Builder#optNoPositions}. Its default
+ * would encode positions a second time and is rejected; an explicit positional encoding is not.
  */
 public final class TransformerStackBlock extends ConfiguredBlock {
 
@@ -104,6 +107,7 @@ public final class TransformerStackBlock extends ConfiguredBlock {
         for (int i = 0; i < layers.size(); i++) {
             TransformerLayerBlock layer = layers.get(i);
             requireFitting(i, layer, first);
+            requirePositionsOnce(i, layer, input);
             Check.that(
                     attentions(layer).allMatch(attentions::add),
                     "layer " + i
@@ -124,6 +128,15 @@ public final class TransformerStackBlock extends ConfiguredBlock {
                 () -> "layer " + number + " is " + layer + ": expected embeddingSize " + size + " and "
                         + (first.getCrossAttention() == null ? "no" : "a")
                         + " cross-attention, as in layer 0; give all layers the same inputs");
+    }
+
+    private static void requirePositionsOnce(int number, TransformerLayerBlock layer, InputEmbeddingBlock input) {
+        RelativeEncoding relative = layer.getAttention().getRelativeEncoding();
+        Check.that(
+                relative == null || input == null || !input.hasDefaultPositions(),
+                () -> "layer " + number + " has the relative encoding " + relative
+                        + ", and the input adds sinusoids by default: expected positions that are encoded once; build the"
+                        + " input with optNoPositions(), or set optPositionalEncoding(Block) to combine both");
     }
 
     private static Stream<MultiHeadAttentionBlock> attentions(TransformerLayerBlock layer) {
@@ -350,13 +363,14 @@ public final class TransformerStackBlock extends ConfiguredBlock {
     public static final class Builder extends OptionsBuilder<TransformerStackBlock, Builder> {
 
         private Builder() {
-            super(TransformerStackBlock::of);
+            super(Settings.class, TransformerStackBlock::of, INPUT, LAYERS);
         }
 
         /**
          * Sets the input embedding. By default there is none, and the first input is x.
          *
-         * @param input an input layer of the same embedding size, for ids (B, T); it becomes a child of this block
+         * @param input an input layer of the same embedding size, for ids (B, T), with positions that are not its
+         *     default if a self-attention has a relative encoding; it becomes a child of this block
          * @return this builder
          */
         public Builder optInput(InputEmbeddingBlock input) {

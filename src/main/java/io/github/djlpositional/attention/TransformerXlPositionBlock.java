@@ -207,7 +207,7 @@ public final class TransformerXlPositionBlock extends ScoreTermBlock {
     public static final class Builder extends HeadsBuilder<TransformerXlPositionBlock, Builder> {
 
         private Builder() {
-            super(options -> new TransformerXlPositionBlock(Records.create(Settings.class, options)));
+            super(Settings.class, TransformerXlPositionBlock::new);
         }
 
         /**

@@ -149,7 +149,7 @@ public final class WindowBiasBlock extends WindowTermBlock {
     public static final class Builder extends WindowBuilder<WindowBiasBlock, Builder> {
 
         private Builder() {
-            super(options -> new WindowBiasBlock(Records.create(Settings.class, options)));
+            super(Settings.class, WindowBiasBlock::new);
         }
 
         /**

@@ -108,7 +108,7 @@ public final class WindowNetworkBiasBlock extends WindowTermBlock {
     public static final class Builder extends WindowBuilder<WindowNetworkBiasBlock, Builder> {
 
         private Builder() {
-            super(options -> new WindowNetworkBiasBlock(Records.create(Settings.class, options)));
+            super(Settings.class, WindowNetworkBiasBlock::new);
         }
 
         /**

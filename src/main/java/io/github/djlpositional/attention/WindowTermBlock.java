@@ -15,7 +15,6 @@ import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.math.GridResampling;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Function;
 import java.util.function.IntUnaryOperator;
 
@@ -163,8 +162,8 @@ abstract class WindowTermBlock extends ScoreTermBlock {
      */
     abstract static class WindowBuilder<T, B extends WindowBuilder<T, B>> extends HeadsBuilder<T, B> {
 
-        WindowBuilder(Function<Map<String, Object>, T> create) {
-            super(create);
+        <R extends Record> WindowBuilder(Class<R> settings, Function<R, T> create) {
+            super(settings, create);
         }
 
         /**

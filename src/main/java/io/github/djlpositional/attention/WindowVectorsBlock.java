@@ -117,7 +117,7 @@ public final class WindowVectorsBlock extends WindowTermBlock {
     public static final class Builder extends OptionsBuilder<WindowVectorsBlock, Builder> {
 
         private Builder() {
-            super(options -> new WindowVectorsBlock(Records.create(Settings.class, options)));
+            super(Settings.class, WindowVectorsBlock::new);
         }
 
         /**

@@ -437,7 +437,7 @@ public final class GridEncoding implements HasArguments {
         private final List<Part> parts = new ArrayList<>();
 
         private Builder() {
-            super(options -> new GridEncoding(Records.create(Settings.class, options)));
+            super(Settings.class, GridEncoding::new);
         }
 
         /**
@@ -515,6 +515,7 @@ public final class GridEncoding implements HasArguments {
          * @param epsilon ε, which is added to the size; 0 or more
          * @return this builder
          */
+        @WithoutOption
         public Builder optNormalized(double epsilon) {
             return set("epsilon", epsilon);
         }

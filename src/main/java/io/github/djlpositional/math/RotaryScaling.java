@@ -64,7 +64,7 @@ public sealed interface RotaryScaling extends HasArguments
      * (s · l / L - (s - 1))<sup>r / (r - 2)</sup>. By bloc97 and emozilla (2023); described in Peng et al.,
      * <em>YaRN</em> (2023), section 3.3. The formula follows the published code.
      *
-     * @param factor s, finite and at least 1
+     * @param factor s, from 1 to the original length
      * @param originalLength L, at least 1
      * @return the scaling; {@link #dependsOnLength} is true
      * @throws IllegalArgumentException if an argument is outside its range
@@ -79,7 +79,7 @@ public sealed interface RotaryScaling extends HasArguments
      * {@return YaRN with the settings of the paper: {@link #yarn(double, int, double, double, boolean, double)} with β
      * of 32 and 1, bounds rounded to whole pairs, and the attention factor 0.1 · ln s + 1}
      *
-     * @param factor s, finite and at least 1
+     * @param factor s, from 1 to the original length
      * @param originalLength L, at least 1
      * @throws IllegalArgumentException if an argument is outside its range
      * @see <a href="https://arxiv.org/abs/2309.00071">YaRN: Efficient Context Window Extension of Large Language
@@ -94,7 +94,7 @@ public sealed interface RotaryScaling extends HasArguments
      * section 3} Pairs that make more than betaFast turns over the original length keep their frequency. The frequency
      * of pairs that make fewer than betaSlow turns is divided by s. Between them, the two are mixed linearly in k.
      *
-     * @param factor s, finite and at least 1
+     * @param factor s, from 1 to the original length
      * @param originalLength L, at least 1
      * @param betaFast the number of turns above which a frequency is kept, finite and at least betaSlow; 32 in the
      *     paper
@@ -121,7 +121,7 @@ public sealed interface RotaryScaling extends HasArguments
      * the two are mixed linearly in the number of turns over L. Where both factors are the same, as in Llama 4 Scout,
      * nothing is mixed.
      *
-     * @param factor s, finite and at least 1; 8 in Llama 3.1
+     * @param factor s, from 1 to the original length; 8 in Llama 3.1
      * @param lowFrequencyFactor positive; 1 in Llama 3.1
      * @param highFrequencyFactor finite and at least lowFrequencyFactor; 4 in Llama 3.1
      * @param originalLength L, at least 1; 8192 in Llama 3.1

@@ -49,8 +49,7 @@ final class RotaryScalings {
     record DynamicNtk(double factor, int originalLength) implements RotaryScaling {
 
         DynamicNtk {
-            checkFactor(factor);
-            Check.positive("originalLength", originalLength);
+            checkFactor(factor, originalLength);
         }
 
         @Override
@@ -87,8 +86,7 @@ final class RotaryScalings {
             truncate = truncate == null || truncate;
             attentionScale =
                     attentionScale == null ? Double.valueOf(RotaryScaling.yarnMagnitude(factor, 1)) : attentionScale;
-            checkFactor(factor);
-            Check.positive("originalLength", originalLength);
+            checkFactor(factor, originalLength);
             Check.that(
                     betaSlow > 0 && betaFast >= betaSlow && Double.isFinite(betaFast),
                     "betaSlow " + betaSlow + " and betaFast " + betaFast
@@ -134,7 +132,7 @@ final class RotaryScalings {
             implements RotaryScaling {
 
         Llama3 {
-            checkFactor(factor);
+            checkFactor(factor, originalLength);
             Check.that(
                     lowFrequencyFactor > 0
                             && highFrequencyFactor >= lowFrequencyFactor
@@ -142,7 +140,6 @@ final class RotaryScalings {
                     () -> "lowFrequencyFactor " + lowFrequencyFactor + " and highFrequencyFactor " + highFrequencyFactor
                             + ": expected 0 < lowFrequencyFactor <= highFrequencyFactor, finite; set them to the model's"
                             + " numbers, 1 and 4 in Llama 3.1");
-            Check.positive("originalLength", originalLength);
         }
 
         @Override
@@ -287,6 +284,15 @@ final class RotaryScalings {
                 factor >= 1 && Double.isFinite(factor),
                 () -> "scaling factor " + factor
                         + ": expected a finite number of 1 or more; set it to the new length over the original one");
+    }
+
+    private static void checkFactor(double factor, int originalLength) {
+        checkFactor(factor);
+        Check.positive("originalLength", originalLength);
+        Check.that(
+                factor <= originalLength,
+                () -> "scaling factor " + factor + " with originalLength " + originalLength
+                        + ": expected a factor of at most the original length; give the factor first");
     }
 
     private static double floor(DoubleDouble value) {

@@ -401,7 +401,7 @@ public final class SinusoidalEncoding extends PositionTable implements HasArgume
     public static final class Builder extends OptionsBuilder<SinusoidalEncoding, Builder> {
 
         private Builder() {
-            super(options -> new SinusoidalEncoding(Records.create(Settings.class, options)));
+            super(Settings.class, SinusoidalEncoding::new);
         }
 
         /**

@@ -77,6 +77,12 @@ public final class HuggingFaceRope {
                         + "; build other models with RotaryEmbeddingBlock and MultiHeadAttentionBlock;"
                         + " see docs/models.md#what-is-known");
         require("required");
+        for (String key : List.of("layer_types", "full_attn_idxs", "no_rope_layers")) {
+            String name = type.keyOf(key);
+            if (config.get(name) != null) { // also of a type that does not read it
+                Records.value(HuggingFaceRope.class, config, name, List.class);
+            }
+        }
         for (String layerType : layerTypes()) {
             rotary(layerType).build();
         }

@@ -91,9 +91,17 @@ class KernelTypeTest {
                         .build(),
                 "kernelType int8",
                 "FLOAT16 or BFLOAT16");
+        refused(
+                () -> EncodingType.NONE
+                        .attention(HEADS)
+                        .optKernelType(DataType.FLOAT16)
+                        .optFusedKernel(false)
+                        .build(),
+                "kernelType float16 with fusedKernel false");
         MultiHeadAttentionBlock block = EncodingType.NONE
                 .attention(HEADS)
                 .optKernelType(DataType.BFLOAT16)
+                .optFusedKernel(true)
                 .build();
         assertThat(MultiHeadAttentionBlock.fromArguments(block.getArguments()).getArguments())
                 .containsEntry("kernelType", "BFLOAT16");

@@ -569,6 +569,46 @@ class TransformerStackBlockTest {
         refused(encoder().optInput(input().setEmbeddingSize(4).build())::build, "embeddingSize 4", "8");
     }
 
+    @Test
+    void refusesDefaultPositionsBesideARelativeEncodingOfAnyLayer() {
+        String[] parts = {"layer 1", "RelativePositionBiasBlock(headCount=2", "optNoPositions()"};
+        for (InputEmbeddingBlock.Builder input : List.of(input(), input().optMaxSequenceLength(20))) {
+            TransformerLayerBlock without = encoderLayer().build();
+            TransformerLayerBlock with = layer(false, bias()).build();
+            refused(
+                    TransformerStackBlock.builder().optInput(input.build()).setLayers(List.of(without, with))::build,
+                    parts);
+        }
+        TransformerStackBlock stack =
+                sharing(bias()).optInput(inputWithoutPositions()).build();
+        Map<String, Object> arguments = new HashMap<>(stack.getArguments());
+        Map<String, Object> ofInput = new HashMap<>(stack.getInput().getArguments());
+        ofInput.put("type", "InputEmbeddingBlock");
+        ofInput.remove("positionalEncoding");
+        arguments.put("input", ofInput);
+        refused(() -> TransformerStackBlock.fromArguments(arguments), "layer 0", "optNoPositions()");
+    }
+
+    @Test
+    void acceptsExplicitPositionsBesideARelativeEncoding() {
+        PositionalEncodingBlock sinusoids =
+                PositionalEncodingBlock.builder().setEmbeddingSize(SIZE).build();
+        TransformerStackBlock stack = sharing(bias())
+                .optInput(input().optPositionalEncoding(sinusoids).build())
+                .build();
+        assertThat(TransformerStackBlock.fromArguments(stack.getArguments()).getArguments())
+                .isEqualTo(stack.getArguments());
+    }
+
+    @Test
+    void acceptsDefaultPositionsBesideARelativeEncodingOfTheCrossAttention() {
+        TransformerStackBlock stack = TransformerStackBlock.builder()
+                .optInput(input().build())
+                .setLayers(2, () -> layer(true, null).optCrossAttention(attention(false, bias())))
+                .build();
+        assertThat(stack.getInput().hasDefaultPositions()).isTrue();
+    }
+
     @EngineTest
     void refusesInputs(NDManager manager) {
         TransformerStackBlock stack = filled(manager, encoder().optInput(input().build()), 2, 5);

@@ -57,6 +57,11 @@ class LimitsTest {
                 call("originalLength 0: expected 1 or more", () -> RotaryScaling.dynamicNtk(2, 0)),
                 call("originalLength 0: expected 1 or more", () -> RotaryScaling.yarn(2, 0)),
                 call("originalLength 0: expected 1 or more", () -> RotaryScaling.llama3(2, 1, 4, 0)),
+                call("scaling factor 4096.0 with originalLength 4: expected", () -> RotaryScaling.dynamicNtk(4096, 4)),
+                call("scaling factor 4096.0 with originalLength 4: expected", () -> RotaryScaling.yarn(4096, 4)),
+                call(
+                        "scaling factor 8192.0 with originalLength 8: expected",
+                        () -> RotaryScaling.llama3(8192, 1, 4, 8)),
                 call("originalLength 1: expected 2 or more", () -> RotaryScaling.longRope(ONES, ONES, 1, 4)),
                 call("maxLength 3: expected 4 or more", () -> RotaryScaling.longRope(ONES, ONES, 4, 3)),
                 call("2 short and 3 long factors", () -> RotaryScaling.longRope(ONES, new double[] {1, 1, 1}, 2, 4)),
@@ -77,7 +82,7 @@ class LimitsTest {
                 // overflows: the ratio, the reciprocal of a subnormal base, the growth of the base
                 call("frequency NaN of pair 0", () -> SinusoidalEncoding.tensor2tensor(4, 1e-200, 1e200)),
                 call("frequency ", () -> Frequencies.geometric(2, 1e-310, 1)),
-                call("frequency ", () -> RotaryScaling.dynamicNtk(1e308, 1).frequencies(4, 10, 1_000_000_000)),
+                call("frequency ", () -> RotaryScaling.ntkAware(1e308).frequencies(4, 10, 0)),
                 call("frequency ", () -> Frequencies.timescales(2, 1e200, 1e-50)),
                 call("frequency 1.0E-320 of pair 0", () -> Frequencies.timescales(1, 1e-320, 1e-320)),
                 call(
@@ -329,6 +334,14 @@ class LimitsTest {
     }
 
     @Test
+    void aScalingFactorMayBeTheOriginalLength() {
+        assertThat(RotaryScaling.dynamicNtk(4, 4).lengthThreshold()).isEqualTo(4);
+        assertThat(RotaryScaling.yarn(4, 4).frequencies(2, 10, 0).size()).isEqualTo(1);
+        assertThat(RotaryScaling.llama3(4, 1, 4, 4).frequencies(2, 10, 0).size())
+                .isEqualTo(1);
+    }
+
+    @Test
     @Tag("slow")
     void limitsAreAccepted() {
         assertThat(vaswani(4).table(7, 0)).isEmpty();
@@ -337,7 +350,7 @@ class LimitsTest {
         assertThat(RelativeBuckets.of(true, 4, 2).size()).isEqualTo(4);
         assertThat(RelativeBuckets.of(false, 2, 2).size()).isEqualTo(2);
         assertThat(RelativeBuckets.of(true, 4096, 1025).size()).isEqualTo(4096);
-        assertThat(RotaryScaling.dynamicNtk(2, 1).lengthThreshold()).isEqualTo(1);
+        assertThat(RotaryScaling.dynamicNtk(1, 1).lengthThreshold()).isEqualTo(1);
         assertThat(RotaryScaling.longRope(ONES, ONES, 2, 2).attentionFactor(0)).isEqualTo(1);
         assertThat(RotaryScaling.none().frequencies(2, 1.5, 0).size()).isEqualTo(1);
         assertThat(Frequencies.geometric(1 << 20, 10, 1 << 20).size()).isEqualTo(1 << 20);

@@ -461,14 +461,28 @@ class HuggingFaceRopeTest {
         assertRejected(() -> HuggingFaceRope.of(config).attention(1), name + " " + value);
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "llama, layer_types",
+        "qwen2, layer_types",
+        "llama, no_rope_layers",
+        "smollm3, no_rope_layers",
+        "llama, full_attn_idxs",
+        "lfm2, full_attn_idxs",
+        "bamba, attn_layer_indices"
+    })
+    void listsOfLayersAreListsAlsoForTypesThatDoNotReadThem(String type, String key) throws Exception {
+        assertRejected(
+                () -> HuggingFaceRope.of(llama("model_type", type, key, Map.of("0", "full_attention"))),
+                "'" + key + "'",
+                "expected a list");
+        assertThat(HuggingFaceRope.of(llama("model_type", type, key, List.of())))
+                .hasToString("HuggingFaceRope(" + type + ")");
+    }
+
     @Test
     void mapsInPlaceOfListsAreRefused() {
         Map<String, Object> section = Map.of("full_attention", Map.of("type", "su", "short_factor", Map.of()));
-        assertRejected(
-                () -> HuggingFaceRope.of(llama("model_type", "qwen2", "layer_types", Map.of()))
-                        .attention(0),
-                "'layer_types'",
-                "a list");
         assertRejected(
                 () -> HuggingFaceRope.of(llama("model_type", "qwen2", "rope_scaling", section))
                         .rotary("full_attention"),

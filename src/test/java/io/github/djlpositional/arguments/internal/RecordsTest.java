@@ -3,6 +3,7 @@ package io.github.djlpositional.arguments.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -246,8 +248,31 @@ class RecordsTest {
     private static final class RequiredBuilder extends OptionsBuilder<Required, RequiredBuilder> {
 
         RequiredBuilder() {
-            super(options -> Records.create(Required.class, options));
+            super(Required.class, Function.identity());
         }
+    }
+
+    /** A builder whose method sets an option that the record does not have. */
+    public static final class MisspeltBuilder extends OptionsBuilder<Required, MisspeltBuilder> {
+
+        MisspeltBuilder() {
+            super(Required.class, Function.identity());
+        }
+
+        /** The option would be ignored. */
+        public MisspeltBuilder optTwise(int twice) {
+            return set("twise", twice);
+        }
+    }
+
+    @Test
+    void rejectsAMisspeltOptionWhenABuilderIsCreatedAndWhenTheOptionIsSet() {
+        assertThatIllegalStateException()
+                .isThrownBy(MisspeltBuilder::new)
+                .withMessageContainingAll("MisspeltBuilder", "'twise'", "[count, twice]");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> new RequiredBuilder().set("twise", 1))
+                .withMessageContainingAll("RequiredBuilder", "'twise'", "[count, twice]");
     }
 
     @Test

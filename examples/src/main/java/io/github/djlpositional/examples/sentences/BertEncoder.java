@@ -19,6 +19,7 @@ import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerStackBlock;
+import io.github.djlpositional.math.GridResampling;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -133,6 +134,7 @@ final class BertEncoder extends AbstractBlock {
                         .setEmbeddingSize(sizes.size)
                         .optMaxSequenceLength(count)
                         .optInitialEncodings(positions.getTable().getArray())
+                        .optResampling(GridResampling.BILINEAR_ALIGNED)
                         .build());
         copy.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         copy.freezeParameters(true);
