@@ -160,51 +160,6 @@ def attention():
         conv1d["h.0.attn.c_attn.weight"].numpy())})
 
 
-def interleaved_attention(x, tensors, rotated):
-    """Causal attention with Meta's names and layout: pairs are complex numbers. 2 query heads and 1 key head of 8."""
-    def project(name, heads):
-        weight, bias = tensors[f"attention.{name}.weight"].double(), tensors[f"attention.{name}.bias"].double()
-        return (x @ weight.T + bias).reshape(2, 5, heads, 8).transpose(1, 2)
-
-    def rotate(heads):
-        angles = torch.outer(torch.arange(5).double(), 10000.0 ** (-torch.arange(0, rotated, 2).double() / rotated))
-        pairs = torch.view_as_complex(heads[..., :rotated].reshape(2, -1, 5, rotated // 2, 2))
-        turned = torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(3)
-        return torch.cat([turned, heads[..., rotated:]], 3)
-
-    queries, keys, values = rotate(project("wq", 2)), rotate(project("wk", 1)), project("wv", 1)
-    scores = (queries @ keys.transpose(2, 3) / math.sqrt(8)).masked_fill(torch.ones(5, 5).triu(1).bool(), -math.inf)
-    results = (scores.softmax(3) @ values).transpose(1, 2).reshape(2, 5, 16)
-    return results @ tensors["attention.wo.weight"].double().T + tensors["attention.wo.bias"].double()
-
-
-def permute(weight, n_heads, rotated):
-    """permute of Hugging Face's convert_llama_weights_to_hf.py, on the first dimensions of each head."""
-    heads = weight.reshape(n_heads, -1, *weight.shape[1:])
-    first = heads[:, :rotated].reshape(n_heads, rotated // 2, 2, -1).transpose(1, 2).reshape(heads[:, :rotated].shape)
-    return torch.cat([first, heads[:, rotated:]], 1).reshape(weight.shape)
-
-
-def rotary():
-    """The projections of a rotated attention in Meta's layout, and the permuted ones; biases, which Llama has not."""
-    torch.manual_seed(8)
-    x = torch.randn(2, 5, 8).double()
-    sizes = {"wq": (16, 8), "wk": (8, 8), "wv": (8, 8), "wo": (8, 16)}
-    tensors = {}
-    for name, size in sizes.items():
-        tensors[f"attention.{name}.weight"] = torch.randn(size) / 2
-        tensors[f"attention.{name}.bias"] = torch.randn(size[0]) / 2
-    expect("rotary x", x)
-    for rotated in (8, 6):
-        expect(f"rotary attention {rotated}", interleaved_attention(x, tensors, rotated))
-        for name, heads in (("wq", 2), ("wk", 1)):
-            for kind in ("weight", "bias"):
-                expect(f"rotary {name}.{kind} {rotated}", permute(tensors[f"attention.{name}.{kind}"], heads, rotated))
-    permuted = {name: permute(tensor, 2 if "wq" in name else 1, 6) if "wq" in name or "wk" in name else tensor
-                for name, tensor in tensors.items()}
-    save_safetensors("rotary.safetensors", {**tensors, **{f"permuted.{name}": t for name, t in permuted.items()}})
-
-
 def integers():
     """The smallest and the greatest number of each type; torch 1.13 has no unsigned types of two or more bytes."""
     arrays = {}
@@ -433,7 +388,7 @@ def foreign():
 
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for part in (bert, roberta, opt, gpt2, linear, attention, rotary, integers, types, zips, encodings, t5, foreign):
+    for part in (bert, roberta, opt, gpt2, linear, attention, integers, types, zips, encodings, t5, foreign):
         part()
     lines = [name + "," + ",".join(repr(value) for value in values) for name, values in EXPECTED.items()]
     (FOLDER / "expected.csv").write_text("name,values\n" + "\n".join(lines) + "\n")

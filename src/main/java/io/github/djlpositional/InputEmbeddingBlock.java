@@ -51,7 +51,7 @@ import java.util.function.Function;
  *   <li>{@code [ids]}: (B, T), INT8, UINT8, INT32 or INT64, each from 0 to V - 1. If the positional encoding is
  *       time-major ({@code optSequenceAxis(0)}), ids are (T, B) and the output is (T, B, D).
  *   <li>{@code [ids, positions]}: positions as the positional encoding expects them; for
- *       {@link PositionalEncodingBlock} (T) or (B, T). A mask belongs to the attention, and is refused here on a CPU.
+ *       {@link PositionalEncodingBlock} (T) or (B, T). A mask belongs to the attention.
  * </ul>
  *
  * The output is (B, T, D) in the data type of the token embedding (the model's), attached to the manager of the ids,
@@ -60,8 +60,8 @@ import java.util.function.Function;
  *
  * <p>A forward throws {@link IllegalArgumentException} for more than two inputs; for ids of another rank, of a data
  * type that is not an integer, or out of range; for a start position without positions in a block with
- * {@link Builder#optPositionsFromPadding}; for a given block whose output has another shape; and for whatever the
- * positional encoding refuses. It throws {@link ai.djl.nn.UninitializedParameterException} in inference if the block
+ * {@link Builder#optPositionsFromPadding}; for a given block whose output has another shape; and for anything the
+ * positional encoding rejects. It throws {@link ai.djl.nn.UninitializedParameterException} in inference if the block
  * was neither initialized nor loaded. An id out of range is an error on a CPU only. On a GPU, where ids are not read,
  * its vector is NaN; a {@linkplain Builder#optTokenEmbedding given token embedding} gets the ids as they are.
  *

@@ -48,7 +48,8 @@ import java.util.Objects;
  * block.forward(parameterStore, new NDList(x), false, params);
  * }</pre>
  *   <li>{@code [x, positions]}: positions is (T), or (B, T) for an x of shape (B, …, T, D); INT8, UINT8, INT32 or
- *       INT64, or FLOAT16, FLOAT32 or FLOAT64. Real positions are encoded exactly, on the host.
+ *       INT64, from 0 to below the maximum sequence length; or FLOAT16, FLOAT32 or FLOAT64, any finite numbers, which
+ *       are encoded exactly, on the host.
  * </ul>
  *
  * The output has the shape, device and data type of x, is attached to the manager of x, and is the caller's to close.
@@ -62,11 +63,10 @@ import java.util.Objects;
  * <p>A forward throws {@link IllegalArgumentException} for more than two inputs; for an x of another width, of rank
  * below 2, without the sequence axis, or of another data type (with a learned scale: than the scale's); for a sequence
  * that is longer than the table at its start position; for a start position that is negative or not an Integer or a
- * Long; for both positions and a start position; for positions that are read and out of range, or have another shape;
- * on a CPU, for a mask in place of positions (B, T), T > 2: ones and then zeros in each sequence, or the reverse; and
- * for a table that the machine has no memory for. It throws {@link ai.djl.engine.EngineException} if a GPU has no
- * memory for the table, and {@link ai.djl.nn.UninitializedParameterException} in inference if a learned scale was
- * neither initialized nor loaded.
+ * Long; for both positions and a start position; for positions of another shape, integers out of range that are read,
+ * and real ones that are not finite; and for a table that the machine has no memory for. It throws
+ * {@link ai.djl.engine.EngineException} if a GPU has no memory for the table, and
+ * {@link ai.djl.nn.UninitializedParameterException} in inference if a learned scale was neither initialized nor loaded.
  *
  * <h2>Lifetime</h2>
  *
@@ -213,13 +213,12 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
      * up in the table; real ones are computed from the definition. A position that is given as an integer and as a real
      * number has the same encoding, bit for bit.
      *
-     * @param positions any shape, integer or real, from 0 to below the maximum sequence length (or to below the limit
-     *     of a block that extends itself)
+     * @param positions any shape: integers from 0 to below the maximum sequence length (or to below the limit of a
+     *     block that extends itself), or any finite real numbers
      * @return a new array of the shape of the positions + (D), on their device and manager, in the data type that the
      *     block was initialized with (FLOAT32 before); the caller's to close
-     * @throws IllegalArgumentException if a position is out of range or NaN (for integer positions on a GPU the
-     *     encoding is NaN instead), the array is neither integer nor real, or there is no memory for the table or the
-     *     result
+     * @throws IllegalArgumentException if an integer is out of range (on a GPU its encoding is NaN instead) or a real
+     *     number not finite, the array is neither, or there is no memory for the table or the result
      * @throws IllegalStateException if another thread is initializing, loading or clearing the block
      */
     public NDArray encode(NDArray positions) {

@@ -133,12 +133,9 @@ public enum BlockType implements TestBlocks {
                     .optAxes(RotaryAxes.of(1, 0, 1))
                     .optSequenceAxis(1)
                     .build()),
-    ALIBI_CAUSAL(
+    ALIBI_OF_GIVEN_SLOPES(
             new Shape(2, 3, 4),
-            AlibiBiasBlock.builder()
-                    .setHeadCount(3)
-                    .optSlopes(AlibiSlopes.given(0.5, 0, 0.25))
-                    .optCausal(true)::build),
+            AlibiBiasBlock.builder().setHeadCount(3).optSlopes(AlibiSlopes.given(0.5, 0, 0.25))::build),
     T5_OF_A_DECODER(
             new Shape(2, 3, 4),
             RelativePositionBiasBlock.builder().setHeadCount(3).optBidirectional(false)::build),

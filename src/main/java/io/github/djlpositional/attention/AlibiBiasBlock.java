@@ -24,24 +24,19 @@ import java.util.stream.IntStream;
  * -slope · |i - j|
  * </pre>
  *
- * <p>Each bias is the nearest number that the data type has, unless the slopes are learned. With
- * {@code optCausal(true)} the bias of keys after the query is -∞, which hides them. {@link RelativeEncoding} describes
- * inputs, output and errors.
+ * <p>Each bias is the nearest number that the data type has, unless the slopes are learned. {@link RelativeEncoding}
+ * describes inputs, output and errors.
  *
  * @see <a href="https://arxiv.org/abs/2108.12409">Train Short, Test Long: Attention with Linear Biases Enables Input
  *     Length Extrapolation</a>
  */
 public final class AlibiBiasBlock extends RelativeBiasBlock {
 
-    record Settings(int headCount, Boolean causal, List<Double> slopes, Boolean learned, Boolean scaled) {
+    record Settings(int headCount, List<Double> slopes, Boolean learned, Boolean scaled) {
         Settings {
-            causal = Objects.requireNonNullElse(causal, false);
             learned = Objects.requireNonNullElse(learned, false);
             scaled = Objects.requireNonNullElse(scaled, false);
             Check.positive("headCount", headCount);
-            Check.that(
-                    !causal || !learned,
-                    "causal and learned biases: expected one of them; build the MultiHeadAttentionBlock with optCausal(true)");
             int count = slopes == null ? headCount : slopesOf(headCount, slopes).heads();
             Check.that(
                     count == headCount,
@@ -72,15 +67,12 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
         slopes = Settings.slopesOf(settings.headCount, settings.slopes);
         table = settings.learned
                 ? addNumbers(distance -> -Math.abs(distance))
-                : addNumbers(settings.headCount, this::biasesAt);
+                : addNumbers(
+                        settings.headCount,
+                        distance -> IntStream.range(0, settings.headCount)
+                                .mapToDouble(head -> slopes.bias(head, distance))
+                                .toArray());
         logSlopes = settings.learned ? addParameter("logSlopes", new Shape(settings.headCount), this::logSlopes) : null;
-    }
-
-    private double[] biasesAt(int distance) {
-        boolean isHidden = settings.causal && distance > 0;
-        return IntStream.range(0, settings.headCount)
-                .mapToDouble(head -> isHidden ? Double.NEGATIVE_INFINITY : slopes.bias(head, distance))
-                .toArray();
     }
 
     private NDArray logSlopes(NDManager manager, Shape shape, DataType type) {
@@ -111,11 +103,6 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
     }
 
     @Override
-    public boolean isCausal() {
-        return settings.causal;
-    }
-
-    @Override
     NDArray biases(AttentionCall call, Distances distances) {
         NDArray biases = logSlopes == null ? distances.biases(table) : learned(call, distances.numbers(table));
         return settings.scaled ? scaled(call, biases) : biases;
@@ -133,17 +120,6 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
         }
 
         /**
-         * Sets whether keys after the query are hidden (default: false, so that the distance counts in both
-         * directions). A {@link MultiHeadAttentionBlock} that is causal hides them already.
-         *
-         * @param causal true for a decoder
-         * @return this builder
-         */
-        public Builder optCausal(boolean causal) {
-            return set("causal", causal);
-        }
-
-        /**
          * Sets the slopes of the heads (default: {@link AlibiSlopes#of(int)}).
          *
          * @param slopes as many as there are heads
@@ -158,7 +134,6 @@ public final class AlibiBiasBlock extends RelativeBiasBlock {
         /**
          * Sets whether the slopes are trained, starting from the given ones (default: false). The parameter
          * {@code logSlopes}, (N), holds their logarithms, so that they stay positive; a head without bias keeps none.
-         * Not together with {@link #optCausal}.
          *
          * @param learned true to train them
          * @return this builder

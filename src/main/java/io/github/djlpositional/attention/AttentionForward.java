@@ -123,7 +123,7 @@ final class AttentionForward implements AutoCloseable {
     /** The heads' results, (B, N, T, H), with the keys and values of the previous steps and then those of this one. */
     private NDArray withPreviousSteps(NDArray queries, KeyValueCache cache, PairList<String, Object> params) {
         KeyValueCache.Steps steps = cache.stepsOf(attention, params);
-        requireOrder(steps.length(), queries.getShape().get(2));
+        requireOrder(steps.length(), queries.getShape().get(2), Positions.given(null, params) != null);
         Positions tokens = tokens(queries, params, steps.length());
         boolean keepsPlainKeys = attention.encodesKeysAgain();
         NDArray newKeys = keepsPlainKeys ? keyHeads() : encoded(call(tokens, tokens), keyHeads());
@@ -156,11 +156,13 @@ final class AttentionForward implements AutoCloseable {
         return inputs.mask() != null && AttentionMask.isOfKeys(inputs.mask(), inputs);
     }
 
-    /** Refuses a step whose tokens would see each other, while earlier tokens did not see them. */
-    private void requireOrder(int start, long length) {
+    /** Refuses a step whose tokens would see each other, while earlier tokens, unless of other chunks, did not. */
+    private void requireOrder(int start, long length, boolean hasPositions) {
+        Integer chunkSize = settings.chunkSize();
         Check.that(
                 start == 0
                         || length == 1
+                        || (chunkSize != null && !hasPositions && start % chunkSize == 0)
                         || attention.visibility().isCausal()
                         || (inputs.mask() != null && !hasMaskOfKeys()),
                 () -> "a step of " + length + " tokens at position " + start + " in " + attention

@@ -148,10 +148,9 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
      * @param call the queries and keys
      * @param from the number of the first of the queries in the forward
      * @param like an array on the device and in the data type of the scores
-     * @param hiddenByTerm where the term of the relative encoding hides keys, (B or 1, N or 1, T, F); null for nowhere
      */
-    NDArray bias(Temporaries temporaries, AttentionCall call, int from, NDArray like, NDArray hiddenByTerm) {
-        NDArray all = Visibility.or(temporaries, visibility.hidden(temporaries, call, like), hiddenByTerm);
+    NDArray bias(Temporaries temporaries, AttentionCall call, int from, NDArray like) {
+        NDArray all = visibility.hidden(temporaries, call, like);
         if (hidden != null) {
             all = Visibility.or(temporaries, all, part(temporaries, hidden, call, from));
         }
@@ -173,8 +172,8 @@ record AttentionMask(NDArray hidden, NDArray offset, Visibility visibility, bool
     /**
      * Returns the bias with 0 for the keys of queries that see none, whose softmax would be NaN, and which these are.
      */
-    Part part(Temporaries temporaries, AttentionCall call, int from, NDArray like, NDArray hiddenByTerm) {
-        NDArray bias = bias(temporaries, call, from, like, hiddenByTerm);
+    Part part(Temporaries temporaries, AttentionCall call, int from, NDArray like) {
+        NDArray bias = bias(temporaries, call, from, like);
         if (bias == null || !mayHideAll()) {
             return new Part(bias, null);
         }

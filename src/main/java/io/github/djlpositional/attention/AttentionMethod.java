@@ -164,19 +164,4 @@ abstract class AttentionMethod {
     static NDArray toType(Temporaries own, NDArray array, DataType type) {
         return own.addUnless(array, Arithmetic.toType(array, type));
     }
-
-    /**
-     * Where the term of the encoding hides keys, (B or 1, N or 1, T, F): by the positions that were given, which need
-     * not increase with the indices; null where it hides none but later ones.
-     */
-    final NDArray hiddenByTerm(Temporaries own, AttentionCall call, NDArray term) {
-        return term != null && relative.isCausal() && call.hasPositions() ? AttentionMask.isHidden(own, term) : null;
-    }
-
-    /** A term with 0 for keys that it hides, so that the mask alone hides them. */
-    static NDArray withoutHidden(Temporaries own, NDArray term, NDArray hidden) {
-        return hidden == null
-                ? term
-                : AttentionMask.where(own, term.getShape(), hidden, AttentionMask.number(own, term, 0), term);
-    }
 }

@@ -121,11 +121,9 @@ final class FusedAttention extends AttentionMethod {
         }
         NDArray like = terms.isEmpty() ? partOfQueries : ofScores(own, ofQueries(own, operands.queries(), call, from));
         NDArray term = terms.isEmpty() ? null : term(own, call, like, keys);
-        NDArray hidden = hiddenByTerm(own, call, term);
-        NDArray bias = operands.mask().bias(own, call, from, like, hidden);
+        NDArray bias = operands.mask().bias(own, call, from, like);
         if (term != null) {
-            NDArray finite = withoutHidden(own, term, hidden);
-            bias = bias == null ? finite : own.add(bias.add(finite));
+            bias = bias == null ? term : own.add(bias.add(term));
         }
         return functions.attend(
                 partOfQueries, keys, values, bias, operands.mask().mayHideAll(), type);

@@ -46,9 +46,11 @@ import java.util.function.Supplier;
  * <p>Positions are added by self-attention: an input {@code [x]}, or the same array as keys and queries. An attention
  * over other arrays, such as an encoder's output, keeps its projected keys and values here as long as it is given the
  * same array objects, even after they were closed, and computes them again for others. It does not notice a change of
- * their content: after an operation in place, give a new array, or call {@link #clear} and start again. In a
- * self-attention that is not causal, the result differs from a forward over the whole sequence: an earlier query does
- * not see later keys.
+ * their content: after an operation in place, give a new array, or call {@link #clear} and start again.
+ *
+ * <p>In a self-attention that is not causal, an earlier query does not see later keys. The first step may be a prompt
+ * that sees itself in both directions, as in prefix language models; later steps have one token, or a mask (B, T, F) or
+ * (B, N, T, F) that hides later keys.
  *
  * <p>The capacity doubles when needed, starting at 64 positions or the given number: (B, N, capacity, H) for keys and
  * for values in each attention, on the device and in the data type of the model, where N is the number of key heads. An
@@ -78,13 +80,16 @@ import java.util.function.Supplier;
  * }
  * }</pre>
  *
- * <p>A forward throws {@link IllegalArgumentException} for a cache in training, for a step of another batch size, data
- * type or device than the previous ones, for a step without a mask after a step with a mask of keys, such as (B, F), or
- * on a CPU with any mask that hides keys from its last query or adds other numbers than 0 to its scores, for a step
- * that gives a causal attention other keys than the step before, for a cache without the start position that
- * {@link #nextStep} gave with it or with another one, and for a step that begins with all tokens that the cache holds:
- * after the first step, a decoder is given only the tokens that follow. A model must not use one attention block twice
- * in a forward.
+ * <p>After a step with a mask that is the same for each query, (B, F), every step has such a mask of all tokens so far.
+ * A mask that differs between queries counts for its own step only. After the first step, a decoder is given only the
+ * tokens that follow.
+ *
+ * <p>A forward throws {@link IllegalArgumentException} for a cache in training; for a step of another batch size, data
+ * type or device than the previous ones; for a step without a mask after a step with one of keys; for several tokens
+ * after the first step in a self-attention that is not causal and has no mask that differs between queries; for a step
+ * that gives a causal attention over other arrays fewer keys than there are tokens so far; and for a cache without the
+ * start position that {@link #nextStep} gave with it, or with another one. A model must not use one attention block
+ * twice in a forward.
  *
  * <p>A cache is for one thread at a time. A call while another thread is in an attention's forward with the cache, or
  * in {@link #rewind}, {@link #select}, {@link #fork} or {@link #clear}, throws {@link IllegalStateException}. What it

@@ -56,16 +56,14 @@ import java.util.function.Function;
  *   <li>{@code [keys, queries, values]}: (B, F, D), (B, T, D) and (B, F, D).
  *   <li>Either of these followed by a mask, which defines what each query sees:
  *       <ul>
- *         <li>(B, F): true or 1 for a token, false or 0 for padding; any integer, boolean or real type.
+ *         <li>(B, F): false or 0 for padding, true or any other number for a token; any integer, boolean or real type.
  *         <li>(B, T, F): the same for each query.
  *         <li>(B, N, T, F), any size of which may be 1: booleans have the same meaning; numbers, of the data type of x,
  *             are added to the scores. Negative infinity and the least finite number (-65504 in FLOAT16, otherwise that
  *             of FLOAT32) hide the key.
  *       </ul>
- *       PyTorch's masks have the opposite meaning: true hides a key. On a CPU, a mask of tokens with other numbers than
- *       0 and 1, such as token ids, is refused, and so are numbers to be added that are only 0 and 1, a mask of a
- *       self-attention with which no query of the batch sees a key, and a lower triangle in place of (B, F). For a
- *       single query and on a GPU this is not checked; every number but 0 is a token.
+ *       PyTorch's masks have the opposite meaning: true hides a key. No mask is rejected for its numbers; one that is
+ *       probably a mistake is logged once, see docs/troubleshooting.md#warnings.
  * </ul>
  *
  * A hidden key has weight 0 for any scores. The result for a query that sees no key is the bias of the result's
@@ -97,7 +95,8 @@ import java.util.function.Function;
  * <p>A forward throws {@link IllegalArgumentException} for inputs of another number, shape or data type, or on several
  * devices; for keys of length 0; for masks that do not fit; for a {@link KeyValueCache} in training, or one that holds
  * another batch size, data type or device than the step has, or another number of positions than the step begins at;
- * for positions that do not fit the tokens; and for whatever the relative encoding refuses.
+ * for a step of several tokens after the first step if the attention is not causal and has no mask (B, T, F) or (B, N,
+ * T, F); for positions that do not fit the tokens; and for anything the relative encoding rejects.
  */
 public final class MultiHeadAttentionBlock extends ConfiguredBlock {
 
@@ -210,8 +209,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         this.relative = relative;
         this.queryNorm = queryNorm;
         this.keyNorm = keyNorm;
-        boolean isCausal = settings.causal || (relative != null && relative.isCausal());
-        visibility = new Visibility(isCausal, settings.window, settings.chunkSize);
+        visibility = new Visibility(settings.causal, settings.window, settings.chunkSize);
         if (relative != null) {
             relative.requireFits(settings.headCount, settings.headSize);
         }
@@ -405,7 +403,7 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
      *     empty
      * @return the softmax of the scores, (B, N, T, F), on the device and in the data type of the queries, attached to
      *     their manager; the caller's to close
-     * @throws IllegalArgumentException for whatever a forward refuses, and for empty inputs
+     * @throws IllegalArgumentException for anything a forward rejects, and for empty inputs
      */
     public NDArray probabilities(ParameterStore parameterStore, NDList inputs) {
         AttentionInputs checked = AttentionInputs.of(inputs, settings.embeddingSize);

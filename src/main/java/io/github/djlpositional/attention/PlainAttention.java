@@ -91,16 +91,14 @@ final class PlainAttention extends AttentionMethod {
         NDArray scores = byHead(own, own.add(factors.matMul(ofKeys(own, keys, 3, call))));
         NDArray unscaled = ofQueries(own, queries, call, from);
         NDArray term = term(own, call, unscaled, ofKeys(own, operands.keys(), 2, call));
-        NDArray hidden = null;
         if (term != null) {
-            hidden = hiddenByTerm(own, call, term);
-            scores = own.add(scores.add(withoutHidden(own, term, hidden)));
+            scores = own.add(scores.add(term));
         }
         if (settings.scoreCap() != null) {
             NDArray ratio = own.add(Arithmetic.multiply(scores, 1 / settings.scoreCap()));
             scores = own.add(Arithmetic.multiply(own.add(ratio.tanh()), settings.scoreCap()));
         }
-        AttentionMask.Part mask = operands.mask().part(own, call, from, scores, hidden);
+        AttentionMask.Part mask = operands.mask().part(own, call, from, scores);
         if (mask.bias() != null) {
             scores = own.add(scores.add(mask.bias()));
         }

@@ -146,19 +146,10 @@ public interface RelativeEncoding extends Block {
      *
      * @param call some or all queries of the forward
      * @param distances the distances that are needed
-     * @return (1 or N, {@link Distances#size}), finite for the keys that a query sees, of any real data type; or null
-     *     for nothing
+     * @return (1 or N, {@link Distances#size}), finite, of any real data type; or null for nothing
      */
     default NDArray distanceBias(AttentionCall call, Distances distances) {
         return null;
-    }
-
-    /**
-     * {@return whether the encoding hides the keys after a query, by a term of -∞: false by default} The attention then
-     * hides later keys too, and what the term hides by positions that were given stays hidden after a score cap.
-     */
-    default boolean isCausal() {
-        return false;
     }
 
     /**
@@ -181,7 +172,7 @@ public interface RelativeEncoding extends Block {
      * @param call some or all queries of the forward
      * @param queries their queries, (B, N, T, H), before {@link #encodeQueries}; FLOAT32 if the attention is FLOAT16
      * @param keys their keys, (B, K, F, H), after {@link #encodeKeys}; of the data type of the attention
-     * @return an array that broadcasts to (B, N, T, F), finite for the keys that a query sees, or null for nothing
+     * @return a finite array that broadcasts to (B, N, T, F), or null for nothing
      */
     default NDArray scoreTerm(AttentionCall call, NDArray queries, NDArray keys) {
         return null;

@@ -49,9 +49,9 @@ import java.util.Set;
  *       for both, N may differ. The steps have the positions s … s + T - 1, where s is the forward parameter
  *       {@link io.github.djlpositional.PositionalEncodingBlock#START_POSITION} (default: 0).
  *   <li>{@code [x, positions]} or {@code [queries, keys, positions]}: positions is (T) or (B, T), of any integer or
- *       real type; real ones may be negative. A block with {@linkplain Builder#optAxes axes} also accepts (axes, B, T)
- *       and (axes, 1, T); (T) and (B, T) are then the position on every axis. The positions may be the forward
- *       parameter {@code positions} instead.
+ *       real type; real ones may be any finite numbers. A block with {@linkplain Builder#optAxes axes} also accepts
+ *       (axes, B, T) and (axes, 1, T); (T) and (B, T) are then the position on every axis. The positions may be the
+ *       forward parameter {@code positions} instead.
  * </ul>
  *
  * With {@link Builder#optSequenceAxis}, the arrays of the block's own forward are (B, T, N, H).
@@ -74,8 +74,8 @@ import java.util.Set;
  * read, which waits for a GPU.
  *
  * <p>A forward throws {@link IllegalArgumentException} for an input of another shape or data type, a sequence that is
- * longer than the table at its start position, a negative start position, and positions that are read and out of range,
- * or have another shape.
+ * longer than the table at its start position, a negative start position, positions of another shape, integers out of
+ * range that are read, and real ones that are not finite.
  *
  * @see <a href="https://arxiv.org/abs/2104.09864">RoFormer: Enhanced Transformer with Rotary Position Embedding</a>
  * @see <a href="https://arxiv.org/abs/2212.10554">A Length-Extrapolatable Transformer</a>

@@ -48,7 +48,7 @@ public final class InputMistakes {
     private static void warn(Mistake mistake, boolean isFound, String input) {
         if (isFound && REPORTED.add(mistake)) {
             LoggerFactory.getLogger(InputMistakes.class)
-                    .warn("{} {}. It is accepted; see docs/troubleshooting.md", input, mistake.text);
+                    .warn("{} {}. It is accepted; see docs/troubleshooting.md#warnings", input, mistake.text);
         }
     }
 

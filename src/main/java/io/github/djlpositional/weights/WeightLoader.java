@@ -3,8 +3,6 @@ package io.github.djlpositional.weights;
 import ai.djl.Device;
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDArrays;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
@@ -18,8 +16,6 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerStackBlock;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.Temporaries;
-import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -32,7 +28,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -137,7 +132,7 @@ public final class WeightLoader {
      * @throws IllegalArgumentException if the file has no such tensor, or the tensor or the parameter was added before
      */
     public WeightLoader table(String name, Parameter parameter) {
-        return add(() -> TensorPart.whole(tensor(name)), parameter, UnaryOperator.identity());
+        return add(() -> TensorPart.whole(tensor(name)), parameter);
     }
 
     /**
@@ -154,7 +149,7 @@ public final class WeightLoader {
      *     the parameter were added before
      */
     public WeightLoader rows(String name, long from, long to, Parameter parameter) {
-        return add(() -> new TensorPart(tensor(name), false, from, to), parameter, UnaryOperator.identity());
+        return add(() -> new TensorPart(tensor(name), false, from, to), parameter);
     }
 
     /**
@@ -170,52 +165,7 @@ public final class WeightLoader {
      *     columns, or these columns or the parameter were added before
      */
     public WeightLoader columnsAsRows(String name, long from, long to, Parameter parameter) {
-        return add(() -> new TensorPart(tensor(name), true, from, to), parameter, UnaryOperator.identity());
-    }
-
-    /**
-     * Adds the weight or the bias of a projection of queries or keys, whose rotated dimensions are written in another
-     * layout than the file has. Meta's Llama has them {@linkplain PairLayout#INTERLEAVED interleaved}, Hugging Face's
-     * {@linkplain PairLayout#CONCATENATED concatenated}; with permuted queries and keys, a rotary encoding of the other
-     * layout gives the same scores. Usually the rotary encoding is built with the layout of the file instead, and
-     * nothing is permuted. Values and results are never permuted.
-     *
-     * <p>The tensor has the rows of N heads, and the first r rows of each head change places. To the concatenated
-     * layout, this is {@code permute} in Hugging Face's {@code convert_llama_weights_to_hf.py}; to the interleaved
-     * layout it is the inverse.
-     *
-     * @param name the tensor's name in the file
-     * @param headCount N, the number of heads of the tensor, which is the number of key heads for keys; a divisor of
-     *     its number of rows
-     * @param rotarySize r, the number of dimensions of a head that are rotated, from the first; even, from 2 to H
-     * @param layout the layout of the rows in the parameter; the file has the other one
-     * @param parameter the parameter to write to, (N · H, D) or (N · H), of the tensor's shape; owned by the caller
-     * @return this loader
-     * @throws IllegalArgumentException if the file has no such tensor, it does not have the rows of such heads, or the
-     *     tensor or the parameter was added before
-     */
-    public WeightLoader permutedHeads(
-            String name, int headCount, int rotarySize, PairLayout layout, Parameter parameter) {
-        Objects.requireNonNull(layout, "layout");
-        return add(
-                () -> requireHeads(TensorPart.whole(tensor(name)), headCount, rotarySize),
-                parameter,
-                rows -> permuted(rows, headCount, rotarySize, layout));
-    }
-
-    private static TensorPart requireHeads(TensorPart whole, int headCount, int rotarySize) {
-        Check.positive("headCount", headCount);
-        long rowCount = whole.shape().get(0);
-        Check.that(
-                rowCount > 0 && rowCount % headCount == 0,
-                () -> whole + " has " + rowCount + " rows: expected a multiple of headCount " + headCount
-                        + "; give the number of heads that it has");
-        long headSize = rowCount / headCount;
-        Check.that(
-                rotarySize >= 2 && rotarySize % 2 == 0 && rotarySize <= headSize,
-                () -> "rotarySize " + rotarySize + " of heads of size " + headSize + " in " + whole
-                        + ": expected an even number from 2 to the head size; give the rotary size of the model");
-        return whole;
+        return add(() -> new TensorPart(tensor(name), true, from, to), parameter);
     }
 
     /**
@@ -402,7 +352,7 @@ public final class WeightLoader {
         return WeightFile.tensor(files, name);
     }
 
-    private WeightLoader add(Supplier<TensorPart> source, Parameter parameter, UnaryOperator<NDArray> order) {
+    private WeightLoader add(Supplier<TensorPart> source, Parameter parameter) {
         Objects.requireNonNull(parameter, "parameter");
         return adding(() -> {
             TensorPart part = source.get();
@@ -411,7 +361,7 @@ public final class WeightLoader {
                     !copies.containsKey(parameter),
                     () -> "parameter " + InvalidFileException.quoted(parameter.getName()) + " was added before " + part
                             + ": expected one tensor for each parameter; add each parameter once");
-            copies.put(parameter, new Copy(unused(part), parameter, order));
+            copies.put(parameter, new Copy(unused(part), parameter));
             DataTypes.await(List.of(parameter), part.tensor().file());
         });
     }
@@ -520,7 +470,7 @@ public final class WeightLoader {
     }
 
     /** Rows for a parameter, which are read completely before any of them is written. */
-    private record Copy(TensorPart part, Parameter parameter, UnaryOperator<NDArray> order) {
+    private record Copy(TensorPart part, Parameter parameter) {
 
         /** Checks that the parameter has an array of the part's shape, and of a type as wide or wider. */
         void requireFits() {
@@ -552,7 +502,7 @@ public final class WeightLoader {
             if (target.size() == 0) {
                 return () -> {};
             }
-            NDArray rows = order.apply(part.read(staging, target.getDataType()));
+            NDArray rows = part.read(staging, target.getDataType());
             return () -> write(rows);
         }
 
@@ -573,27 +523,6 @@ public final class WeightLoader {
                     target.setRequiresGradient(true);
                 }
             }
-        }
-    }
-
-    /** Returns the permuted rows, (N · H, …), and closes the rows of the file. */
-    private static NDArray permuted(NDArray rows, int headCount, int rotarySize, PairLayout layout) {
-        Shape shape = rows.getShape();
-        long headSize = shape.get(0) / headCount;
-        long width = shape.size() / shape.get(0);
-        boolean isConcatenated = layout == PairLayout.CONCATENATED;
-        long pairs = rotarySize / 2L;
-        try (rows) {
-            return Temporaries.result(() -> {
-                NDArray heads = rows.reshape(headCount, headSize, width);
-                NDArray rotated = heads.get(NDIndex.sliceAxis(1, 0, rotarySize))
-                        .reshape(headCount, isConcatenated ? pairs : 2, isConcatenated ? 2 : pairs, width)
-                        .transpose(0, 2, 1, 3)
-                        .reshape(headCount, rotarySize, width);
-                NDArray others = heads.get(NDIndex.sliceAxis(1, rotarySize, headSize));
-                NDArray all = rotarySize == headSize ? rotated : NDArrays.concat(new NDList(rotated, others), 1);
-                return all.reshape(shape);
-            });
         }
     }
 

@@ -102,7 +102,7 @@ class AcceptedInputsTest {
         }
     }
 
-    @EngineTest
+    @EngineTest(Selection.EACH)
     void aPromptOfPaddingAndPaddingBeforeTokens(NDManager manager, EncodingType type) {
         MultiHeadAttentionBlock block = attention(manager, type, true);
         NDArray x = x(manager, 1, 5);
@@ -135,7 +135,7 @@ class AcceptedInputsTest {
         requireClose(infer(manager, block, x, mask), expected, 1e-12);
     }
 
-    @EngineTest
+    @EngineTest(Selection.EACH)
     void segmentNumbersAsAMask(NDManager manager, EncodingType type) {
         MultiHeadAttentionBlock block = attention(manager, type, false);
         NDArray x = x(manager, 2, 4);

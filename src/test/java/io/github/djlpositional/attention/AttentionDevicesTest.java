@@ -145,7 +145,8 @@ class AttentionDevicesTest {
                     RandomCases.one(random, List.of(Mask.values())),
                     inputs,
                     RandomCases.one(random, List.of(DataType.FLOAT16, DataType.FLOAT32)),
-                    random.nextBoolean(),
+                    // without causality, several tokens need a mask of their own
+                    random.nextBoolean() || inputs == Inputs.STEP || inputs == Inputs.STEP_OF_ONE_TOKEN,
                     random.nextBoolean(),
                     random.nextBoolean(),
                     random.nextBoolean() && inputs != Inputs.STEP && inputs != Inputs.STEP_OF_ONE_TOKEN,

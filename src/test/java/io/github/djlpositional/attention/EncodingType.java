@@ -55,8 +55,7 @@ public enum EncodingType implements TestBlocks {
             "ALiBi",
             "",
             at -> at.product() - Math.pow(2, -4.0 * (at.head() + 1)) * at.distance(),
-            "slopes: [1, 2, 3, 4]             | 4 slopes;headCount 2",
-            "causal: true, learned: true      | causal and learned;MultiHeadAttentionBlock"),
+            "slopes: [1, 2, 3, 4]             | 4 slopes;headCount 2"),
     ALIBI_LEARNED(
             "ALiBi",
             "slopes: [0.125, 0.015625], learned: true, scaled: true",

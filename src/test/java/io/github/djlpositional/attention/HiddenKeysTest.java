@@ -12,64 +12,25 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
-import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.attention.NaiveAttention.Visible;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 
-/** Keys that an encoding hides besides the mask, and masks that are trained. */
+/** Keys that are hidden beside a cap of the scores or by distance, and masks that are trained. */
 class HiddenKeysTest {
 
-    /** The second sequence of three begins before the first one ends. */
-    private static final int[] POSITIONS = {0, 1, 4, 2, 3, 0, 5};
-
-    /** ALiBi that hides later positions, with heads of the published slopes 2^-4 and 2^-8. */
-    private static MultiHeadAttentionBlock causalAlibi(NDManager manager, Double scoreCap, boolean fused) {
-        MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(SIZE)
-                .setHeadCount(HEADS)
-                .optRelativeEncoding(AlibiBiasBlock.builder()
-                        .setHeadCount(HEADS)
-                        .optCausal(true)
-                        .build())
-                .optFusedKernel(fused);
-        return filled(manager, (scoreCap == null ? builder : builder.optScoreCap(scoreCap)).build(), DataType.FLOAT64);
-    }
-
-    private static PairList<String, Object> positions(NDManager manager) {
-        PairList<String, Object> params = Forward.params(PositionalEncodingBlock.POSITIONS, manager.create(POSITIONS));
-        return params;
-    }
-
     @EngineTest
-    void anEncodingHidesKeysByPosition(NDManager manager, boolean fused) {
-        // the token of position 0 that comes sixth sees only itself and the first, and the mask hides both
-        NDArray tokens = manager.create(new int[][] {{0, 1, 1, 1, 1, 0, 1}});
-        Visible earlier = (i, j) -> j <= i && POSITIONS[j] <= POSITIONS[i];
-        for (Double cap : new Double[] {null, 2.0}) {
-            NDArray x = numbers(manager, 7, DataType.FLOAT64, 1, POSITIONS.length, SIZE);
-            MultiHeadAttentionBlock block = causalAlibi(manager, cap, fused);
-            NaiveAttention naive = new NaiveAttention(EncodingType.ALIBI, block).at(POSITIONS);
-            if (cap != null) {
-                naive.capped(cap);
-            }
-            PairList<String, Object> params = positions(manager);
-            requireClose(Forward.infer(manager, block, params, x), naive.forward(0, x, x, x, earlier), 1e-12);
-            requireClose(
-                    Forward.infer(manager, block, params, x, tokens),
-                    naive.forward(0, x, x, x, (i, j) -> earlier.test(i, j) && j != 0 && j != 5),
-                    1e-12);
-            FiniteDifferences.requireGradients(manager, block, params, x, tokens);
-        }
-    }
-
-    @EngineTest
-    void aCapOfTheScoresHidesNoLessOfAnEncoding(NDManager manager) {
+    void aCapOfTheScoresHidesNoLess(NDManager manager) {
         NDArray x = numbers(manager, 7, DataType.FLOAT64, 1, 6, SIZE);
-        MultiHeadAttentionBlock block = causalAlibi(manager, 2.0, true);
+        MultiHeadAttentionBlock block = filled(
+                manager,
+                EncodingType.ALIBI
+                        .attention(HEADS)
+                        .optCausal(true)
+                        .optScoreCap(2)
+                        .build(),
+                DataType.FLOAT64);
         double[] expected =
                 new NaiveAttention(EncodingType.ALIBI, block).capped(2).forward(0, x, x, x, (i, j) -> j <= i);
         requireClose(Forward.infer(manager, block, x), expected, 1e-12);

@@ -127,6 +127,22 @@ class StructureTest {
         }
     }
 
+    /** Earlier chunks do not see a new one in any case. */
+    @EngineTest
+    void chunksInBothDirectionsFollowEachOther(NDManager manager) {
+        MultiHeadAttentionBlock block = filled(
+                manager, EncodingType.ALIBI.attention(HEADS).optChunkSize(2).build(), DataType.FLOAT64);
+        NDArray x = x(manager, 1, 6);
+        NDArray whole = infer(manager, block, x);
+        try (KeyValueCache cache = new KeyValueCache(manager)) {
+            for (int[] step : new int[][] {{0, 2}, {2, 5}}) {
+                NDArray y = infer(manager, block, cache.nextStep(), x.get(":, {}:{}", step[0], step[1]));
+                requireClose(y.get(":, :2"), doubles(whole.get(":, {}:{}", step[0], step[0] + 2)), 1e-12);
+            }
+            refused(() -> infer(manager, block, cache.nextStep(), x.get(":, 4:")), "2 tokens at position 5");
+        }
+    }
+
     /** The prompt sees itself in both directions, and each later token what is before it. */
     @EngineTest
     void aPrefixLanguageModelTakesStepsOfOneToken(NDManager manager, EncodingType type) {

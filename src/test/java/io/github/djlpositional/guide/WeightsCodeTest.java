@@ -18,7 +18,6 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerStackBlock;
-import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.weights.HuggingFaceRope;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
@@ -193,27 +192,6 @@ class WeightsCodeTest {
         }
         // end::read[]
         assertThat(printed.toString(StandardCharsets.UTF_8)).isEqualToIgnoringNewLines("(1, 8)");
-    }
-
-    @EngineTest
-    void rotaryLayouts(NDManager manager) throws Exception {
-        Linear query = Linear.builder().setUnits(16).build();
-        Linear key = Linear.builder().setUnits(8).build();
-        query.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
-        key.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
-        WeightFile meta = WeightFile.open(file("rotary.safetensors"));
-        // tag::permuted[]
-        ParameterList queries = query.getParameters();
-        ParameterList keys = key.getParameters();
-        WeightLoader.of(meta) // interleaved in the file, concatenated in the parameters; 2 heads, 1 key head
-                .permutedHeads("attention.wq.weight", 2, 8, PairLayout.CONCATENATED, queries.get("weight"))
-                .permutedHeads("attention.wq.bias", 2, 8, PairLayout.CONCATENATED, queries.get("bias"))
-                .permutedHeads("attention.wk.weight", 1, 8, PairLayout.CONCATENATED, keys.get("weight"))
-                .permutedHeads("attention.wk.bias", 1, 8, PairLayout.CONCATENATED, keys.get("bias"))
-                .allowUnused("*")
-                .load(query, key);
-        // end::permuted[]
-        assertThat(keys.get("weight").getArray().getShape()).isEqualTo(new Shape(8, 8));
     }
 
     @EngineTest
