@@ -43,7 +43,7 @@ play.start("contexts", {
     fields: {
         scaling: { label: "scaling", options: contexts.scalings },
         factor: { label: "times the length", values: [1, 2, 4, 8, 16, 32], start: 4 },
-        length: { label: "trained length", values: play.each(11, i => 8 * 2 ** i), start: 1024 },
+        length: { label: "trained length", values: play.each(9, i => 32 * 2 ** i), start: 1024 },
         size: { label: "head size", min: 4, max: 128, step: 2, start: 32 }
     },
 

@@ -8,6 +8,7 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.EngineTest.Selection;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
@@ -91,7 +92,8 @@ class ModelTypesTest {
         return Json.read(text.getBytes(StandardCharsets.UTF_8));
     }
 
-    @EngineTest
+    /** Each type on one of the engines, since reading a configuration does not depend on it. */
+    @EngineTest(Selection.EACH)
     void computesAsTransformers(NDManager manager, String type) throws Exception {
         Map<String, Map<String, Object>> changes = new LinkedHashMap<>(CHANGES);
         Map<String, Object> base = new LinkedHashMap<>();
