@@ -1,8 +1,8 @@
 ///usr/bin/env jbang "$0" "$@" ; exit $?
 //JAVA 17+
 //DEPS io.github.djlpositional:djl-positional:0.1.0-SNAPSHOT
-//DEPS ai.djl.pytorch:pytorch-engine:0.35.1
-//DEPS ai.djl.pytorch:pytorch-jni:2.7.1-0.35.1
+//DEPS ai.djl.pytorch:pytorch-engine:0.36.0
+//DEPS ai.djl.pytorch:pytorch-jni:2.7.1-0.36.0
 //DEPS ai.djl.pytorch:pytorch-native-cpu:2.7.1:linux-x86_64
 //DEPS org.slf4j:slf4j-nop:2.0.17
 

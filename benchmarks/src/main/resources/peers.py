@@ -1,9 +1,7 @@
 """What a PyTorch user writes in Python, timed on request.
 
-Reads lines "case shape seconds" and answers each with the mean time of one call in microseconds. The cases are the usual
-module (a buffer, its slice, an addition), the chain embedding -> encoding without and with the factor, the constructor of
-the module's table, a module constructed, loaded and called once, the usual formulation of rotary embeddings, and the usual
-attention with any kind of positions or mask, which the shape has behind a colon.
+Reads lines "operation sizes kind seconds", such as "ATTEND 8,256,512 rotary 0.3", and answers each with the mean time of one
+call in microseconds. The operations are those of the Java program. The kind is that of an attention's positions or mask.
 """
 
 import math
@@ -120,10 +118,13 @@ class Attention(torch.nn.Module):
             hidden = hidden | (distance <= -max(1, f // 4))
         if kind == "padding":
             hidden = hidden | (positions >= f - f // 4)
+        if kind == "mask":
+            sequences = positions // max(1, f // 4)
+            hidden = hidden | (sequences.view(1, f) != sequences[f - t :].view(t, 1))
         # a single query is the last one, from which nothing is later
-        is_hidden = kind in ("padding", "window", "causal") or (causal and t > 1)
+        is_hidden = kind in ("padding", "mask", "window", "causal") or (causal and t > 1)
         self.hidden = hidden if is_hidden else None
-        if kind in ("rotary", "llama-3"):
+        if kind == "rotary":
             frequencies = base ** (-torch.arange(0, self.head_size, 2) / self.head_size)
             angles = torch.cat((positions[f - t :, None] * frequencies,) * 2, dim=-1)
             self.cosines, self.sines = angles.cos(), angles.sin()
@@ -176,7 +177,7 @@ class Attention(torch.nn.Module):
         q = self.split(self.query(x), self.heads)
         k = self.split(self.key(x), self.key_heads)
         v = self.split(self.value(x), self.key_heads)
-        if self.kind in ("rotary", "llama-3"):
+        if self.kind == "rotary":
             q, k = self.rotate(q), self.rotate(k)
         if cache is not None:
             k, v = cache(k, v)
@@ -219,27 +220,33 @@ def attention_training(shape, kind):
     return step
 
 
-def generation(shape, kind):
+def generation(shape, block):
     batch, length, size = shape
-    if kind == "llama-3":
-        block = Attention(size, 32, kind, 1, length + 1, True, 8, 128, 500000.0, False)
-    else:
-        block = Attention(size, HEADS, kind, 1, length + 1, True)
     cache = Cache(batch, block.key_heads, length, block.head_size)
     x = torch.rand(batch, 1, size)
     return lambda: block.eval()(x, cache)
 
 
-CASES = {
-    "module": module,
-    "chain": lambda shape: chain(shape, 1),
-    "chainScaled": lambda shape: chain(shape, math.sqrt(shape[2])),
-    "table": lambda shape: lambda: PositionalEncoding(shape[1], shape[0]),
-    "first": first,
-    "rotary": rotary,
-    "attention": attention,
-    "attentionTraining": attention_training,
-    "generation": generation,
+def of_kind(shape, kind):
+    return Attention(shape[2], HEADS, kind, 1, shape[1] + 1, True)
+
+
+def llama(shape):
+    return Attention(shape[2], 32, "rotary", 1, shape[1] + 1, True, 8, 128, 500000.0, False)
+
+
+OPERATIONS = {
+    "ADD": lambda shape, _: module(shape),
+    "EMBED": lambda shape, _: chain(shape, 1),
+    "EMBED_SCALED": lambda shape, _: chain(shape, math.sqrt(shape[2])),
+    "COMPUTE_TABLE": lambda shape, _: lambda: PositionalEncoding(shape[1], shape[0]),
+    "FIRST_FORWARD": lambda shape, _: first(shape),
+    "ROTATE": lambda shape, _: rotary(shape),
+    "ROTATE_INTERLEAVED": lambda shape, _: rotary(shape),
+    "ATTEND": attention,
+    "TRAIN_ATTENTION": attention_training,
+    "GENERATE": lambda shape, kind: generation(shape, of_kind(shape, kind)),
+    "GENERATE_LLAMA": lambda shape, _: generation(shape, llama(shape)),
 }
 
 
@@ -258,15 +265,15 @@ ready = {}
 has_fused = hasattr(torch.nn.functional, "scaled_dot_product_attention")
 print("torch", torch.__version__, "with", blas(), "" if has_fused else "and no fused attention", flush=True)
 for line in sys.stdin:
-    case, text, seconds = line.split()
-    if (case, text) not in ready:
-        sizes, *kind = text.split(":")
-        call = CASES[case](tuple(int(size) for size in sizes.split("x")), *kind)
+    operation, sizes, kind, seconds = line.split()
+    key = operation, sizes, kind
+    if key not in ready:
+        call = OPERATIONS[operation](tuple(int(size) for size in sizes.split(",")), kind)
         end = time.perf_counter() + float(seconds)
         while time.perf_counter() < end:
             call()
-        ready[case, text] = call
-    call = ready[case, text]
+        ready[key] = call
+    call = ready[key]
     calls = 0
     start = time.perf_counter()
     end = start + float(seconds)

@@ -112,7 +112,7 @@ public class DevicesTest {
                     .optDevices(devices)
                     .optInitializer(weights(), parameter -> true)
                     // DJL adds up the devices' gradients, each of which is of the mean over its part of the batch.
-                    // Adam and momentum would differ: DJL 0.35.1 counts each device's update as a step
+                    // Adam and momentum would differ: DJL 0.36.0 counts each device's update as a step
                     .optOptimizer(Optimizer.sgd()
                             .setLearningRateTracker(Tracker.fixed(0.5f))
                             .setRescaleGrad(1f / devices.length)

@@ -11,8 +11,9 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * A test that runs once on each engine. Its parameters may be the {@link ai.djl.engine.Engine} and an
  * {@link ai.djl.ndarray.NDManager} of it, which is closed after the test. It runs for each combination of an engine and
  * of the values of its other parameters: the constants of an enum, all {@link TestBlocks}, both booleans, and for a
- * String what the static method {@code names()} of its class returns. Where an engine or its native library is not on
- * the class path, the test is skipped there with that as the reason.
+ * String what the static method {@code names()} of its class returns; without that method, a String is the engine's
+ * name. Where an engine or its native library is not on the class path, the test is skipped there with that as the
+ * reason.
  */
 @Target(ElementType.METHOD)
 @Retention(RetentionPolicy.RUNTIME)

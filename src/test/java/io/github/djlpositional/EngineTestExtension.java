@@ -4,6 +4,7 @@ import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.EngineTest.Selection;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -12,6 +13,7 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -52,7 +54,7 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
                 .map(List::<Object>of)
                 .toList();
         for (Class<?> type : context.getRequiredTestMethod().getParameterTypes()) {
-            if (hasValues(type)) {
+            if (hasValues(type, context.getRequiredTestClass())) {
                 List<?> values = values(type, context);
                 rows = rows.stream()
                         .flatMap(row -> values.stream().map(value -> with(row, value)))
@@ -104,8 +106,15 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
         return covered;
     }
 
-    private static boolean hasValues(Class<?> type) {
-        return type.isEnum() || type == TestBlocks.class || type == boolean.class || type == String.class;
+    private static boolean hasValues(Class<?> type, Class<?> test) {
+        return type.isEnum()
+                || type == TestBlocks.class
+                || type == boolean.class
+                || (type == String.class && names(test).isPresent());
+    }
+
+    private static Optional<Method> names(Class<?> test) {
+        return ReflectionSupport.findMethod(test, "names");
     }
 
     private static List<?> values(Class<?> type, ExtensionContext context) {
@@ -118,9 +127,7 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
         return type.isEnum()
                 ? List.of(type.getEnumConstants())
                 : List.copyOf((Collection<?>) ReflectionSupport.invokeMethod(
-                        ReflectionSupport.findMethod(context.getRequiredTestClass(), "names")
-                                .orElseThrow(),
-                        null));
+                        names(context.getRequiredTestClass()).orElseThrow(), null));
     }
 
     private static EngineTest testOf(ExtensionContext context) {
@@ -180,17 +187,24 @@ public final class EngineTestExtension implements TestTemplateInvocationContextP
         @Override
         public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
             Class<?> type = parameter.getParameter().getType();
-            return type == Engine.class || type == NDManager.class || hasValues(type);
+            return type == Engine.class
+                    || type == NDManager.class
+                    || type == String.class
+                    || hasValues(type, Object.class);
         }
 
         @Override
         public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
-            if (hasValues(parameter.getParameter().getType())) {
+            Class<?> test = context.getRequiredTestClass();
+            if (hasValues(parameter.getParameter().getType(), test)) {
                 long before = Arrays.stream(context.getRequiredTestMethod().getParameterTypes())
                         .limit(parameter.getIndex())
-                        .filter(EngineTestExtension::hasValues)
+                        .filter(type -> hasValues(type, test))
                         .count();
                 return row.get(1 + (int) before);
+            }
+            if (parameter.getParameter().getType() == String.class) {
+                return engine();
             }
             Engine found = Engine.getEngine(engine());
             if (parameter.getParameter().getType() == Engine.class) {

@@ -353,7 +353,7 @@ class FuzzTest {
             try (NDManager own = manager.newSubManager()) {
                 TestBlocks kind = anyKind(random);
                 byte[] file = BlockBytes.saved(kind.initialized(own));
-                isRejected(own, kind, FileCorruption.of(random, file));
+                isRejected(own, kind, FileDamage.of(random, file));
             }
         });
     }

@@ -15,17 +15,22 @@ public final class JavaProgram {
 
     private JavaProgram() {}
 
-    /** Runs the main method of a class, which must succeed; returns what it printed. */
-    public static String run(List<String> options, Class<?> program, String... arguments)
-            throws IOException, InterruptedException {
+    /** Prepares the main method of a class, with options of the JVM. */
+    public static ProcessBuilder of(List<String> options, Class<?> program, String... arguments) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.add("-DOPT_OUT_TRACKING=true");
         command.addAll(options);
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), program.getName()));
         command.addAll(List.of(arguments));
+        return new ProcessBuilder(command);
+    }
+
+    /** Runs the main method of a class, which must succeed; returns what it printed. */
+    public static String run(List<String> options, Class<?> program, String... arguments)
+            throws IOException, InterruptedException {
         Process process =
-                new ProcessBuilder(command).redirectError(Redirect.INHERIT).start();
+                of(options, program, arguments).redirectError(Redirect.INHERIT).start();
         String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertThat(process.waitFor(5, TimeUnit.MINUTES)).isTrue();
         assertThat(process.exitValue()).as(printed).isZero();

@@ -29,8 +29,9 @@ class DocumentationTest {
     /** The classes that blocks of Java come from. */
     private static final List<Path> CODE = List.of(
             Path.of("src/test/java/io/github/djlpositional/guide"),
-            Path.of("examples/src/test/java/io/github/djlpositional/examples"),
-            Path.of("examples/src/test/java/io/github/djlpositional/examples/sentences"));
+            Path.of("examples/encoder/src/test/java/io/github/djlpositional/examples"),
+            Path.of("examples/models/src/test/java/io/github/djlpositional/examples"),
+            Path.of("examples/models/src/test/java/io/github/djlpositional/examples/sentences"));
 
     private static final Pattern BLOCK =
             Pattern.compile("(?:<!-- code: (\\w+)#([\\w-]+) -->\\n)?```java\\n(.*?)```\\n", Pattern.DOTALL);
@@ -42,14 +43,12 @@ class DocumentationTest {
             Pattern.compile("(?:<artifactId>|:)((?:pytorch|mxnet)-[a-z-]+)(?:</artifactId>\\s*<version>|:)([^<:']+)");
 
     private static List<Path> pages() throws IOException {
-        try (Stream<Path> docs = Files.list(Path.of("docs"))) {
-            return Stream.of(
-                            Stream.of("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md"),
-                            Stream.of("benchmarks/README.md", "benchmarks/results.md"),
-                            docs.map(Path::toString).filter(page -> page.endsWith(".md")))
-                    .flatMap(each -> each)
-                    .map(Path::of)
-                    .toList();
+        try (Stream<Path> files = Files.find(
+                Path.of("."),
+                3,
+                (file, attributes) ->
+                        file.toString().endsWith(".md") && !file.toString().contains("target"))) {
+            return files.map(Path::normalize).sorted().toList();
         }
     }
 
@@ -173,13 +172,16 @@ class DocumentationTest {
         for (String file : List.of(
                 "pom.xml",
                 "examples/pom.xml",
+                "examples/encoder/pom.xml",
+                "examples/models/pom.xml",
+                "examples/book/pom.xml",
                 "examples/spark/pom.xml",
                 "benchmarks/pom.xml",
                 "README.md",
                 "docs/compatibility.md")) {
             found.addAll(matches(version, Path.of(file)));
         }
-        assertThat(found).hasSize(10).containsOnly(found.get(0));
+        assertThat(found).hasSize(11).containsOnly(found.get(0));
         String release = found.get(0).replace("-SNAPSHOT", "");
         assertThat(Files.readString(Path.of("CHANGELOG.md")))
                 .contains(release.equals(found.get(0)) ? "## [" + release + "]" : "## [Unreleased] " + release + "\n");

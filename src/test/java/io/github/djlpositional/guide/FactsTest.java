@@ -107,7 +107,7 @@ class FactsTest {
         List<String> ranges = List.of("5-16", "17-24", "25-40");
         String[] columns = ranges.stream().map(range -> range + " words").toArray(String[]::new);
         List<Map<String, String>> page = Tables.rows(CHOICE, columns);
-        List<Map<String, String>> measured = Tables.csv("examples/src/main/resources/comparison.csv");
+        List<Map<String, String>> measured = Tables.csv("examples/book/src/main/resources/comparison.csv");
         // sinusoids are in both tables of the page
         assertThat(page).hasSize(measured.size() + 1);
         for (Map<String, String> row : page) {
@@ -118,6 +118,30 @@ class FactsTest {
                         double halfRange = (number(kind, "greatest " + range) - number(kind, "least " + range)) / 2;
                         return isRounded(cell[0], number(kind, "mean " + range)) && isRounded(cell[1], halfRange);
                     }));
+        }
+    }
+
+    /** The losses of the table of a text, and the largest half of a range beside them. */
+    @Test
+    void lossesAreThoseOfTheComparison() throws IOException {
+        List<Map<String, String>> page = Tables.rows(CHOICE, "positions", "1-32", "225-256", "±", "parameters");
+        List<Map<String, String>> measured = Tables.csv("examples/book/src/main/resources/comparison-text.csv");
+        assertThat(page).hasSameSizeAs(measured);
+        for (int i = 0; i < page.size(); i++) {
+            Map<String, String> losses = measured.get(i);
+            double halfRange = 0;
+            for (String column : losses.keySet()) {
+                if (column.startsWith("mean ")) {
+                    String range = column.substring("mean ".length());
+                    assertThat(isRounded(page.get(i).get(range), number(losses, column)))
+                            .as("%s of %s", range, page.get(i))
+                            .isTrue();
+                    halfRange = Math.max(
+                            halfRange, (number(losses, "greatest " + range) - number(losses, "least " + range)) / 2);
+                }
+            }
+            assertThat(isRounded(page.get(i).get("±"), halfRange)).isTrue();
+            assertThat(page.get(i).get("parameters").replace(",", "")).isEqualTo(losses.get("parameters"));
         }
     }
 
@@ -153,8 +177,8 @@ class FactsTest {
 
     static Stream<Arguments> comparisons() {
         return Stream.of(
-                Arguments.of("word order", "examples/src/main/resources/comparison.csv"),
-                Arguments.of("loss", "examples/src/main/resources/comparison-text.csv"));
+                Arguments.of("word order", "examples/book/src/main/resources/comparison.csv"),
+                Arguments.of("loss", "examples/book/src/main/resources/comparison-text.csv"));
     }
 
     /** The first number of a cell is that of the row's encoding, others have a name before them. */

@@ -1,6 +1,7 @@
 package io.github.djlpositional.guide;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
@@ -18,6 +19,7 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerStackBlock;
+import io.github.djlpositional.math.GridResampling;
 import io.github.djlpositional.weights.HuggingFaceRope;
 import io.github.djlpositional.weights.WeightFile;
 import io.github.djlpositional.weights.WeightLoader;
@@ -46,6 +48,30 @@ class WeightsCodeTest {
         // end::listing[]
         assertThat(printed.toString(StandardCharsets.UTF_8))
                 .contains("bert.embeddings.word_embeddings.weight F32 (11, 6)\n");
+    }
+
+    /** Row i of 15 lies at i / 2 of 8: every other one is the mean of two. */
+    @EngineTest
+    void stretching(NDManager manager) throws Exception {
+        Path path = file("bert.safetensors");
+        // tag::stretch[]
+        LearnedPositionalEncodingBlock stretched;
+        try (NDArray table = WeightFile.open(path).read(manager, "bert.embeddings.position_embeddings.weight")) {
+            stretched = LearnedPositionalEncodingBlock.builder()
+                    .setEmbeddingSize(6) // 384 in all-MiniLM-L6-v2
+                    .optInitialEncodings(table) // of 8 positions; 512
+                    .optMaxSequenceLength(15) // 1024
+                    .optResampling(GridResampling.BILINEAR_ALIGNED) // the first and the last keep their vectors
+                    .build();
+        }
+        // end::stretch[]
+        stretched.initialize(manager, DataType.FLOAT32, new Shape(1, 15, 6));
+        NDArray table = WeightFile.open(path).read(manager, "bert.embeddings.position_embeddings.weight");
+        for (int row = 0; row < 15; row++) {
+            NDArray mean = table.get(row / 2).add(table.get((row + 1) / 2)).div(2);
+            assertThat(stretched.getTable().getArray().get(row).toFloatArray())
+                    .containsExactly(mean.toFloatArray(), within(1e-6f));
+        }
     }
 
     @EngineTest

@@ -16,7 +16,7 @@ import ai.djl.MalformedModelException;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.EngineTestExtension;
-import io.github.djlpositional.FileCorruption;
+import io.github.djlpositional.FileDamage;
 import io.github.djlpositional.RandomCases;
 import io.github.djlpositional.ResourceGuard;
 import io.github.djlpositional.weights.WeightFile.TensorInfo;
@@ -167,7 +167,7 @@ class UntrustedFilesTest {
             files.put(name, Files.readAllBytes(Weights.path(name + ".safetensors")));
         }
         List<byte[]> all = List.copyOf(files.values());
-        RandomCases.check(1000, random -> rejection(FileCorruption.of(random, RandomCases.one(random, all))));
+        RandomCases.check(1000, random -> rejection(FileDamage.of(random, RandomCases.one(random, all))));
     }
 
     /** Files with claims of gigabytes, which must not be allocated. */

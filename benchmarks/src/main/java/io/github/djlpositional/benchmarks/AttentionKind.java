@@ -11,8 +11,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * The positions or the mask that an attention is measured with: none, each relative encoding of the library, padding of
- * the last quarter of the keys, causal, or a causal window of a quarter of the keys. {@code peers.py} has some of them.
+ * The positions or the mask of an attention: none, each relative encoding of the library, or a {@linkplain Masks mask}.
  *
  * @param text the name in a table
  * @param encoding the library's name of the relative encoding; null for none
@@ -21,20 +20,28 @@ record AttentionKind(String text, String encoding) {
 
     static final int HEADS = 8;
 
+    static final AttentionKind NONE = new AttentionKind("none", null);
+
+    /** The last quarter of the keys is padding. */
     static final AttentionKind PADDING = new AttentionKind("padding", null);
-    private static final AttentionKind CAUSAL = new AttentionKind("causal", null);
-    private static final AttentionKind WINDOW = new AttentionKind("window", null);
-    private static final AttentionKind KERPLE_POWER = new AttentionKind("kerple-power", "KERPLE");
+
+    /** Four sequences are packed in a row: a token sees those of its own. */
+    static final AttentionKind MASK = new AttentionKind("mask", null);
+
+    static final AttentionKind CAUSAL = new AttentionKind("causal", null);
+
+    /** Causal, with a window of a quarter of the keys. */
+    static final AttentionKind WINDOW = new AttentionKind("window", null);
 
     static final List<AttentionKind> ALL = Stream.of(
-                    Stream.of(new AttentionKind("none", null)),
+                    Stream.of(NONE),
                     RelativeEncoding.names().stream().map(AttentionKind::ofEncoding),
-                    Stream.of(KERPLE_POWER, PADDING, CAUSAL, WINDOW))
+                    Stream.of(new AttentionKind("kerple-power", "KERPLE"), PADDING, MASK, CAUSAL, WINDOW))
             .flatMap(kinds -> kinds)
             .toList();
 
     /** Those that DJL's own block can have, as a mask that is added to the scores. */
-    private static final Set<String> MASKS = Set.of("alibi", "t5", "kerple", "padding", "causal", "window");
+    private static final Set<String> MASKS = Set.of("alibi", "t5", "kerple", "padding", "mask", "causal", "window");
 
     /** Those that Python's module has beside masks. */
     private static final Set<String> IN_PYTHON = Set.of("none", "rotary", "shaw", "transformer-xl");
@@ -46,22 +53,53 @@ record AttentionKind(String text, String encoding) {
         return new AttentionKind(name.toLowerCase(Locale.ROOT).replace(' ', '-'), name);
     }
 
-    /** The kind of a text such as {@code 8x256x512:transformer-xl}. */
-    static AttentionKind of(String shape) {
-        String text = shape.substring(shape.indexOf(':') + 1);
-        return ALL.stream().filter(kind -> kind.text.equals(text)).findFirst().orElseThrow();
-    }
-
     boolean isMask() {
         return MASKS.contains(text);
+    }
+
+    /** Whether the mask of DJL's block is computed from learned numbers. */
+    boolean isLearned() {
+        return text.equals("t5") || text.equals("kerple");
     }
 
     boolean isInPython() {
         return isMask() || IN_PYTHON.contains(text);
     }
 
-    static int windowOf(long length) {
+    /** The number of keys that a query of {@link #WINDOW} sees, and of the tokens of a sequence of {@link #MASK}. */
+    static int quarter(long length) {
         return Math.toIntExact(Math.max(1, length / 4));
+    }
+
+    /** This library's attention of this kind; in a decoder's step, the length is that of the cache. */
+    MultiHeadAttentionBlock.Builder attention(int size, long length, boolean isDecoder) {
+        MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(size)
+                .setHeadCount(HEADS)
+                .optCausal(isDecoder || equals(CAUSAL) || equals(WINDOW));
+        if (encoding != null) {
+            builder.optRelativeEncoding(
+                    RelativeEncoding.named(encoding, HEADS, size / HEADS, options(size, length, isDecoder)));
+        }
+        return equals(WINDOW) ? builder.optWindow(quarter(length)) : builder;
+    }
+
+    /** The options that are not the defaults. */
+    private Map<String, ?> options(int size, long length, boolean isDecoder) {
+        if (OF_CELLS.contains(text)) {
+            int width = widthOf(length);
+            int height = Math.toIntExact(length / width) + (isDecoder ? 1 : 0);
+            return Map.of("window", List.of(height, width), "partial", isDecoder);
+        }
+        return switch (text) {
+            // a decoder's step has one more position than its cache
+            case "rotary" -> Map.of("layout", PairLayout.CONCATENATED, "maxSequenceLength", length + 1);
+            case "t5" -> Map.of("bidirectional", !isDecoder);
+            case "kerple-power" -> Map.of("form", "POWER");
+            // as x-transformers
+            case "distance-network" -> Map.of("hiddenSize", size / 4);
+            default -> Map.of();
+        };
     }
 
     /** The smallest divisor of the number of cells that is at least its root. */
@@ -70,44 +108,5 @@ record AttentionKind(String text, String encoding) {
                 .filter(width -> length % width == 0)
                 .findFirst()
                 .orElseThrow();
-    }
-
-    /** The height of a window for all cells; a decoder's step has one more than its cache. */
-    private static int heightOf(long length, boolean causal) {
-        return Math.toIntExact(length / widthOf(length)) + (causal ? 1 : 0);
-    }
-
-    /** The number of keys that are no padding. */
-    static long tokensOf(long length) {
-        return length - length / 4;
-    }
-
-    /** This library's attention of this kind. */
-    MultiHeadAttentionBlock.Builder attention(int size, long length, boolean causal) {
-        MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(size)
-                .setHeadCount(HEADS)
-                .optCausal(causal || equals(CAUSAL) || equals(WINDOW));
-        if (encoding != null) {
-            builder.optRelativeEncoding(
-                    RelativeEncoding.named(encoding, HEADS, size / HEADS, options(size, length, causal)));
-        }
-        return equals(WINDOW) ? builder.optWindow(windowOf(length)) : builder;
-    }
-
-    /** The options that are not the defaults. */
-    private Map<String, ?> options(int size, long length, boolean causal) {
-        if (OF_CELLS.contains(text)) {
-            return Map.of("window", List.of(heightOf(length, causal), widthOf(length)), "partial", causal);
-        }
-        return switch (text) {
-            // a decoder's step has one more position than its cache
-            case "rotary" -> Map.of("layout", PairLayout.CONCATENATED, "maxSequenceLength", length + 1);
-            case "t5" -> Map.of("bidirectional", !causal);
-            case "kerple-power" -> Map.of("form", "POWER");
-            // as x-transformers
-            case "distance-network" -> Map.of("hiddenSize", size / 4);
-            default -> Map.of();
-        };
     }
 }

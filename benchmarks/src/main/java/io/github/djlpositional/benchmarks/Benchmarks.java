@@ -1,13 +1,17 @@
 package io.github.djlpositional.benchmarks;
 
 import ai.djl.engine.Engine;
-import io.github.djlpositional.benchmarks.Measurements.Case;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import org.openjdk.jmh.runner.RunnerException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -16,82 +20,49 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Measures this library beside its peers, with every {@link Allocator}, and prints tables. */
+/** Measures this library and what it is compared with, with every {@link Allocator}, and prints tables. */
 @Command(
         name = "benchmarks",
         mixinStandardHelpOptions = true,
-        versionProvider = BenchmarksVersion.class,
         sortOptions = false,
-        description = "Measure this library beside what a user would pick instead.")
+        showDefaultValues = true,
+        description = "Measure this library and its alternatives in turns, and print tables.")
 public final class Benchmarks implements Callable<Integer> {
 
     @Spec
     private CommandSpec spec;
 
-    @Option(
-            names = "--rounds",
-            paramLabel = "N",
-            defaultValue = "9",
-            description = "How often everything is measured, in turns (default: ${DEFAULT-VALUE}).")
-    private int rounds;
+    @Option(names = "--rounds", description = "How often every case is measured, in turns.")
+    private int rounds = 9;
 
-    @Option(
-            names = "--seconds",
-            paramLabel = "S",
-            defaultValue = "0.3",
-            description = "How long each thing is measured in a round (default: ${DEFAULT-VALUE}).")
-    private double seconds;
+    @Option(names = "--seconds", description = "How long each case is measured in a round.")
+    private double seconds = 0.3;
 
-    @Option(
-            names = "--threads",
-            paramLabel = "N",
-            defaultValue = "2",
-            description = "The engines' threads, and Python's (default: ${DEFAULT-VALUE}).")
-    private int threads;
+    @Option(names = "--threads", description = "The number of threads of the engines and of Python.")
+    private int threads = 2;
 
-    @Option(
-            names = "--python",
-            paramLabel = "COMMAND",
-            description = {
-                "A Python that has torch (default: the first python3 on the path that has it).",
-                "Without one, the columns of Python are left out."
-            })
-    private String python;
+    @Option(names = "--python", description = "A Python with torch; without it, its columns are omitted.")
+    private String python = "python3";
 
-    @Option(
-            names = "--only",
-            paramLabel = "GROUP",
-            split = ",",
-            description = "Of ${COMPLETION-CANDIDATES}, those to measure (default: all).")
-    private List<Table> only;
+    @Option(names = "--only", split = ",", description = "The tables to measure: ${COMPLETION-CANDIDATES}.")
+    private List<Table> only = List.of(Table.values());
 
-    @Option(
-            names = "--shape",
-            paramLabel = "TEXT",
-            defaultValue = "",
-            description = "Only rows whose shape and kind contain the text, such as 1x1024x512:fire (default: all).")
-    private String shape;
+    @Option(names = "--row", description = "A text in the first cell of the rows to measure, such as fire or 1024.")
+    private String row = "";
 
-    @Option(
-            names = "--allocator",
-            paramLabel = "SETTING",
-            split = ",",
-            description = "Of ${COMPLETION-CANDIDATES}, those to measure with (default: all).")
-    private List<Allocator> allocators;
+    @Option(names = "--allocator", split = ",", description = "The allocators: ${COMPLETION-CANDIDATES}.")
+    private List<Allocator> allocators = List.of(Allocator.values());
 
-    @Option(
-            names = "--smoke",
-            description =
-                    "Everything once, for a moment, and smaller: shows that it runs, and says nothing about speed.")
-    private boolean smoke;
+    @Option(names = "--csv", description = "A folder for a CSV of each table, in a folder for each allocator.")
+    private Path folder;
+
+    @Option(names = "--quick", description = "Runs every case briefly with small shapes; the times mean nothing.")
+    private boolean quick;
 
     @Option(
             names = "--in-this-process",
-            description = {
-                "Measure here and now, with the allocator as it is, instead of in a process for each setting.",
-                "Without MXNET_ENGINE_TYPE=NaiveEngine in the environment, the times of MXNet mean nothing:",
-                "it returns before it has computed."
-            })
+            description = "Measure in this process, with its allocator; set"
+                    + " MXNET_ENGINE_TYPE=NaiveEngine, or MXNet returns before it has computed the result.")
     private boolean inThisProcess;
 
     /**
@@ -101,16 +72,12 @@ public final class Benchmarks implements Callable<Integer> {
      */
     public static void main(String[] args) {
         System.setProperty("OPT_OUT_TRACKING", "true");
-        System.exit(commandLine(args).execute(args));
+        System.exit(commandLine().execute(args));
     }
 
-    static CommandLine commandLine(String... args) {
-        Benchmarks benchmarks = new Benchmarks();
-        benchmarks.args = List.of(args);
-        return new CommandLine(benchmarks).setCaseInsensitiveEnumValuesAllowed(true);
+    static CommandLine commandLine() {
+        return new CommandLine(new Benchmarks()).setCaseInsensitiveEnumValuesAllowed(true);
     }
-
-    private List<String> args = List.of();
 
     @Override
     public Integer call() throws Exception {
@@ -123,7 +90,7 @@ public final class Benchmarks implements Callable<Integer> {
             return 0;
         }
         int status = 0;
-        for (Allocator allocator : allocators == null ? List.of(Allocator.values()) : allocators) {
+        for (Allocator allocator : allocators) {
             System.out.printf("%n### %s%n%n", allocator.title());
             status = Math.max(status, child(allocator));
         }
@@ -141,9 +108,10 @@ public final class Benchmarks implements Callable<Integer> {
                 ProcessHandle.current().info().command().orElse("java"),
                 "-cp",
                 System.getProperty("java.class.path"),
+                "-Dallocator=" + allocator.name().toLowerCase(Locale.ROOT),
                 Benchmarks.class.getName(),
                 "--in-this-process"));
-        command.addAll(args);
+        command.addAll(spec.commandLine().getParseResult().originalArgs());
         ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
         allocator.applyTo(builder.environment());
         // without it MXNet returns before it has computed
@@ -153,60 +121,65 @@ public final class Benchmarks implements Callable<Integer> {
     }
 
     private void measure(PrintStream out, PrintStream progress) throws IOException, RunnerException {
-        if (smoke) {
+        if (quick) {
             rounds = 1;
             seconds = 0.001;
         }
-        Engine.getEngine("PyTorch");
-        try (PythonPeers peers = python == null
-                ? PythonPeers.startFirst(System.getenv("PATH"), threads)
-                : PythonPeers.start(python, threads)) {
-            if (peers == null) {
-                out.printf(
-                        "%s: the columns of Python are left out%n",
-                        python == null ? "no python3 on the path has torch" : python + " has no torch");
-            }
+        try (PythonPeers peers = PythonPeers.start(python, threads)) {
             out.printf(
                     Locale.ROOT,
-                    "%s %s, %d threads, %s; PyTorch %s, %s; %s; median of %d rounds of %.1f s, in µs%n",
+                    "%s %s, %d threads, JDK %s; PyTorch %s, %s; %s; median of %d rounds of %.1f s, in µs%n",
                     System.getProperty("os.name"),
                     System.getProperty("os.arch"),
                     threads,
-                    "JDK " + Runtime.version(),
-                    Engine.getEngine("PyTorch").getVersion(),
-                    Setting.hasMxnet() ? "MXNet " + Engine.getEngine("MXNet").getVersion() : "no MXNet",
-                    peers == null ? "no Python" : peers.version(),
+                    Runtime.version(),
+                    Engine.getEngine(Case.PYTORCH).getVersion(),
+                    Setting.hasMxnet() ? "MXNet " + Engine.getEngine(Case.MXNET).getVersion() : "no MXNet",
+                    peers == null ? python + " has no torch: its columns are omitted" : peers.version(),
                     rounds,
                     seconds);
-            for (Table table : only == null ? List.of(Table.values()) : only) {
-                if (table.needsGpu() && !smoke && !Setting.hasGpu("PyTorch")) {
-                    out.printf("%nPyTorch finds no GPU here: the table %s is left out%n", table);
-                    continue;
-                }
-                if (table.isMemory() && !ProcessMemory.isKnown()) {
-                    out.printf("%nOnly Linux says how much memory a process needs: the table %s is left out%n", table);
-                    continue;
-                }
-                Measurements measurements = new Measurements(seconds, peers, progress);
-                List<Case> cases = table.cases(smoke, shape).stream()
-                        .filter(each -> peers != null || !each.isPython())
-                        .filter(each -> Setting.hasMxnet() || !each.engine().equals("MXNet"))
-                        .toList();
-                if (cases.isEmpty()) {
-                    continue;
-                }
-                if (table.isMemory()) {
-                    measurements.peakMemory(cases);
-                }
-                for (int round = 0; round < rounds && !table.isMemory(); round++) {
-                    measurements.round(cases);
-                }
-                table.print(out, measurements, smoke, shape);
-                if (ProcessMemory.isKnown() && !table.isMemory()) {
-                    out.printf(Locale.ROOT, "%nResident memory: %d MB%n", ProcessMemory.residentMegabytes());
-                }
+            for (Table table : only) {
+                measure(table, peers, out, progress);
                 out.flush();
             }
+        }
+    }
+
+    private void measure(Table table, PythonPeers peers, PrintStream out, PrintStream progress)
+            throws IOException, RunnerException {
+        if (table.needsGpu() && !quick && !Setting.hasGpu()) {
+            out.printf("%nPyTorch finds no GPU: the table %s is omitted%n", table);
+            return;
+        }
+        if (table.isMemory() && !ProcessMemory.isKnown()) {
+            out.printf("%nPeak memory is measured on Linux only: the table %s is omitted%n", table);
+            return;
+        }
+        List<Row> rows = quick ? table.quickRows() : table.rows(row);
+        Set<Case> cases = rows.stream()
+                .flatMap(Row::cases)
+                .filter(each -> peers != null || !each.isPython())
+                .filter(each -> Setting.hasMxnet() || !each.engine().equals(Case.MXNET))
+                .collect(Collectors.toCollection(LinkedHashSet::new));
+        if (cases.isEmpty()) {
+            return;
+        }
+        Measurements measurements = new Measurements(seconds, peers, progress);
+        if (table.isMemory()) {
+            measurements.peakMemory(cases);
+        } else {
+            for (int round = 0; round < rounds; round++) {
+                measurements.times(cases);
+            }
+        }
+        Report report = Report.of(table, rows, measurements);
+        out.printf("%n#### %s%n%n%s", table.title(), report.markdown());
+        if (folder != null) {
+            Path ofAllocator = folder.resolve(System.getProperty("allocator", ""));
+            Files.writeString(Files.createDirectories(ofAllocator).resolve(table.name() + ".csv"), report.csv());
+        }
+        if (ProcessMemory.isKnown() && !table.isMemory()) {
+            out.printf(Locale.ROOT, "%nResident memory: %d MB%n", ProcessMemory.residentMegabytes());
         }
     }
 }

@@ -3,12 +3,11 @@ package io.github.djlpositional.benchmarks;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Pattern;
 import org.openjdk.jmh.profile.GCProfiler;
-import org.openjdk.jmh.profile.Profiler;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.Runner;
 import org.openjdk.jmh.runner.RunnerException;
@@ -18,18 +17,18 @@ import org.openjdk.jmh.runner.options.TimeValue;
 import org.openjdk.jmh.runner.options.VerboseMode;
 
 /**
- * Times of many things, taken in turns: each round measures everything once, so that whatever else the machine does
- * falls on all of them alike. A ratio is taken within each round.
+ * Times of cases that take turns: each round measures every case once, so that other load on the machine affects all of
+ * them. A ratio is taken within each round.
  */
 final class Measurements {
 
-    /** As little time as a thing can be run for, in seconds. */
+    /** As little time as a case can be run for, in seconds. */
     private static final double MOMENT = 0.001;
 
     private final double seconds;
     private final PythonPeers python;
     private final PrintStream progress;
-    private final Map<Case, List<Double>> times = new LinkedHashMap<>();
+    private final Map<Case, List<Double>> values = new LinkedHashMap<>();
 
     Measurements(double seconds, PythonPeers python, PrintStream progress) {
         this.seconds = seconds;
@@ -37,114 +36,97 @@ final class Measurements {
         this.progress = progress;
     }
 
-    /**
-     * One thing to measure.
-     *
-     * @param group a JMH class of this package, or {@code python}
-     * @param name its method, or the peer's case
-     * @param engine the engine; none for Python
-     * @param shape the shape; none where there is but one
-     */
-    record Case(String group, String name, String engine, String shape) {
-
-        boolean isPython() {
-            return group.equals("python");
-        }
-    }
-
-    /** Measures everything once. */
-    void round(List<Case> cases) throws RunnerException {
+    /** Measures the time of every case once. */
+    void times(Collection<Case> cases) throws RunnerException {
         for (Case each : cases) {
             double time = each.isPython()
-                    ? python.time(each.name(), each.shape(), seconds)
-                    : run(each).getPrimaryResult().getScore();
-            times.computeIfAbsent(each, key -> new ArrayList<>()).add(time);
-            progress.print('.');
-            progress.flush();
+                    ? python.time(each, seconds)
+                    : run(options(each, values.containsKey(each) ? 1 : 3, seconds)
+                                    .forks(0))
+                            .getPrimaryResult()
+                            .getScore();
+            add(each, time);
         }
         progress.println();
     }
 
-    /** Measures the peak memory of everything, each in a process of its own. */
-    void peakMemory(List<Case> cases) throws IOException, RunnerException {
+    /** Measures the peak memory of every case, each in a process of its own. */
+    void peakMemory(Collection<Case> cases) throws IOException, RunnerException {
         for (Case each : cases) {
-            double megabytes = each.isPython() ? pythonPeak(each) : ownPeak(each);
-            times.put(each, List.of(megabytes));
-            progress.print('.');
-            progress.flush();
+            add(each, each.isPython() ? pythonPeak(each) : ownPeak(each));
         }
         progress.println();
     }
 
-    private double pythonPeak(Case of) throws IOException {
-        try (PythonPeers process = python.another()) {
-            process.time(of.name(), of.shape(), MOMENT);
-            return process.peakMegabytes();
+    private void add(Case measured, double value) {
+        values.computeIfAbsent(measured, key -> new ArrayList<>()).add(value);
+        progress.print('.');
+        progress.flush();
+    }
+
+    private double pythonPeak(Case measured) throws IOException {
+        try (PythonPeers process = PythonPeers.start(python.python(), python.threads())) {
+            process.time(measured, MOMENT);
+            return ProcessMemory.peakMegabytes(process.process().pid());
         }
     }
 
-    private static double ownPeak(Case of) throws RunnerException {
-        ChainedOptionsBuilder options = options(of, 1, MOMENT).forks(1).addProfiler(PeakMemoryProfiler.class);
-        RunResult result = new Runner(options.build()).runSingle();
-        return result.getSecondaryResults().get(PeakMemoryProfiler.NAME).getScore();
+    private static double ownPeak(Case measured) throws RunnerException {
+        return secondary(
+                run(options(measured, 1, MOMENT).forks(1).addProfiler(ProcessMemory.class)), ProcessMemory.PEAK);
     }
 
     /**
      * What a call costs beside its time.
      *
      * @param garbage bytes of Java objects
-     * @param pageFaults fresh pages of memory
+     * @param freshPages pages of memory that the system maps
      */
-    record Cost(double garbage, double pageFaults) {}
+    record Cost(double garbage, double freshPages) {}
 
-    Cost cost(Case of) throws RunnerException {
-        RunResult result = run(of, GCProfiler.class, PageFaultProfiler.class);
-        return new Cost(
-                result.getSecondaryResults().get("gc.alloc.rate.norm").getScore(),
-                result.getSecondaryResults().get(PageFaultProfiler.NAME).getScore());
+    Cost cost(Case measured) throws RunnerException {
+        RunResult result = run(options(measured, 1, seconds)
+                .forks(0)
+                .addProfiler(GCProfiler.class)
+                .addProfiler(ProcessMemory.class));
+        return new Cost(secondary(result, "gc.alloc.rate.norm"), secondary(result, ProcessMemory.FRESH_PAGES));
     }
 
-    @SafeVarargs
-    private RunResult run(Case of, Class<? extends Profiler>... profilers) throws RunnerException {
-        boolean isFirst = !times.containsKey(of);
-        ChainedOptionsBuilder options = options(of, isFirst ? 3 : 1, seconds).forks(0);
-        for (Class<? extends Profiler> profiler : profilers) {
-            options.addProfiler(profiler);
-        }
+    private static double secondary(RunResult result, String name) {
+        return result.getSecondaryResults().get(name).getScore();
+    }
+
+    private static RunResult run(ChainedOptionsBuilder options) throws RunnerException {
         return new Runner(options.build()).runSingle();
     }
 
-    private static ChainedOptionsBuilder options(Case of, int warmUps, double seconds) {
-        ChainedOptionsBuilder options = new OptionsBuilder()
-                .include("^" + Pattern.quote(AddBenchmark.class.getPackageName() + "." + of.group() + "." + of.name())
-                        + "$")
-                .param("engine", of.engine())
+    private static ChainedOptionsBuilder options(Case measured, int warmUps, double seconds) {
+        return new OptionsBuilder()
+                .include(CaseBenchmark.class.getName())
+                .param("measured", measured.toString())
+                .operationsPerInvocation(measured.operation().calls())
                 .warmupIterations(warmUps)
                 .warmupTime(TimeValue.milliseconds(Math.max(1, (long) (500 * seconds))))
                 .measurementIterations(1)
                 .measurementTime(TimeValue.milliseconds(Math.max(1, (long) (1000 * seconds))))
                 .shouldFailOnError(true)
                 .verbosity(VerboseMode.SILENT);
-        if (!of.shape().isEmpty()) {
-            options.param("shape", of.shape());
-        }
-        return options;
     }
 
-    boolean has(Case of) {
-        return times.containsKey(of);
+    boolean has(Case measured) {
+        return values.containsKey(measured);
     }
 
     /** The median time, in microseconds, or the peak memory, in megabytes. */
-    double median(Case of) {
-        return median(times.get(of));
+    double median(Case measured) {
+        return median(values.get(measured));
     }
 
     /** The median over the rounds of one time over another. */
-    double ratio(Case of, Case to) {
+    double ratio(Case measured, Case to) {
         List<Double> ratios = new ArrayList<>();
-        for (int round = 0; round < times.get(of).size(); round++) {
-            ratios.add(times.get(of).get(round) / times.get(to).get(round));
+        for (int round = 0; round < values.get(measured).size(); round++) {
+            ratios.add(values.get(measured).get(round) / values.get(to).get(round));
         }
         return median(ratios);
     }

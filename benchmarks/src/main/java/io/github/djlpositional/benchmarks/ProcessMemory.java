@@ -1,55 +1,76 @@
 package io.github.djlpositional.benchmarks;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collection;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.openjdk.jmh.infra.BenchmarkParams;
+import org.openjdk.jmh.infra.IterationParams;
+import org.openjdk.jmh.profile.InternalProfiler;
+import org.openjdk.jmh.results.AggregationPolicy;
+import org.openjdk.jmh.results.IterationResult;
+import org.openjdk.jmh.results.Result;
+import org.openjdk.jmh.results.ScalarResult;
 
-/** What Linux says of this process's memory; elsewhere nothing is known. */
-final class ProcessMemory {
+/** What Linux says of a process's memory; elsewhere it is unknown, and all numbers are 0. */
+public final class ProcessMemory implements InternalProfiler {
 
-    private static final Path STATUS = Path.of("/proc/self/status");
-    private static final Path STAT = Path.of("/proc/self/stat");
+    static final String FRESH_PAGES = "freshPages";
+    static final String PEAK = "peakMemory";
 
-    /**
-     * Of what follows the command's name in {@code stat}, the number of pages that were mapped without reading a disk.
-     */
-    private static final int MINOR_FAULTS = 7;
+    /** In {@code stat}, what follows the command's name, of which the 8th is the number of minor page faults. */
+    private static final Pattern FAULTS = Pattern.compile("(?s).*\\)(?: \\S+){7} (\\d+).*");
 
-    private ProcessMemory() {}
+    private long before;
 
     static boolean isKnown() {
-        return Files.isReadable(STATUS) && Files.isReadable(STAT);
+        return Files.isReadable(Path.of("/proc/self/stat"));
     }
 
-    /** How many pages the process has been given so far. */
-    static long pageFaults() throws IOException {
-        String text = Files.readString(STAT);
-        String afterName = text.substring(text.lastIndexOf(')') + 2);
-        return Long.parseLong(afterName.split(" ", -1)[MINOR_FAULTS]);
+    /** How many pages this process has been given without reading a disk. */
+    private static long pageFaults() {
+        return number("/proc/self/stat", FAULTS);
     }
 
-    /** The megabytes that are resident now. */
-    static long residentMegabytes() throws IOException {
-        return megabytes(STATUS, "VmRSS");
+    static long residentMegabytes() {
+        return number("/proc/self/status", Pattern.compile("(?s).*VmRSS:\\s+(\\d+).*")) >> 10;
     }
 
-    /** The most megabytes that were resident at a time in this process. */
-    static long peakMegabytes() throws IOException {
-        return megabytes(STATUS, "VmHWM");
+    /** The most megabytes that were resident at a time in a process, which still runs. */
+    static long peakMegabytes(long processId) {
+        return number("/proc/" + processId + "/status", Pattern.compile("(?s).*VmHWM:\\s+(\\d+).*")) >> 10;
     }
 
-    /** The most megabytes that were resident at a time in another process, which still runs. */
-    static long peakMegabytes(long processId) throws IOException {
-        return megabytes(Path.of("/proc/" + processId + "/status"), "VmHWM");
-    }
-
-    private static long megabytes(Path status, String name) throws IOException {
-        Matcher matcher = Pattern.compile(name + ":\\s+(\\d+)").matcher(Files.readString(status));
-        if (!matcher.find()) {
-            throw new IOException(status + " has no " + name);
+    private static long number(String file, Pattern pattern) {
+        try {
+            Matcher matcher = pattern.matcher(isKnown() ? Files.readString(Path.of(file)) : "");
+            return matcher.matches() ? Long.parseLong(matcher.group(1)) : 0;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
-        return Long.parseLong(matcher.group(1)) >> 10;
+    }
+
+    @Override
+    public String getDescription() {
+        return "The fresh pages of a call, and the peak memory of the process";
+    }
+
+    @Override
+    public void beforeIteration(BenchmarkParams benchmark, IterationParams iteration) {
+        before = pageFaults();
+    }
+
+    @Override
+    public Collection<? extends Result<?>> afterIteration(
+            BenchmarkParams benchmark, IterationParams iteration, IterationResult result) {
+        double pages = pageFaults() - before;
+        long peak = peakMegabytes(ProcessHandle.current().pid());
+        return List.of(
+                new ScalarResult(FRESH_PAGES, pages / result.getMetadata().getAllOps(), "pages", AggregationPolicy.AVG),
+                new ScalarResult(PEAK, peak, "MB", AggregationPolicy.MAX));
     }
 }

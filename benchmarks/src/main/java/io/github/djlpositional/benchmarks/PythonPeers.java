@@ -1,7 +1,6 @@
 package io.github.djlpositional.benchmarks;
 
 import java.io.BufferedReader;
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
@@ -13,25 +12,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 
-/** What PyTorch users write in Python, measured by a Python that waits for its turn. */
-final class PythonPeers implements AutoCloseable {
-
-    private final String python;
-    private final int threads;
-    private final Process process;
-    private final BufferedReader answers;
-    private final Writer questions;
-    private final String version;
-
-    private PythonPeers(
-            String python, int threads, Process process, BufferedReader answers, Writer questions, String version) {
-        this.python = python;
-        this.threads = threads;
-        this.process = process;
-        this.answers = answers;
-        this.questions = questions;
-        this.version = version;
-    }
+/**
+ * What PyTorch users write in Python, measured by a Python that waits for its turn.
+ *
+ * @param version which torch it has
+ */
+record PythonPeers(
+        String python, int threads, Process process, BufferedReader answers, Writer questions, String version)
+        implements AutoCloseable {
 
     /** Starts a Python; returns null where it does not start or has no torch. */
     static PythonPeers start(String python, int threads) throws IOException {
@@ -59,45 +47,25 @@ final class PythonPeers implements AutoCloseable {
         return new PythonPeers(python, threads, process, answers, questions, version);
     }
 
-    /** Starts the first python3 of a path that has torch; returns null where none has. */
-    static PythonPeers startFirst(String path, int threads) throws IOException {
-        for (String folder : path.split(File.pathSeparator, -1)) {
-            PythonPeers peers = start(Path.of(folder, "python3").toString(), threads);
-            if (peers != null) {
-                return peers;
-            }
-        }
-        return null;
-    }
-
-    /** Starts the same Python again. */
-    PythonPeers another() throws IOException {
-        return start(python, threads);
-    }
-
-    /** Which torch it is. */
-    String version() {
-        return version;
-    }
-
     /** The mean time of a call, in microseconds. */
-    double time(String name, String shape, double seconds) {
+    double time(Case measured, double seconds) {
         try {
-            questions.write(String.format(Locale.ROOT, "%s %s %f%n", name, shape, seconds));
+            questions.write(String.format(
+                    Locale.ROOT,
+                    "%s %s %s %f%n",
+                    measured.operation(),
+                    measured.sizes(","),
+                    measured.kind() == null ? "none" : measured.kind().text(),
+                    seconds));
             questions.flush();
             String answer = answers.readLine();
             if (answer == null) {
-                throw new IllegalStateException("Python ended in " + name + " " + shape);
+                throw new IllegalStateException("Python ended in " + measured);
             }
             return Double.parseDouble(answer);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    /** The most megabytes that it has needed so far. */
-    long peakMegabytes() throws IOException {
-        return ProcessMemory.peakMegabytes(process.pid());
     }
 
     @Override

@@ -3,71 +3,118 @@ package io.github.djlpositional.benchmarks;
 import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.NDScope;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
 
-/** What every benchmark works with: an engine, a manager that frees whatever a call leaves, and a parameter store. */
-final class Setting implements AutoCloseable {
+/**
+ * What a case works with: its arrays and blocks, which are freed with it.
+ *
+ * @param owned what is closed, the latest first
+ */
+record Setting(Case of, NDManager manager, ParameterStore store, Deque<AutoCloseable> owned) implements AutoCloseable {
 
-    private final NDManager manager;
-
-    Setting(String engine) {
-        this(engine, Device.cpu());
-    }
-
-    Setting(String engine, Device device) {
-        manager = Engine.getEngine(engine).newBaseManager(device);
+    static Setting of(Case measured) {
+        Engine engine = Engine.getEngine(measured.engine());
+        boolean isOnGpu = measured.operation().isOnGpu() && engine.getGpuCount() > 0;
+        NDManager manager = engine.newBaseManager(isOnGpu ? Device.gpu() : Device.cpu());
+        return new Setting(measured, manager, new ParameterStore(manager, false), new ArrayDeque<>(List.of(manager)));
     }
 
     /** Whether MXNet and its native library, which carries a description with it, are on the class path. */
     static boolean hasMxnet() {
-        return Engine.hasEngine("MXNet") && Setting.class.getResource("/native/lib/mxnet.properties") != null;
+        return Engine.hasEngine(Case.MXNET) && Setting.class.getResource("/native/lib/mxnet.properties") != null;
     }
 
-    /** Whether an engine finds a GPU. */
-    static boolean hasGpu(String engine) {
-        return Engine.getEngine(engine).getGpuCount() > 0;
+    static boolean hasGpu() {
+        return Engine.getEngine(Case.PYTORCH).getGpuCount() > 0;
     }
 
-    /** The first GPU, or where there is none the CPU. */
-    static Device gpuOrCpu(String engine) {
-        return hasGpu(engine) ? Device.gpu() : Device.cpu();
+    Shape shape() {
+        return of.shape();
     }
 
-    NDManager manager() {
-        return manager;
+    /** The size of an axis of the shape. */
+    int size(int axis) {
+        return Math.toIntExact(shape().get(axis));
     }
 
-    ParameterStore store() {
-        return new ParameterStore(manager, false);
+    /** Closes this before anything that was made before it. */
+    <T extends AutoCloseable> T own(T resource) {
+        owned.push(resource);
+        return resource;
     }
 
-    /** Random floats in [-1, 1). */
+    <B extends Block> B initialized(B block, Shape... inputs) {
+        block.initialize(manager, of.type(), inputs);
+        own(block::clear);
+        return block;
+    }
+
+    /** Random numbers in [-1, 1), the same in every setting that asks for the same. */
     NDArray numbers(Shape shape) {
-        return manager.randomUniform(-1, 1, shape, DataType.FLOAT32);
+        manager.getEngine().setRandomSeed(1);
+        return manager.randomUniform(-1, 1, shape).toType(of.type(), false);
     }
 
-    /** A mask of tokens, (B, F), of which the last quarter is padding. */
-    NDArray tokens(Shape sizes) {
-        long length = sizes.get(1);
-        NDArray row = manager.arange(0f, (float) length, 1f).lt(AttentionKind.tokensOf(length));
-        return row.toType(DataType.FLOAT32, true).reshape(1, length).broadcast(sizes);
+    NDArray x() {
+        return numbers(shape());
     }
 
-    /** A shape from its text, such as {@code 32x128x512}; what follows a colon is not part of it. */
-    static Shape shape(String text) {
-        String[] sizes = text.split(":", 2)[0].split("x", -1);
-        long[] shape = new long[sizes.length];
-        for (int i = 0; i < sizes.length; i++) {
-            shape[i] = Long.parseLong(sizes[i]);
+    /** Scattered numbers of {0, …, bound - 1}. */
+    NDArray ids(Shape shape, int bound) {
+        int[] ids = IntStream.range(0, Math.toIntExact(shape.size()))
+                .map(i -> (int) (i * 7919L % bound))
+                .toArray();
+        return manager.create(ids, shape);
+    }
+
+    NDList forward(Block block, NDArray... inputs) {
+        return block.forward(store, new NDList(inputs), false);
+    }
+
+    NDArray train(Block block, NDArray input) {
+        return block.forward(store, new NDList(input), true).singletonOrThrow();
+    }
+
+    /** A forward that frees all arrays but the result. */
+    NDArray scoped(Supplier<NDArray> forward) {
+        try (NDScope scope = new NDScope()) {
+            scope.suppressNotUsedWarning();
+            NDArray result = forward.get();
+            NDScope.unregister(result);
+            return result;
         }
-        return new Shape(shape);
+    }
+
+    /** A forward and the backward from the sum of its result. */
+    NDArray backward(Supplier<NDArray> forward) {
+        try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+            return scoped(() -> {
+                NDArray result = forward.get();
+                collector.backward(result.sum());
+                return result;
+            });
+        }
     }
 
     @Override
     public void close() {
-        manager.close();
+        try {
+            while (!owned.isEmpty()) {
+                owned.pop().close();
+            }
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
     }
 }

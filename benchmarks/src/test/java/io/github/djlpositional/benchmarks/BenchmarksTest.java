@@ -3,7 +3,6 @@ package io.github.djlpositional.benchmarks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.ByteArrayOutputStream;
-import java.io.File;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -23,13 +22,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 class BenchmarksTest {
 
     @Test
-    void smokeFormMeasuresAndPrintsEveryTable() {
+    void everyTableIsMeasuredPrintedAndWritten(@TempDir Path folder) throws Exception {
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         PrintStream before = System.out;
         System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
         int status;
         try {
-            status = Benchmarks.commandLine().execute("--smoke", "--in-this-process");
+            status = Benchmarks.commandLine().execute("--quick", "--in-this-process", "--csv", folder.toString());
         } finally {
             System.setOut(before);
         }
@@ -39,7 +38,12 @@ class BenchmarksTest {
                 .filter(table -> Setting.hasMxnet() || !table.name().endsWith("MXNET"))
                 .count();
         assertThat(tables.lines().filter(line -> line.startsWith("#### "))).hasSize((int) expected);
-        assertThat(tables).doesNotContain("NaN").contains("| 1 × 1 × 512 |");
+        assertThat(tables).doesNotContain("NaN").contains("| 1 × 8 × 64, rotary |");
+        assertThat(Files.readAllLines(folder.resolve("EXPLICIT.csv")))
+                .hasSize(2)
+                .first()
+                .asString()
+                .startsWith("\"shape\",\"bare look-up and add\",\"this library\",\"÷ bare look-up and add\"");
     }
 
     @ParameterizedTest
@@ -53,36 +57,12 @@ class BenchmarksTest {
         assertThat(err.toString()).startsWith(option.replace('=', ' ')).contains(": give ");
     }
 
-    private static Path python(Path folder, String script) throws Exception {
-        Path program = Files.writeString(Files.createDirectories(folder).resolve("python3"), "#!/bin/sh\n" + script);
-        assertThat(program.toFile().setExecutable(true)).isTrue();
-        return program;
-    }
-
-    @Test
-    @DisabledOnOs(value = OS.WINDOWS, disabledReason = "the program is a script of a Unix shell")
-    void firstPythonOnThePathThatHasTorchIsUsed(@TempDir Path folder) throws Exception {
-        Path none = folder.resolve("none");
-        python(folder.resolve("a"), "exit 1\n");
-        python(folder.resolve("b"), "echo torch of b; exec sleep 600\n");
-        python(folder.resolve("c"), "echo torch of c; exec sleep 600\n");
-        String withoutTorch = none + File.pathSeparator + folder.resolve("a");
-        String path = String.join(
-                File.pathSeparator,
-                withoutTorch,
-                folder.resolve("b").toString(),
-                folder.resolve("c").toString());
-        try (PythonPeers peers = PythonPeers.startFirst(path, 1)) {
-            assertThat(peers.version()).isEqualTo("torch of b");
-        }
-        assertThat(PythonPeers.startFirst(withoutTorch, 1)).isNull();
-    }
-
     @Test
     @DisabledOnOs(value = OS.WINDOWS, disabledReason = "the program is a script of a Unix shell")
     void programThatIsNoPythonDoesNotStay(@TempDir Path folder) throws Exception {
         // says nothing, and goes on
-        Path program = python(folder, "exec >&-\nexec sleep 600\n");
+        Path program = Files.writeString(folder.resolve("python3"), "#!/bin/sh\nexec >&-\nexec sleep 600\n");
+        assertThat(program.toFile().setExecutable(true)).isTrue();
         List<ProcessHandle> before = ProcessHandle.current().children().toList();
         assertThat(PythonPeers.start(program.toString(), 1)).isNull();
         for (ProcessHandle child : ProcessHandle.current().children().toList()) {

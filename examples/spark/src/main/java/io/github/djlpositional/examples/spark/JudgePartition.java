@@ -8,7 +8,6 @@ import ai.djl.translate.TranslateException;
 import io.github.djlpositional.examples.EncoderFile;
 import io.github.djlpositional.examples.Judgement;
 import io.github.djlpositional.examples.Program;
-import java.io.Serializable;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,18 +22,19 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.util.LongAccumulator;
 import org.apache.spark.util.TaskCompletionListener;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import scala.Tuple2;
 
 /**
- * The work of a task on an executor: judges the sentences of one partition batch by batch, as the rows are requested.
+ * The work of a task on an executor: judges the numbered sentences of one partition batch by batch, as the rows are
+ * requested.
  *
  * <p>All tasks of an executor share one model, and each task has its own predictor. The first task loads the model,
  * which lives as long as the JVM of the executor.
  */
-final class JudgePartition implements FlatMapFunction<Iterator<JudgePartition.NumberedSentence>, Row> {
+final class JudgePartition implements FlatMapFunction<Iterator<Tuple2<String, Long>>, Row> {
 
     /** The columns of the output. */
     static final StructType SCHEMA = new StructType()
@@ -45,30 +45,19 @@ final class JudgePartition implements FlatMapFunction<Iterator<JudgePartition.Nu
 
     private static final Logger LOGGER = LoggerFactory.getLogger(JudgePartition.class);
 
-    private static Path loadedFrom;
     private static ZooModel<String, Judgement> model;
-
-    /** A line of the input and its number, counted from 0, which distinguishes it from equal lines. */
-    record NumberedSentence(long id, String sentence) implements Serializable {}
 
     private final int batchSize;
     private final String file;
-    private final LongAccumulator loads;
-    private final LongAccumulator loadMillis;
 
-    /**
-     * Creates the work of all tasks, with the name of a file that Spark copies to each executor, and counters of its
-     * loads.
-     */
-    JudgePartition(int batchSize, String file, LongAccumulator loads, LongAccumulator loadMillis) {
+    /** Creates the work of all tasks, with the name of a file that Spark copies to each executor. */
+    JudgePartition(int batchSize, String file) {
         this.batchSize = batchSize;
         this.file = file;
-        this.loads = loads;
-        this.loadMillis = loadMillis;
     }
 
     @Override
-    public Iterator<Row> call(Iterator<NumberedSentence> sentences) {
+    public Iterator<Row> call(Iterator<Tuple2<String, Long>> sentences) {
         Predictor<String, Judgement> predictor = newPredictor(Path.of(SparkFiles.get(file)));
         // also if the task fails or is killed
         TaskContext.get().addTaskCompletionListener((TaskCompletionListener) task -> predictor.close());
@@ -78,53 +67,43 @@ final class JudgePartition implements FlatMapFunction<Iterator<JudgePartition.Nu
                 .iterator();
     }
 
-    private List<NumberedSentence> nextBatch(Iterator<NumberedSentence> sentences) {
-        List<NumberedSentence> batch = new ArrayList<>(batchSize);
+    private List<Tuple2<String, Long>> nextBatch(Iterator<Tuple2<String, Long>> sentences) {
+        List<Tuple2<String, Long>> batch = new ArrayList<>(batchSize);
         while (batch.size() < batchSize && sentences.hasNext()) {
             batch.add(sentences.next());
         }
         return batch;
     }
 
-    private static Stream<Row> judged(List<NumberedSentence> batch, Predictor<String, Judgement> predictor) {
+    private static Stream<Row> judged(List<Tuple2<String, Long>> batch, Predictor<String, Judgement> predictor) {
         try {
-            List<Judgement> judgements = predictor.batchPredict(
-                    batch.stream().map(NumberedSentence::sentence).toList());
+            List<Judgement> judgements =
+                    predictor.batchPredict(batch.stream().map(Tuple2::_1).toList());
             return IntStream.range(0, batch.size())
                     .mapToObj(i -> RowFactory.create(
-                            batch.get(i).id,
-                            batch.get(i).sentence,
+                            batch.get(i)._2(),
+                            batch.get(i)._1(),
                             judgements.get(i).inOrder(),
                             judgements.get(i).embedding().toArray(new Float[0])));
         } catch (TranslateException e) {
             throw new IllegalStateException(
-                    "the sentences of lines " + batch.get(0).id + " to " + batch.get(batch.size() - 1).id
-                            + " could not be judged",
+                    "the " + batch.size() + " sentences from line "
+                            + batch.get(0)._2() + " on could not be judged",
                     e);
         }
     }
 
-    /** Creates a predictor, and loads the model if this executor has none, or one of an earlier application. */
-    private Predictor<String, Judgement> newPredictor(Path path) {
-        synchronized (JudgePartition.class) {
-            if (!path.equals(loadedFrom)) {
-                if (model != null) {
-                    model.close();
-                    model = null;
-                }
-                loadedFrom = null;
-                long start = System.nanoTime();
-                Program.optOutOfTracking();
-                // an executor runs as many tasks as it has cores
-                EncoderFile.useOneThreadPerForward();
-                model = EncoderFile.load(path, Engine.getEngine("PyTorch"), Device.cpu(), Judgement.class);
-                loadedFrom = path;
-                long millis = Duration.ofNanos(System.nanoTime() - start).toMillis();
-                LOGGER.info("Loaded the encoder in {} ms", millis);
-                loads.add(1L);
-                loadMillis.add(millis);
-            }
-            return model.newPredictor();
+    private static synchronized Predictor<String, Judgement> newPredictor(Path path) {
+        if (model == null) {
+            long start = System.nanoTime();
+            Program.optOutOfTracking();
+            // an executor runs as many tasks as it has cores
+            EncoderFile.useOneThreadPerForward();
+            model = EncoderFile.load(path, Engine.getEngine("PyTorch"), Device.cpu(), Judgement.class);
+            LOGGER.info(
+                    "Loaded the encoder in {} ms",
+                    Duration.ofNanos(System.nanoTime() - start).toMillis());
         }
+        return model.newPredictor();
     }
 }

@@ -2,15 +2,22 @@ package io.github.djlpositional.examples.spark;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.djlpositional.examples.DocumentedCommands;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.util.List;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class JudgeCorpusTest {
 
+    private static final String JAR = "examples/spark/target/judge-corpus.jar";
+
     @ParameterizedTest
-    @ValueSource(strings = {"--batch=0", "--partitions=0", "--partitions=many", "--what"})
+    @ValueSource(strings = {"--batch=0", "--batch=many", "--what"})
     void badOptionsEndWithOneLine(String option) {
         StringWriter err = new StringWriter();
         int status = JudgeCorpus.commandLine().setErr(new PrintWriter(err)).execute(option);
@@ -20,5 +27,15 @@ class JudgeCorpusTest {
                 .asString()
                 .startsWith("error: ")
                 .endsWith("(--help shows all options)");
+    }
+
+    @TestFactory
+    List<DynamicTest> documentedCommandsAreValid() throws IOException {
+        // throws an exception for an invalid option
+        return DocumentedCommands.tests(
+                JAR,
+                words -> JudgeCorpus.commandLine()
+                        .parseArgs(words.subList(words.indexOf(JAR) + 1, words.size())
+                                .toArray(new String[0])));
     }
 }

@@ -1,0 +1,88 @@
+package io.github.djlpositional.benchmarks;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDResource;
+import ai.djl.nn.Block;
+import ai.djl.nn.transformer.ScaledDotProductAttentionBlock;
+import java.util.concurrent.Callable;
+import java.util.function.Supplier;
+
+/** Self-attentions of this library, and DJL's. */
+final class Attentions {
+
+    static final Operation ATTEND = new Operation("ATTEND", "", setting -> inference(setting, own(setting, true)));
+    static final Operation ATTEND_NOT_FUSED =
+            new Operation("ATTEND_NOT_FUSED", "not fused", setting -> inference(setting, own(setting, false)));
+    static final Operation ATTEND_DJL =
+            new Operation("ATTEND_DJL", "DJL", setting -> inference(setting, djl(setting, () -> null)));
+    static final Operation ATTEND_DJL_MASK = new Operation(
+            "ATTEND_DJL_MASK",
+            "DJL with mask",
+            setting -> inference(setting, djl(setting, Masks.ofDjl(setting, false))));
+
+    static final Operation TRAIN_ATTENTION =
+            new Operation("TRAIN_ATTENTION", "", setting -> training(setting, own(setting, true)));
+    static final Operation TRAIN_ATTENTION_NOT_FUSED =
+            new Operation("TRAIN_ATTENTION_NOT_FUSED", "not fused", setting -> training(setting, own(setting, false)));
+    static final Operation TRAIN_ATTENTION_DJL =
+            new Operation("TRAIN_ATTENTION_DJL", "DJL", setting -> training(setting, djl(setting, () -> null)));
+    static final Operation TRAIN_ATTENTION_DJL_MASK = new Operation(
+            "TRAIN_ATTENTION_DJL_MASK",
+            "DJL with mask",
+            setting -> training(setting, djl(setting, Masks.ofDjl(setting, true))));
+
+    private Attentions() {}
+
+    /**
+     * An attention that is to be initialized.
+     *
+     * @param mask what is given beside x in each forward; null for nothing
+     */
+    private record Attention(Block block, Supplier<NDArray> mask) {}
+
+    private static Attention own(Setting setting, boolean isFused) {
+        int length = setting.size(1);
+        NDArray mask = Masks.of(setting, length, length);
+        Block block = setting.of()
+                .kind()
+                .attention(setting.size(2), length, false)
+                .optFusedKernel(isFused)
+                .build();
+        return new Attention(block, () -> mask);
+    }
+
+    private static Attention djl(Setting setting, Supplier<NDArray> mask) {
+        Block block = ScaledDotProductAttentionBlock.builder()
+                .setEmbeddingSize(setting.size(2))
+                .setHeadCount(AttentionKind.HEADS)
+                .optAttentionProbsDropoutProb(0)
+                .build();
+        return new Attention(block, mask);
+    }
+
+    /** A forward with frozen parameters. */
+    private static Callable<NDResource> inference(Setting setting, Attention attention) {
+        // DJL's block leaves temporary arrays
+        Supplier<NDArray> forward = forward(setting, attention, false);
+        return () -> setting.scoped(forward);
+    }
+
+    /** A forward and a backward, with gradients of the parameters and of x. */
+    private static Callable<NDResource> training(Setting setting, Attention attention) {
+        Supplier<NDArray> forward = forward(setting, attention, true);
+        return () -> setting.backward(forward);
+    }
+
+    private static Supplier<NDArray> forward(Setting setting, Attention attention, boolean isTraining) {
+        NDArray x = setting.x();
+        x.setRequiresGradient(isTraining);
+        Block block = setting.initialized(attention.block(), setting.shape());
+        block.freezeParameters(!isTraining);
+        return () -> {
+            NDArray mask = attention.mask().get();
+            NDList inputs = mask == null ? new NDList(x) : new NDList(x, mask);
+            return block.forward(setting.store(), inputs, isTraining).singletonOrThrow();
+        };
+    }
+}

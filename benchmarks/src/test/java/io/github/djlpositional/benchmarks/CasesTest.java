@@ -1,0 +1,50 @@
+package io.github.djlpositional.benchmarks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ai.djl.ndarray.NDResource;
+import ai.djl.ndarray.types.Shape;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** A comparison says something only if both sides compute the same numbers. */
+class CasesTest {
+
+    private static final Shape SHAPE = new Shape(2, 16, 64);
+
+    static Stream<Row> rows() {
+        Stream<Row> attentions = AttentionKind.ALL.stream()
+                .map(kind -> Case.of(Attentions.ATTEND, SHAPE).with(kind))
+                .map(own -> own.kind().isMask() && !own.kind().isLearned()
+                        ? Row.of(own, Attentions.ATTEND_NOT_FUSED, Attentions.ATTEND_DJL_MASK)
+                        : Row.of(own, Attentions.ATTEND_NOT_FUSED));
+        Stream<Row> others = Stream.of(
+                Row.of(Case.of(Encodings.ADD, SHAPE), Encodings.ADD_LIKE_BOOK),
+                Row.of(Case.of(Encodings.EMBED, SHAPE), Encodings.EMBED_LIKE_BOOK),
+                Row.of(Case.of(Encodings.EMBED_SCALED, SHAPE), Encodings.EMBED_SCALED_LIKE_BOOK),
+                Row.of(Case.of(Encodings.FIRST_FORWARD, SHAPE), Encodings.FIRST_FORWARD_LIKE_BOOK),
+                Row.of(Case.of(Rotations.ROTATE, new Shape(2, 4, 16, 8)), Rotations.ROTATE_AS_USUAL),
+                Row.of(Case.of(Attentions.ATTEND, SHAPE).with(AttentionKind.NONE), Attentions.ATTEND_DJL),
+                Row.of(
+                        Case.of(Attentions.TRAIN_ATTENTION, SHAPE).with(AttentionKind.NONE),
+                        Attentions.TRAIN_ATTENTION_DJL));
+        return Stream.concat(attentions, others);
+    }
+
+    @ParameterizedTest
+    @MethodSource("rows")
+    void peersComputeTheSameNumbers(Row row) throws Exception {
+        for (Case peer : row.peers().values()) {
+            assertThat(numbers(peer)).usingComparatorWithPrecision(1e-3f).containsExactly(numbers(row.own()));
+        }
+    }
+
+    private static float[] numbers(Case measured) throws Exception {
+        try (Setting setting = Setting.of(measured);
+                NDResource result =
+                        measured.operation().preparation().of(setting).call()) {
+            return result.getResourceNDArrays().get(0).toFloatArray();
+        }
+    }
+}

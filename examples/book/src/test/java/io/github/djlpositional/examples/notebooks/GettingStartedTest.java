@@ -1,0 +1,73 @@
+package io.github.djlpositional.examples.notebooks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.github.djlpositional.examples.HeatMapChart;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class GettingStartedTest {
+
+    @TempDir
+    private static Path folder;
+
+    private static ChapterRun run;
+
+    @BeforeAll
+    static void write() {
+        run = ChapterRun.of(GettingStarted::write, folder);
+    }
+
+    @Test
+    void shapesAreThoseOfTheText() {
+        assertThat(run.after("ids.getShape()", 2)).containsExactly(2, 10);
+        assertThat(run.after("forward(input, ids).getShape()", 3)).containsExactly(2, 10, 512);
+        assertThat(run.after("encodings.getShape()", 3)).containsExactly(1, 50, 64);
+        assertThat(run.after("attended.getShape()", 3)).containsExactly(2, 10, 512);
+        assertThat(run.after("forward(input, source).getShape()", 3)).containsExactly(4, 120, 512);
+        assertThat(run.after("forward(input, target).getShape()", 3)).containsExactly(4, 90, 512);
+        assertThat(run.after("input.getParameters().size()")).isEqualTo(1);
+    }
+
+    @Test
+    void encodingsAreSinesAndCosines() {
+        // numpy: sin and cos of 1 and of 10000^(-1/32)
+        assertThat(run.after("position 1, first four", 4))
+                .containsExactly(
+                        new double[] {0.8414709848, 0.5403023059, 0.6815613504, 0.7317609758}, within(0x1p-25));
+    }
+
+    @Test
+    void rowsOfOneTokenDifferByTheirPositions() {
+        HeatMapChart map = run.map("getting-started", "One token at ten positions");
+        for (int position = 1; position < 10; position++) {
+            // the formula of the paper, with the rounding of sums up to 4
+            double expected = Math.sin(position / Math.pow(10_000, 30 / 512.0));
+            assertThat(ChapterRun.value(map, position, 30) - ChapterRun.value(map, 0, 30))
+                    .isCloseTo(expected, within(4 * 0x1p-24));
+            for (int dimension = 0; dimension < 32; dimension++) {
+                assertThat(Math.abs(ChapterRun.value(map, position, dimension))).isLessThanOrEqualTo(map.greatest());
+            }
+        }
+    }
+
+    /** √(2 · (256 - Σ cos(10000^(-k/256)))) = 3.7143 in numpy; sums of 512 squares of floats up to 4. */
+    @Test
+    void neighborsAreEquallyFarApart() {
+        assertThat(run.after("distance of the rows 0 and 1:")).isCloseTo(3.7143, within(1e-3));
+        assertThat(run.after("distance of the rows 8 and 9:")).isCloseTo(3.7143, within(1e-3));
+    }
+
+    @Test
+    void theAttentionGetsTheOrder() {
+        assertThat(run.after("greatest difference:")).isGreaterThan(0.01);
+    }
+
+    @Test
+    void aTokenByItselfHasTheSamePosition() {
+        assertThat(run.printed()).contains("both equal\n    -> true");
+    }
+}

@@ -1,0 +1,95 @@
+package io.github.djlpositional.examples;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
+
+/**
+ * One picture of one or several charts as SVG.
+ *
+ * @param columns the number of charts side by side on a large screen
+ * @param charts at least one, all of the same kind
+ */
+public record Figure(int columns, List<? extends Chart> charts) {
+
+    /** The space between charts of a file. */
+    private static final int GAP = 16;
+
+    /** The colors of a file; the pages of the book have the same variables. */
+    private static final String STYLE = """
+            <style>
+            .charts-file { color: #1b1f24; --page: #ffffff; --line: #d0d7de; --line-0: #0072b2; --line-1: #d55e00;
+              --line-2: #00815d; --line-3: #b5548a; --line-4: #b87f00; --line-5: #2f93cc; --line-7: #8c8c8c }
+            @media (prefers-color-scheme: dark) {
+              .charts-file { color: #e4e7ea; --page: #0d1117; --line: #3a4149; --line-0: #4ea3e0; --line-1: #f0803c;
+                --line-2: #2fbf95; --line-3: #d98fb8; --line-4: #e6a817; --line-5: #56b4e9 }
+            }
+            </style>
+            """;
+
+    /** Returns false if a phone shows each chart in its whole width, and a screen at most two beside each other. */
+    private boolean isSmall() {
+        return columns > 2 || (columns == 2 && charts.size() > 3);
+    }
+
+    /**
+     * Returns the charts for a page, one element for each. The style sheet arranges them and chooses their colors and
+     * the size of their letters.
+     */
+    public String html() {
+        return charts.stream()
+                .map(chart -> {
+                    SvgChart.Svg svg = SvgChart.of(chart, isSmall());
+                    return svg.element(svg.height() > 0.95 * svg.width() ? " class=\"high\"" : "") + "\n";
+                })
+                .collect(Collectors.joining(
+                        "",
+                        String.format(
+                                "<div class=\"charts%s%s\" style=\"--columns: %d\">%n",
+                                isSmall() ? " small" : columns > 1 ? " pair" : "",
+                                charts.size() <= 3 ? " few" : "",
+                                columns),
+                        "</div>\n"));
+    }
+
+    /** Returns a document with its own colors, which are dark where the reader prefers it. */
+    public String svg() {
+        StringBuilder content = new StringBuilder(STYLE);
+        double width = 0;
+        double top = GAP;
+        for (int row = 0; row < charts.size(); row += columns) {
+            double left = GAP;
+            double height = 0;
+            for (Chart chart : charts.subList(row, Math.min(row + columns, charts.size()))) {
+                SvgChart.Svg svg = SvgChart.of(chart, isSmall());
+                content.append(svg.element(" " + SvgChart.rectangle(left, top, svg.width(), svg.height())));
+                left += svg.width() + GAP;
+                height = Math.max(height, svg.height());
+            }
+            top += height + GAP;
+            width = Math.max(width, left);
+        }
+        content.insert(STYLE.length(), "<rect width=\"100%\" height=\"100%\" fill=\"var(--page)\"/>\n");
+        return String.format(
+                Locale.ROOT,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"charts-file\" viewBox=\"0 0 %1$.0f %2$.0f\""
+                        + " width=\"%1$.0f\" height=\"%2$.0f\" font-size=\"%3$d\">%n%4$s</svg>%n",
+                width,
+                top,
+                isSmall() ? 13 : 14,
+                content);
+    }
+
+    /** Returns the inside of the first chart, for a page of contents. */
+    public String cover() {
+        return SvgChart.cover(charts.get(0)).element(" aria-hidden=\"true\"");
+    }
+
+    /** Writes the document to a file. */
+    public void save(Path file) throws IOException {
+        Files.writeString(file, svg());
+    }
+}

@@ -1,0 +1,189 @@
+package io.github.djlpositional.examples;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.function.Function;
+import java.util.function.IntToDoubleFunction;
+import java.util.stream.IntStream;
+
+/** Lines and points between two axes. Series differ in color and symbol, in the order in which they are added. */
+public final class LineChart extends Chart {
+
+    private static final int COLORS = 8;
+    private static final int CIRCLE = 1;
+
+    /** The color of text. */
+    static final int BLACK = 6;
+
+    private static final int GRAY = 7;
+
+    private final List<Series> series = new ArrayList<>();
+    final List<Label> labels = new ArrayList<>();
+    final List<String> rows;
+    private Axis x = new Axis(Double.NaN, Double.NaN, false);
+    private Axis y = x;
+    private boolean isSquare;
+
+    /**
+     * A line, points, or both.
+     *
+     * @param name the name in the legend; empty for none
+     * @param y the line has a gap where it is NaN
+     * @param color the number of the color, from 0 to 7
+     * @param symbol the number of the symbol, from 0 (none) to 7
+     * @param width the width of the line, 0 for points only
+     */
+    @SuppressWarnings("ArrayRecordComponent") // no one compares series
+    public record Series(String name, double[] x, double[] y, int color, int symbol, double width, boolean isDashed) {}
+
+    /** Text whose middle is at a point. */
+    record Label(String text, double x, double y) {}
+
+    private LineChart(String title, String xTitle, String yTitle, List<String> rows) {
+        super(title, xTitle, yTitle);
+        this.rows = rows;
+    }
+
+    /** Creates a chart without lines. */
+    public static LineChart of(String title, String xTitle, String yTitle) {
+        return new LineChart(title, xTitle, yTitle, List.of());
+    }
+
+    /** Creates a chart with a name for each whole number of y, downwards from 0. */
+    static LineChart ofRows(String title, String xTitle, String yTitle, List<String> rows) {
+        return new LineChart(title, xTitle, yTitle, rows).yRange(rows.size() - 0.5, -0.5);
+    }
+
+    /** Creates a chart of the square around a point, with the same scale on both axes. */
+    public static LineChart plane(String title, String xTitle, String yTitle, double x, double y, double reach) {
+        LineChart chart = of(title, xTitle, yTitle).yRange(y - reach, y + reach);
+        chart.x = new Axis(x - reach, x + reach, false);
+        chart.isSquare = true;
+        return chart;
+    }
+
+    /** Returns the values of a function of the numbers 0 … count - 1. */
+    public static double[] each(int count, IntToDoubleFunction function) {
+        return IntStream.range(0, count).mapToDouble(function).toArray();
+    }
+
+    /** Fixes the ends of the vertical axis; NaN leaves an end to the data. */
+    public LineChart yRange(double least, double greatest) {
+        y = new Axis(least, greatest, y.isLogarithmic());
+        return this;
+    }
+
+    /** Gives a power of ten the same length everywhere on the horizontal axis. */
+    public LineChart xLogarithmic() {
+        x = new Axis(x.least(), x.greatest(), true);
+        return this;
+    }
+
+    /** Gives a power of ten the same length everywhere on the vertical axis. */
+    public LineChart yLogarithmic() {
+        y = new Axis(y.least(), y.greatest(), true);
+        return this;
+    }
+
+    private void add(String name, double[] xs, double[] ys, int color, int symbol, double width, boolean isDashed) {
+        series.add(new Series(words(name), xs, ys, color, symbol, width, isDashed));
+    }
+
+    private int next() {
+        return series.size() % COLORS;
+    }
+
+    /** Adds a line; all but the first of a chart have symbols. */
+    public void line(String name, double[] xs, double[] ys) {
+        line(next(), name, xs, ys);
+    }
+
+    /** Adds a line with the color and the symbol of a number from 0 to 7: for lines that occur in several charts. */
+    public void line(int number, String name, double[] xs, double[] ys) {
+        add(name, xs, ys, number, number, 2, false);
+    }
+
+    /** Adds a line of a function of the numbers 0 … count - 1. */
+    public void line(String name, int count, IntToDoubleFunction function) {
+        line(name, each(count, i -> i), each(count, function));
+    }
+
+    /** Adds points without lines between them. */
+    public void points(String name, double[] xs, double[] ys) {
+        add(name, xs, ys, next(), CIRCLE, 0, false);
+    }
+
+    /** Adds points, each in a horizontal line from a least number to a greatest one. */
+    void ranges(String name, double[] xs, double[] ys, double[] least, double[] greatest) {
+        int number = next() / 2; // each has two series
+        add(name, xs, ys, number, number + CIRCLE, 0, false);
+        double[] ends = each(3 * xs.length, i -> i % 3 == 0 ? least[i / 3] : i % 3 == 1 ? greatest[i / 3] : Double.NaN);
+        series.add(new Series("", ends, each(ends.length, i -> ys[i / 3]), number, 0, 1.5, false));
+    }
+
+    /** Adds hands, which are lines from a center to points, with a label for each beside its point; it may be empty. */
+    public void hands(String name, double centerX, double centerY, double[] xs, double[] ys, String... texts) {
+        double[] fromX = each(2 * xs.length, i -> i % 2 == 0 ? centerX : xs[i / 2]);
+        add(name, fromX, each(2 * ys.length, i -> i % 2 == 0 ? centerY : ys[i / 2]), next(), 0, 2, false);
+        for (int i = 0; i < texts.length; i++) {
+            // outside of the circle, also in a small chart and if the label is long
+            double across = 1.35 + 0.09 * Math.max(0, texts[i].length() - 2);
+            labels.add(new Label(texts[i], centerX + across * (xs[i] - centerX), centerY + 1.35 * (ys[i] - centerY)));
+        }
+    }
+
+    /** Adds the circle around a center. */
+    public void circle(String name, double centerX, double centerY, double radius) {
+        double[] xs = each(181, i -> centerX + radius * Math.cos(Math.toRadians(2 * i)));
+        add(name, xs, each(181, i -> centerY + radius * Math.sin(Math.toRadians(2 * i))), next(), 0, 2, false);
+    }
+
+    /** Adds a thin gray line, which later lines are compared with. */
+    public void behind(String name, double[] xs, double[] ys) {
+        add(name, xs, ys, GRAY, 0, 0.5, false);
+    }
+
+    /** Adds a thick line with its points, before the gray ones. */
+    public void ahead(String name, double[] xs, double[] ys) {
+        add(name, xs, ys, 1, CIRCLE, 3, false);
+    }
+
+    /** Adds a dashed vertical line. */
+    public void mark(String name, double at, double from, double to) {
+        add(name, new double[] {at, at}, new double[] {from, to}, BLACK, 0, 1, true);
+    }
+
+    /** Returns all series. */
+    public List<Series> series() {
+        return Collections.unmodifiableList(series);
+    }
+
+    /** Returns the series of a name. */
+    public Series series(String name) {
+        return series.stream()
+                .filter(each -> each.name.equals(name))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    Axis x() {
+        return x.fit(numbers(Series::x), 0);
+    }
+
+    Axis y() {
+        return y.fit(numbers(Series::y), 0.05);
+    }
+
+    private double[] numbers(Function<Series, double[]> data) {
+        return series.stream()
+                .flatMapToDouble(each -> Arrays.stream(data.apply(each)))
+                .toArray();
+    }
+
+    @Override
+    boolean isSquare() {
+        return isSquare;
+    }
+}

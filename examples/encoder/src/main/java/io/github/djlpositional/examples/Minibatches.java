@@ -1,0 +1,43 @@
+package io.github.djlpositional.examples;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.dataset.Batch;
+import ai.djl.training.dataset.Dataset;
+import ai.djl.translate.Batchifier;
+import ai.djl.util.Progress;
+
+/** Examples with classes as labels, in batches that are made when they are needed. */
+abstract class Minibatches implements Dataset {
+
+    final int batchSize;
+    private final int examples;
+
+    Minibatches(int examples, int batchSize) {
+        this.examples = examples;
+        this.batchSize = batchSize;
+    }
+
+    /** Returns the number of batches in an epoch, at least 1. */
+    final int batches() {
+        return (examples + batchSize - 1) / batchSize;
+    }
+
+    final Batch batch(NDManager manager, NDArray input, int[] labels, int index) {
+        return new Batch(
+                manager,
+                new NDList(input),
+                new NDList(manager.create(labels, new Shape(labels.length, 1))),
+                Math.toIntExact(input.getShape().get(0)),
+                Batchifier.STACK,
+                Batchifier.STACK,
+                index,
+                batches());
+    }
+
+    /** {@inheritDoc} Does nothing. */
+    @Override
+    public final void prepare(Progress progress) {}
+}

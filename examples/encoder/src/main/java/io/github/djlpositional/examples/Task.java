@@ -1,0 +1,38 @@
+package io.github.djlpositional.examples;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+
+/** What encoders learn in a comparison. */
+public enum Task {
+    /** Whether the words of a sentence are in order. */
+    SENTENCES,
+
+    /** The next character of a text. */
+    TEXT,
+
+    /** Whether the rows and columns of a picture are in order. */
+    PICTURES;
+
+    /** Returns the kinds of positional encoding that are trained, in the order of the table. */
+    List<Encoding> encodings() {
+        return Arrays.stream(Encoding.values())
+                .filter(encoding -> encoding.tasks().contains(this))
+                .toList();
+    }
+
+    /** Returns the kind with a name, in any case. */
+    Encoding encoding(String name) {
+        return encodings().stream()
+                .filter(encoding -> encoding.name().equalsIgnoreCase(name))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "--encoding " + name + " on " + this + ": expected one of " + encodings()));
+    }
+
+    @Override
+    public String toString() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+}

@@ -1,0 +1,212 @@
+package io.github.djlpositional.examples;
+
+import ai.djl.Model;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.nn.SequentialBlock;
+import ai.djl.nn.core.Linear;
+import ai.djl.training.ParameterStore;
+import ai.djl.training.dataset.Batch;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.attention.RelativeEncoding;
+import io.github.djlpositional.attention.TransformerLayerBlock;
+import io.github.djlpositional.attention.TransformerStackBlock;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * Which character comes next? A causal language model learns two tragedies by Shakespeare in short windows; its loss is
+ * measured by the position in windows of a third one that are four times as long.
+ */
+final class TextExperiment implements Experiment {
+
+    private static final int BATCH = 32;
+
+    /** The number of positions whose losses are averaged. */
+    private static final int RANGE = 32;
+
+    private static final Encoding.Sizes SIZES = new Encoding.Sizes(64, 4, 64, 256, true);
+    private static final int LENGTH = SIZES.longest();
+
+    private final int batches;
+    private final int[] learned;
+    private final int tokens;
+    private final TextWindows measuring;
+    private final Map<Encoding, String> biases = new LinkedHashMap<>();
+
+    TextExperiment(int windows, boolean quick) throws IOException {
+        batches = (windows + BATCH - 1) / BATCH;
+        List<String> plays = characters(Play.HAMLET.read() + Play.ROMEO_AND_JULIET.read());
+        List<String> heldOut = characters(Play.MACBETH.read());
+        Vocabulary vocabulary = Vocabulary.mostFrequent(List.of(plays), 100);
+        tokens = vocabulary.size();
+        learned = vocabulary.idsOf(plays);
+        measuring = TextWindows.every(
+                quick ? heldOut.size() / 2 - LENGTH : LENGTH / 2, vocabulary.idsOf(heldOut), LENGTH, BATCH / 2);
+    }
+
+    /** Returns the characters, and an empty one that marks the end of the text. */
+    private static List<String> characters(String text) {
+        return List.of(text.split("", -1));
+    }
+
+    @Override
+    public String examples() {
+        return String.format(
+                Locale.ROOT,
+                "%,d windows of %d characters to learn from, windows of %d of another play held out",
+                batches * BATCH,
+                SIZES.trained(),
+                LENGTH);
+    }
+
+    @Override
+    public String title() {
+        return "Trained on " + SIZES.trained() + " characters, tested on " + LENGTH + " of another text";
+    }
+
+    @Override
+    public String measure() {
+        return "loss";
+    }
+
+    @Override
+    public String unit() {
+        return "characters";
+    }
+
+    @Override
+    public float learningRate() {
+        return 0.003f;
+    }
+
+    @Override
+    public Shape input() {
+        return new Shape(1, SIZES.trained());
+    }
+
+    @Override
+    public Minibatches training(int seed) {
+        return TextWindows.random(learned, SIZES.trained(), BATCH, batches, seed);
+    }
+
+    @Override
+    public Block block(Encoding encoding) {
+        return languageModel(encoding, tokens);
+    }
+
+    /** Builds a causal language model, token ids (B, T) to scores (B · T, tokens). */
+    static Block languageModel(Encoding encoding, int tokens) {
+        return new SequentialBlock()
+                .add(TransformerStackBlock.builder()
+                        .optInput(encoding.input(InputEmbeddingBlock.builder().setVocabularySize(tokens), SIZES))
+                        .setLayers(
+                                2,
+                                () -> TransformerLayerBlock.builder()
+                                        .setAttention(encoding.attention(SIZES).build())
+                                        .setHiddenSize(256)
+                                        .optPreNorm(true))
+                        .optFinalNorm(true)
+                        .build())
+                .add(Linear.builder().setUnits(tokens).build())
+                .addSingleton(scores -> scores.reshape(-1, tokens));
+    }
+
+    @Override
+    public List<Encoding> variants(Encoding trained) {
+        return trained == Encoding.ROTARY
+                ? List.of(trained, Encoding.ROTARY_LINEAR, Encoding.ROTARY_NTK, Encoding.ROTARY_YARN)
+                : List.of(trained);
+    }
+
+    @Override
+    public Map<String, Double> measure(Model trained, Encoding as) {
+        Block block = trained.getBlock();
+        NDManager manager = trained.getNDManager();
+        if (as.tasks().isEmpty()) {
+            block = languageModel(as, tokens);
+            block.initialize(manager, DataType.FLOAT32, new Shape(1, LENGTH));
+            Experiment.copyParameters(trained.getBlock(), block);
+        } else if (!biases.containsKey(as)) {
+            biases.put(as, biases(as, block, manager));
+        }
+        return losses(block, manager, measuring);
+    }
+
+    /** Returns the mean losses of the tokens, by the number of tokens before them. */
+    static Map<String, Double> losses(Block model, NDManager parent, TextWindows windows) {
+        double[] sums = new double[LENGTH];
+        int count = 0;
+        try (NDManager manager = parent.newSubManager()) {
+            ParameterStore store = new ParameterStore(manager, false);
+            for (Batch batch : windows.getData(manager)) {
+                try (batch) {
+                    NDArray logarithms = model.forward(store, batch.getData(), false)
+                            .singletonOrThrow()
+                            .logSoftmax(-1);
+                    NDArray labels = batch.getLabels().singletonOrThrow();
+                    float[] losses = logarithms
+                            .get(new NDIndex().addAllDim().addPickDim(labels))
+                            .neg()
+                            .reshape(-1, LENGTH)
+                            .sum(new int[] {0})
+                            .toFloatArray();
+                    Arrays.setAll(sums, i -> sums[i] + losses[i]);
+                    count += batch.getSize();
+                }
+            }
+        }
+        Map<String, Double> means = new LinkedHashMap<>();
+        for (int from = 0; from < LENGTH; from += RANGE) {
+            double sum = Arrays.stream(sums, from, from + RANGE).sum();
+            means.put(from + 1 + "-" + (from + RANGE), sum / RANGE / count);
+        }
+        return means;
+    }
+
+    /**
+     * Returns what the learned part of the positions of the first model of each kind adds to the scores of the last
+     * query, whatever the words: a line for each head, with the kind, the layer, the head, and the biases of the keys
+     * at the distances 0, 1, 2, ….
+     */
+    @Override
+    public String biases() {
+        return String.join("", biases.values());
+    }
+
+    private static String biases(Encoding encoding, Block trained, NDManager parent) {
+        List<TransformerLayerBlock> layers =
+                ((TransformerStackBlock) trained.getChildren().valueAt(0)).getLayers();
+        StringBuilder lines = new StringBuilder();
+        try (NDManager manager = parent.newSubManager()) {
+            NDArray noWords = manager.zeros(new Shape(1, SIZES.heads(), LENGTH, SIZES.headSize()));
+            for (int layer = 0; layer < layers.size(); layer++) {
+                RelativeEncoding positions = layers.get(layer).getAttention().getRelativeEncoding();
+                if (positions == null || positions.getParameters().isEmpty()) {
+                    return "";
+                }
+                NDArray scores = positions
+                        .forward(new ParameterStore(manager, false), new NDList(noWords, noWords), false)
+                        .head();
+                for (int head = 0; head < SIZES.heads(); head++) {
+                    float[] row = scores.get("0, {}, {}", head, LENGTH - 1).toFloatArray();
+                    lines.append(IntStream.range(0, LENGTH)
+                            .mapToObj(distance -> String.format(Locale.ROOT, ",%.3f", row[LENGTH - 1 - distance]))
+                            .collect(Collectors.joining("", encoding + "," + (layer + 1) + "," + (head + 1), "\n")));
+                }
+            }
+        }
+        return lines.toString();
+    }
+}

@@ -1,0 +1,128 @@
+package io.github.djlpositional.examples;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Block;
+import ai.djl.nn.core.Linear;
+import ai.djl.training.ParameterStore;
+import ai.djl.util.PairList;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.attention.TransformerLayerBlock;
+import io.github.djlpositional.attention.TransformerStackBlock;
+
+/**
+ * A small sentence classifier based on the encoder of Vaswani et al. (2017): input embedding, encoder layers, the mean
+ * over the tokens, and a linear head.
+ *
+ * <p>Input: token ids (B, T), integer, {@link #PADDING} after the end of a sentence. Output: one score for each class,
+ * (B, 2), and optionally the mean over the tokens, the sentence's embedding, (B, D).
+ */
+public final class TransformerEncoder extends AbstractBlock {
+
+    /** The token id of padding. */
+    public static final int PADDING = 0;
+
+    /** The most words in a training sentence of a comparison, which some encodings are built for. */
+    public static final int TRAINED_WORDS = 16;
+
+    private static final int CLASSES = 2;
+
+    private final EncoderSpec spec;
+    private final boolean returnsEmbedding;
+    private final TransformerStackBlock layers;
+    private final Block head;
+
+    /**
+     * Builds an encoder.
+     *
+     * @param spec the sizes and the kind of positional encoding
+     * @param returnsEmbedding whether a forward returns the embedding in addition to the scores; losses expect only the
+     *     scores
+     */
+    public TransformerEncoder(EncoderSpec spec, boolean returnsEmbedding) {
+        this.spec = spec;
+        this.returnsEmbedding = returnsEmbedding;
+        InputEmbeddingBlock.Builder input = InputEmbeddingBlock.builder()
+                .setVocabularySize(spec.vocabularySize())
+                .optPaddingIndex(PADDING)
+                .optDropoutRate(spec.dropoutRate());
+        layers = addChildBlock(
+                "layers",
+                TransformerStackBlock.builder()
+                        .optInput(spec.encoding().input(input, sizes(spec)))
+                        .setLayers(spec.layers(), () -> layer(spec))
+                        .build());
+        head = addChildBlock("head", Linear.builder().setUnits(CLASSES).build());
+    }
+
+    private static Encoding.Sizes sizes(EncoderSpec spec) {
+        return new Encoding.Sizes(spec.embeddingSize(), spec.heads(), TRAINED_WORDS, spec.maxWords(), false);
+    }
+
+    /** One layer as in the paper, section 3.1: normalized after each part, with ReLU. */
+    static TransformerLayerBlock.Builder layer(EncoderSpec spec) {
+        return TransformerLayerBlock.builder()
+                .setAttention(spec.encoding()
+                        .attention(sizes(spec))
+                        .optDropoutRate(spec.dropoutRate())
+                        .build())
+                .setHiddenSize(spec.feedForwardSize())
+                .optDropoutRate(spec.dropoutRate());
+    }
+
+    /**
+     * Returns the sizes of this encoder.
+     *
+     * @return the sizes and the kind of positional encoding
+     */
+    public EncoderSpec spec() {
+        return spec;
+    }
+
+    @Override
+    protected NDList forwardInternal(
+            ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
+        NDArray isToken = isToken(inputs);
+        NDArray x = layers.forward(store, inputs, training).singletonOrThrow();
+        NDArray sum = x.mul(isToken.expandDims(2)).sum(new int[] {1});
+        NDArray mean = sum.div(isToken.sum(new int[] {1}, true));
+        NDList outputs = head.forward(store, new NDList(mean), training);
+        if (returnsEmbedding) {
+            outputs.add(mean);
+        }
+        return outputs;
+    }
+
+    private NDArray isToken(NDList inputs) {
+        return layers.getInput().mask(inputs.head()).toType(DataType.FLOAT32, false);
+    }
+
+    /** Returns the attention probabilities of each layer, (B, heads, T, T), for the inputs of a forward. */
+    NDList attentionOf(ParameterStore store, NDList inputs) {
+        NDList maps = new NDList();
+        NDList x = layers.getInput().forward(store, inputs, false);
+        for (TransformerLayerBlock layer : layers.getLayers()) {
+            x.add(isToken(inputs));
+            maps.add(layer.getAttention().probabilities(store, x));
+            x = layer.forward(store, x, false);
+        }
+        return maps;
+    }
+
+    @Override
+    protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+        layers.initialize(manager, dataType, inputShapes);
+        head.initialize(manager, dataType, new Shape(inputShapes[0].get(0), spec.embeddingSize()));
+    }
+
+    @Override
+    public Shape[] getOutputShapes(Shape[] inputShapes) {
+        long batch = inputShapes[0].get(0);
+        Shape scores = new Shape(batch, CLASSES);
+        return returnsEmbedding ? new Shape[] {scores, new Shape(batch, spec.embeddingSize())} : new Shape[] {scores};
+    }
+}

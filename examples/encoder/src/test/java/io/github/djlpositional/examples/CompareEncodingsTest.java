@@ -1,0 +1,285 @@
+package io.github.djlpositional.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Block;
+import ai.djl.training.ParameterStore;
+import ai.djl.training.dataset.Batch;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Engines;
+import io.github.djlpositional.attention.RelativeEncoding;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.DoubleSummaryStatistics;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class CompareEncodingsTest {
+
+    private static final int TOKENS = 5;
+
+    @TempDir
+    private Path folder;
+
+    @ParameterizedTest
+    @EnumSource(Task.class)
+    void quickFormPrintsSavesAndDrawsEveryKind(Task task) throws Exception {
+        requireEveryKind(task, "PyTorch");
+    }
+
+    @ParameterizedTest
+    @EnumSource(Task.class)
+    @Tag("slow")
+    void quickFormOnMxnetPrintsSavesAndDrawsEveryKind(Task task) throws Exception {
+        requireEveryKind(task, "MXNet");
+    }
+
+    private void requireEveryKind(Task task, String engine) throws Exception {
+        Engines.assumeAvailable(engine);
+        String out = ProgramRun.of(
+                        "compare --on " + task + " --quick --seeds 1 --engine " + engine + " --out " + folder)
+                .success();
+        List<String> kinds = task.encodings().stream()
+                .flatMap(kind -> task == Task.TEXT && kind == Encoding.ROTARY
+                        ? Stream.of("rotary", "rotary_linear", "rotary_ntk", "rotary_yarn")
+                        : Stream.of(kind.toString()))
+                .toList();
+        String table = out.substring(out.indexOf("positions "));
+        assertThat(table.lines().skip(1).limit(kinds.size()).map(line -> line.substring(0, line.indexOf(' '))))
+                .isEqualTo(kinds);
+        List<String> rows = Files.readAllLines(folder.resolve("comparison.csv"));
+        assertThat(rows.stream().skip(1).map(row -> row.substring(0, row.indexOf(','))))
+                .isEqualTo(kinds);
+        assertThat(rows.get(0))
+                .startsWith(
+                        switch (task) {
+                            case SENTENCES -> "positions,mean 5-16,least 5-16,greatest 5-16,mean 17-24";
+                            case TEXT -> "positions,mean 1-32,least 1-32,greatest 1-32,mean 33-64";
+                            case PICTURES -> "positions,mean 8 x 8,least 8 x 8,greatest 8 x 8,mean 12 x 12";
+                        });
+        if (task != Task.TEXT) {
+            // a bag of words or pixels
+            assertThat(rows.get(1)).startsWith("none,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,0.5000,");
+        }
+        assertThat(folder.resolve("comparison.svg")).exists();
+        assertThat(Files.exists(folder.resolve("biases.csv"))).isEqualTo(task == Task.TEXT);
+        if (task == Task.TEXT) {
+            requireBiases();
+        }
+    }
+
+    /** The kinds with learned biases: a line for each of 2 layers of 4 heads, and a number for each distance. */
+    private void requireBiases() throws Exception {
+        List<String[]> biases = Files.readAllLines(folder.resolve("biases.csv")).stream()
+                .map(line -> line.split(","))
+                .toList();
+        assertThat(biases.stream().map(line -> line[0]).distinct())
+                .contains("t5", "kerple", "fire", "distance_network")
+                .doesNotContain("rotary", "alibi", "sandwich", "learned");
+        assertThat(biases.stream().filter(line -> line[0].equals("t5")))
+                .hasSize(8)
+                .allMatch(line -> line.length == 259);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "2, --seeds 0, --seeds 0: expected 1 or more",
+        "2, --on text --epochs 0, --epochs 0: expected 1 or more",
+        "2, --on music, Invalid value for option '--on'",
+        "2, --on pictures --encoding learned, '--encoding learned on pictures: expected one of [none, learned_grid,'",
+        "1, --on pictures --examples 1401, '1401 digits: expected at most 1400; use fewer with --examples'",
+        "1, --on text --out FOLDER/file, output 'FOLDER/file/comparison.csv' cannot be written"
+    })
+    void userErrorEndsWithOneLine(int status, String options, String message) throws Exception {
+        Files.writeString(folder.resolve("file"), "not a folder");
+        assertThat(ProgramRun.of("compare " + options.replace("FOLDER", folder.toString()))
+                        .error(status))
+                .startsWith("error: " + message.replace("FOLDER", folder.toString()));
+    }
+
+    @Test
+    void everyRelativeEncodingOfDistancesIsCompared() {
+        assertThat(Arrays.stream(Encoding.values())
+                        .map(kind -> kind == Encoding.DISENTANGLED ? "disentangled" : kind.title()))
+                .containsAll(RelativeEncoding.names().stream()
+                        .filter(name -> !Set.of("Swin", "Swin V2", "MViTv2").contains(name))
+                        .toList());
+    }
+
+    @Test
+    void rowHasTheMeanAndTheRangeOverTheSeeds() {
+        Comparison comparison = new Comparison("accuracy", "words");
+        for (double accuracy : new double[] {0.90, 0.94, 0.89}) {
+            comparison.add(Encoding.SINUSOIDAL, 10, Map.of("5-16", 1.0, "17-24", accuracy));
+            comparison.add(Encoding.LEARNED, 20, Map.of("5-16", 0.5, "17-24", 0.5));
+        }
+        assertThat(comparison.rows().keySet()).containsExactly(Encoding.SINUSOIDAL, Encoding.LEARNED);
+        DoubleSummaryStatistics accuracy =
+                comparison.rows().get(Encoding.SINUSOIDAL).measured().get("17-24");
+        assertThat(accuracy.getAverage()).isCloseTo(0.91, within(1e-12));
+        assertThat(Comparison.halfRange(accuracy)).isCloseTo(0.025, within(1e-12));
+    }
+
+    @Test
+    void heldOutSentencesHaveTheLengthAndAreNotKnown() {
+        List<List<String>> sentences = IntStream.of(4, 5, 16, 17)
+                .mapToObj(words -> Collections.nCopies(words, "a"))
+                .toList();
+        assertThat(SentenceExperiment.heldOut(sentences, Set.of(), 5, 16, 9)).isEqualTo(sentences.subList(1, 3));
+        assertThat(SentenceExperiment.heldOut(sentences, Set.of(), 5, 16, 1)).isEqualTo(sentences.subList(1, 2));
+        assertThat(SentenceExperiment.heldOut(sentences, Set.of(sentences.get(1)), 5, 16, 9))
+                .isEqualTo(sentences.subList(2, 3));
+    }
+
+    @Test
+    void playsHaveSpeechesAndStageDirectionsOnly() throws Exception {
+        // the first lines of the plays, and a verse with a stage direction inside
+        assertThat(Play.HAMLET.read())
+                .startsWith("FRANCISCO at his post. Enter to him BERNARDO\n\nBERNARDO\nWho's there?\n\nFRANCISCO\n")
+                .contains("\n\nHAMLET\nAside A little more than kin, and less than kind.\n");
+        assertThat(Play.ROMEO_AND_JULIET.read()).startsWith("\n\nTwo households, both alike in dignity,\n");
+        assertThat(Play.MACBETH.read())
+                .startsWith(
+                        "Thunder and lightning. Enter three Witches\n\nFirst Witch\nWhen shall we three meet again\n")
+                .endsWith("Whom we invite to see us crown'd at Scone.\nFlourish. Exeunt\n")
+                .doesNotContain("<", "Jon Bosak", "  ");
+    }
+
+    @EngineTest
+    void windowsAreLabelledWithTheTokensThatFollow(String engine) {
+        try (NDManager manager = Engines.newManager(engine)) {
+            TextWindows windows = TextWindows.every(2, new int[] {10, 11, 12, 13, 14, 15, 16, 17}, 3, 2);
+            assertThat(windows.batches()).isEqualTo(2);
+            List<int[]> inputs = new ArrayList<>();
+            List<int[]> labels = new ArrayList<>();
+            for (Batch batch : windows.getData(manager)) {
+                inputs.add(batch.getData().singletonOrThrow().toIntArray());
+                labels.add(batch.getLabels().singletonOrThrow().toIntArray());
+            }
+            assertThat(inputs).containsExactly(new int[] {10, 11, 12, 12, 13, 14}, new int[] {14, 15, 16});
+            assertThat(labels).containsExactly(new int[] {11, 12, 13, 13, 14, 15}, new int[] {15, 16, 17});
+        }
+    }
+
+    @Test
+    void randomWindowsDependOnTheSeedOnly() {
+        try (NDManager manager = Engines.newManager("PyTorch")) {
+            assertThat(firstWindows(1, manager))
+                    .isEqualTo(firstWindows(1, manager))
+                    .isNotEqualTo(firstWindows(2, manager))
+                    .hasSize(32);
+        }
+    }
+
+    private static int[] firstWindows(int seed, NDManager manager) {
+        TextWindows windows = TextWindows.random(IntStream.range(0, 1000).toArray(), 8, 4, 3, seed);
+        return windows.getData(manager).iterator().next().getData().head().toIntArray();
+    }
+
+    /** Without weights all tokens have the same probability, and the loss is ln V. */
+    @EngineTest
+    void lossOfEqualProbabilitiesIsTheLogarithmOfTheirNumber(String engine) {
+        try (NDManager manager = Engines.newManager(engine)) {
+            Block model = languageModel(Encoding.NONE, manager);
+            model.getParameters().forEach(parameter -> {
+                NDArray weights = parameter.getValue().getArray();
+                weights.set(new float[(int) weights.size()]);
+            });
+            int[] ids = IntStream.range(0, 600).map(i -> i % TOKENS).toArray();
+            Map<String, Double> losses = TextExperiment.losses(model, manager, TextWindows.every(100, ids, 256, 3));
+            assertThat(losses).hasSize(8).containsKeys("1-32", "225-256");
+            // MXNet's log softmax of five equal numbers is off by 3e-6
+            assertThat(losses.values()).allSatisfy(loss -> assertThat(loss).isCloseTo(Math.log(TOKENS), within(5e-6)));
+        }
+    }
+
+    @EngineTest
+    void aTokenDependsOnlyOnTokensBeforeIt(String engine) {
+        try (NDManager manager = Engines.newManager(engine)) {
+            for (Encoding encoding : Task.TEXT.encodings()) {
+                Block model = languageModel(encoding, manager);
+                float[] scores = scores(model, manager.create(new int[] {0, 1, 2, 3}, new Shape(1, 4)));
+                float[] others = scores(model, manager.create(new int[] {0, 1, 4, 0}, new Shape(1, 4)));
+                assertThat(Arrays.copyOf(others, 2 * TOKENS))
+                        .as(encoding.toString())
+                        .containsExactly(Arrays.copyOf(scores, 2 * TOKENS), within(1e-5f));
+                assertThat(others[2 * TOKENS]).as(encoding.toString()).isNotEqualTo(scores[2 * TOKENS]);
+            }
+        }
+    }
+
+    private static Block languageModel(Encoding encoding, NDManager manager) {
+        Block model = TextExperiment.languageModel(encoding, TOKENS);
+        model.initialize(manager, DataType.FLOAT32, new Shape(1, 256));
+        return model;
+    }
+
+    private static float[] scores(Block model, NDArray input) {
+        ParameterStore store = new ParameterStore(input.getManager(), false);
+        return model.forward(store, new NDList(input), false).singletonOrThrow().toFloatArray();
+    }
+
+    /** The expected numbers are those of {@code sklearn.datasets.load_digits()}. */
+    @Test
+    void readsTheDigitsOfScikitLearn() throws Exception {
+        List<double[]> digits = PictureExperiment.readDigits();
+        assertThat(digits).hasSize(1797).allMatch(digit -> digit.length == 64);
+        assertThat(DoubleStream.of(digits.get(0)).map(pixel -> 16 * pixel))
+                .startsWith(0., 0., 5., 13., 9., 1., 0., 0., 0., 0., 13., 15., 10., 15., 5., 0.);
+        assertThat(digits.stream().flatMapToDouble(DoubleStream::of).sum() * 16).isEqualTo(561_718);
+    }
+
+    @Test
+    void shuffledPicturesHaveTheSameRowsAndColumnsInAnotherOrder() {
+        double[] picture = IntStream.range(1, 10).mapToDouble(i -> i / 10.0).toArray();
+        double[] shuffled = new PictureExperiment.Pictures(List.of(picture), 1, false).shuffled(picture, new Random(1));
+        assertThat(shuffled).isNotEqualTo(picture).containsExactlyInAnyOrder(picture);
+        for (int row = 0; row < 3; row++) {
+            DoubleSummaryStatistics pixels =
+                    Arrays.stream(shuffled, 3 * row, 3 * row + 3).summaryStatistics();
+            // a row of the picture has neighboring numbers
+            assertThat(pixels.getMax() - pixels.getMin()).isCloseTo(0.2, within(1e-12));
+        }
+    }
+
+    @EngineTest
+    void resizedEncoderHasTheSameWeights(String engine) {
+        for (Encoding encoding : Task.PICTURES.encodings()) {
+            try (NDManager manager = Engines.newManager(engine)) {
+                PictureEncoder encoder = new PictureEncoder(encoding, 8);
+                encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 8, 8));
+                NDArray pictures = manager.randomUniform(0, 1, new Shape(2, 8, 8));
+                assertThat(scores(encoder.resized(8, manager), pictures))
+                        .as(encoding.toString())
+                        .isEqualTo(scores(encoder, pictures));
+                float[] larger = scores(encoder.resized(12, manager), manager.ones(new Shape(2, 12, 12)));
+                assertThat(larger).hasSize(4).doesNotContain(Float.NaN);
+                if (encoding == Encoding.NONE) {
+                    // a picture of one color has the same mean over any number of pixels
+                    assertThat(larger)
+                            .containsExactly(scores(encoder, manager.ones(new Shape(2, 8, 8))), within(1e-4f));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+package io.github.djlpositional.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.List;
+import java.util.stream.Stream;
+import picocli.CommandLine;
+
+/** The exit status and the output of a program. */
+public record ProgramRun(int status, String out, String err) {
+
+    /** Runs {@code train-encoder}. */
+    public static ProgramRun of(String options, String... more) {
+        return of(TrainEncoder.commandLine(), options, more);
+    }
+
+    /** Runs a program with options that are separated by spaces, and further ones that may contain spaces. */
+    public static ProgramRun of(CommandLine program, String options, String... more) {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        String[] args = Stream.concat(Stream.of(options.split(" ", -1)), Stream.of(more))
+                .toArray(String[]::new);
+        int status = program.setOut(new PrintWriter(out))
+                .setErr(new PrintWriter(err))
+                .execute(args);
+        return new ProgramRun(status, out.toString(), err.toString());
+    }
+
+    /** Checks that the run succeeded without messages, and returns the output. */
+    public String success() {
+        assertThat(err).isEmpty();
+        assertThat(status).isZero();
+        return out;
+    }
+
+    /** Checks that the run failed with a message of one line, and returns it. */
+    public String error(int expectedStatus) {
+        List<String> lines = err.lines().toList();
+        assertThat(status).as(err).isEqualTo(expectedStatus);
+        assertThat(lines).singleElement().asString().startsWith("error: ");
+        return lines.get(0);
+    }
+}

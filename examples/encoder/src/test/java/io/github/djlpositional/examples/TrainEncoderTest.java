@@ -1,0 +1,214 @@
+package io.github.djlpositional.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Engines;
+import io.github.djlpositional.JavaProgram;
+import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.nio.charset.Charset;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledOnOs;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The output and the exit status of the main job. */
+class TrainEncoderTest {
+
+    @TempDir
+    private Path folder;
+
+    private Path file() {
+        return folder.resolve("model.zip");
+    }
+
+    private ProgramRun trainSmall(String engine, String more) {
+        Engines.assumeAvailable(engine);
+        return ProgramRun.of(
+                "--glosses 400 --held-out 50 --epochs 1 --size 16 --heads 2 --layers 1 --vocabulary 300 --engine "
+                        + engine + " --out " + file() + more);
+    }
+
+    @EngineTest
+    void trainsSavesLoadsAndJudges(String engine) {
+        String out = trainSmall(engine, "").success();
+        assertThat(out)
+                .contains("400 definitions from WordNet to learn from, 50 others held out; 300 token ids; " + engine)
+                .containsPattern(
+                        "Both orders of \\d+ sentences have the same score \\(largest difference \\de-\\d\\d\\)")
+                // a bag of words: exactly one of each pair is right
+                .containsPattern("none +0\\.5000 ")
+                .containsPattern("sinusoidal +0\\.[3-9]\\d{3} ")
+                .containsPattern("chance +0\\.5000 ± 0\\.05\\d\\d")
+                .contains("loaded again, it gives the same answers to 50 sentences")
+                .containsPattern("(in order|shuffled) +\\d+\\.\\d %  a person who writes books");
+        String judged = ProgramRun.of("judge --engine " + engine + " --model " + file(), "a person who writes books")
+                .success();
+        assertThat(out).contains(judged.strip());
+    }
+
+    @Test
+    void numbersHaveTheSameFormatInEveryLocale() {
+        Locale before = Locale.getDefault();
+        ProgramRun run;
+        try {
+            // has other digits
+            Locale.setDefault(Locale.forLanguageTag("ar-u-nu-arab"));
+            run = trainSmall("PyTorch", " --encoding sinusoidal");
+        } finally {
+            Locale.setDefault(before);
+        }
+        assertThat(run.out())
+                .contains("400 definitions from WordNet to learn from, 50 others held out; 300 token ids; ")
+                .contains("the same answers to 50 sentences");
+    }
+
+    @EngineTest
+    void sameSeedGivesTheSameAnswers(String engine) {
+        String first = judgements(trainSmall(engine, " --encoding sinusoidal --seed 7"));
+        String second = judgements(trainSmall(engine, " --encoding sinusoidal --seed 7"));
+        String other = judgements(trainSmall(engine, " --encoding sinusoidal --seed 8"));
+        assertThat(second).isEqualTo(first);
+        assertThat(other).isNotEqualTo(first);
+    }
+
+    private static String judgements(ProgramRun run) {
+        String out = run.success();
+        return out.substring(out.indexOf("loaded again"));
+    }
+
+    @Test
+    void judgesSentencesFromStandardInput() {
+        SmallEncoder.saveTo(file(), "PyTorch");
+        InputStream before = System.in;
+        try {
+            System.setIn(new ByteArrayInputStream("a person who writes books\n\n---\nbooks who a writes person\n"
+                    .getBytes(Charset.defaultCharset())));
+            assertThat(ProgramRun.of("judge --model " + file()).success().lines())
+                    .as("lines without words are ignored")
+                    .hasSize(2);
+        } finally {
+            System.setIn(before);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "--engine Theano, unknown engine 'Theano': choose one of",
+        "--device gpu:77, device gpu:77 does not exist: PyTorch finds",
+        "--device tpu, 'unknown device ''tpu'': choose cpu, gpu or gpu:N'",
+        "--glosses 1000000, use fewer with --glosses",
+        "--glosses 1 --held-out 1 --vocabulary 3 --out FOLDER/model.zip, none of 1 sentences has two different known words",
+        "--out FOLDER, output 'FOLDER' cannot be written (",
+        "--out FOLDER/file/model.zip, output 'FOLDER/file/model.zip' cannot be written (",
+        "judge --model FOLDER/none a, model file 'FOLDER/none' does not exist: train a model first",
+        "judge --model FOLDER/file a, model file 'FOLDER/file' cannot be read (",
+        "judge --model FOLDER a, model file 'FOLDER' cannot be read ("
+    })
+    void userErrorEndsWithOneLine(String options, String message) throws IOException {
+        Files.writeString(folder.resolve("file"), "neither a folder nor a zip");
+        assertThat(ProgramRun.of(options.replace("FOLDER", folder.toString())).error(1))
+                .contains(message.replace("FOLDER", folder.toString()));
+    }
+
+    @Test
+    @EnabledOnOs(value = OS.LINUX, disabledReason = "only Linux has a device that is always full")
+    void fullDiskEndsWithOneLineAndLeavesTheOldModel() throws IOException {
+        Files.writeString(file(), "old");
+        Files.createSymbolicLink(folder.resolve("model.zip-0000.params"), Path.of("/dev/full"));
+        assertThat(trainSmall("PyTorch", " --encoding sinusoidal").error(1)).contains("No space left on device");
+        assertThat(file()).hasContent("old");
+    }
+
+    @Test
+    void sentenceWithoutWordsEndsWithOneLine() {
+        SmallEncoder.saveTo(file(), "PyTorch");
+        assertThat(ProgramRun.of("judge --model " + file() + " ...").error(1))
+                .isEqualTo("error: sentence '...' has no words: enter at least one");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"--epochs=0", "--size=30", "--dropout=1", "--learning-rate=0", "--encoding=magic", "--what"})
+    void badOptionsEndWithOneLine(String option) {
+        assertThat(ProgramRun.of(option).error(2)).endsWith("(--help shows all options)");
+    }
+
+    @EngineTest
+    void enginesPrintNothing(String engine) throws Exception {
+        SmallEncoder.saveTo(file(), engine);
+        Process process = JavaProgram.of(
+                        List.of(),
+                        TrainEncoder.class,
+                        "judge",
+                        "--engine",
+                        engine,
+                        "--model",
+                        file().toString(),
+                        "a person who writes books")
+                .start();
+        String err = new String(process.getErrorStream().readAllBytes(), Charset.defaultCharset());
+        assertThat(process.waitFor()).isZero();
+        assertThat(err).isEmpty();
+    }
+
+    @Test
+    void aPipeGetsAtMostTenLinesForEachEpoch() throws Exception {
+        String options =
+                "--glosses 1600 --held-out 50 --epochs 2 --size 16 --heads 2 --layers 1 --encoding none --out ";
+        Process process = JavaProgram.of(List.of(), TrainEncoder.class, (options + file()).split(" ", -1))
+                .start();
+        String out = new String(process.getInputStream().readAllBytes(), Charset.defaultCharset());
+        assertThat(process.waitFor()).isZero();
+        assertThat(out).doesNotContain("\r");
+        String epoch = "Epoch %d/2: +\\d+ %%  (accuracy 0\\.5\\d\\d, loss 0\\.\\d{3}, )?\\d+:\\d\\d left";
+        for (int i = 1; i <= 2; i++) {
+            assertThat(out.lines().filter(line -> line.startsWith("Epoch")))
+                    .filteredOn(Pattern.compile(epoch.formatted(i)).asMatchPredicate())
+                    .hasSize(10);
+        }
+    }
+
+    private static void awaitOutput(Process process, String line) throws IOException {
+        BufferedReader out =
+                new BufferedReader(new InputStreamReader(process.getInputStream(), Charset.defaultCharset()));
+        String read = out.readLine();
+        while (read != null && !read.equals(line)) {
+            read = out.readLine();
+        }
+        assertThat(read).isEqualTo(line);
+    }
+
+    @Test
+    @DisabledOnOs(value = OS.WINDOWS, disabledReason = "processes end without a signal")
+    void interruptEndsWithOneLine() throws Exception {
+        String options = "--glosses 400 --held-out 50 --epochs 1000 --size 16 --heads 2 --layers 1 --out ";
+        Process process = JavaProgram.of(List.of(), TrainEncoder.class, (options + file()).split(" ", -1))
+                .start();
+        try {
+            awaitOutput(process, "Positions: none");
+            // SIGTERM ends a JVM like the SIGINT of Ctrl-C, which background processes of a shell ignore
+            process.toHandle().destroy();
+            assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+            assertThat(process.exitValue()).isNotZero();
+            assertThat(new String(process.getErrorStream().readAllBytes(), Charset.defaultCharset()).strip())
+                    .isEqualTo("interrupted: the model was not saved");
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+}

@@ -1,0 +1,136 @@
+package io.github.djlpositional.examples.llama;
+
+import ai.djl.engine.Engine;
+import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
+import ai.djl.ndarray.NDManager;
+import io.github.djlpositional.examples.Check;
+import io.github.djlpositional.examples.EngineCommand;
+import io.github.djlpositional.examples.UserError;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.ToIntFunction;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Continues a text with a model of the Llama family. */
+@Command(
+        name = "generate",
+        description = "Continue a text with a model of the Llama family: Llama 2 and 3, Mistral, Qwen 2 and 3. "
+                + "The text appears as it is generated.")
+public final class GenerateText extends EngineCommand {
+
+    @Option(
+            names = "--model",
+            required = true,
+            paramLabel = "FOLDER",
+            description = "The model as Hugging Face publishes it: a folder with config.json, tokenizer.json, and "
+                    + "model.safetensors or the files that model.safetensors.index.json names.")
+    private Path folder;
+
+    @Option(names = "--tokens", description = "The greatest number of tokens to generate.")
+    private int tokens = 100;
+
+    @Option(
+            names = "--temperature",
+            description = "0 always chooses the best token. Above 0, tokens are chosen at random: below 1, good ones "
+                    + "more often than the model says.")
+    private double temperature;
+
+    @Option(
+            names = "--top-p",
+            description = "With a temperature: choose only among the best tokens, as few as have together this "
+                    + "probability.")
+    private double topP = 1;
+
+    @Option(names = "--seed", description = "The same seed gives the same text on the same machine.")
+    private long seed = 1;
+
+    @Parameters(paramLabel = "PROMPT", description = "The beginning of the text, in quotes.")
+    private String prompt;
+
+    @Override
+    protected void checkOptions() {
+        Check.positive("--tokens", tokens);
+        Check.that(
+                temperature > 0 || topP == 1,
+                () -> "--top-p " + topP + " with --temperature " + temperature
+                        + ": expected a temperature above 0; add for example --temperature 1");
+        choice();
+    }
+
+    @Override
+    protected void run(PrintWriter out) throws IOException {
+        Engine engine = startEngine();
+        try (NDManager manager = engine.newBaseManager(deviceOf(engine));
+                HuggingFaceTokenizer tokenizer = tokenizer()) {
+            long[] ids = tokenizer.encode(prompt).getIds();
+            LlamaDecoder decoder = LlamaDecoder.load(folder, manager);
+            requireFits(decoder, ids);
+            out.print(prompt);
+            out.flush();
+            GeneratedText text = new GeneratedText(all -> tokenizer.decode(all, true), ids);
+            List<Double> seconds = new ArrayList<>();
+            long start = System.nanoTime();
+            decoder.generate(ids, choice(), id -> {
+                seconds.add((System.nanoTime() - start) / 1e9);
+                if (decoder.getEndTokens().contains(id)) {
+                    return false;
+                }
+                out.print(text.add(id));
+                out.flush();
+                return seconds.size() < tokens;
+            });
+            double total = seconds.get(seconds.size() - 1);
+            out.printf(
+                    Locale.ROOT,
+                    "%s%n%n%d tokens in %.2f s, %.1f tokens per second; the first after %.2f s%n",
+                    text.rest(),
+                    seconds.size(),
+                    total,
+                    seconds.size() / total,
+                    seconds.get(0));
+        }
+    }
+
+    private ToIntFunction<float[]> choice() {
+        return temperature == 0 ? Sampling.greedy() : Sampling.of(temperature, topP, seed);
+    }
+
+    private HuggingFaceTokenizer tokenizer() throws IOException {
+        Path file = new ModelFolder(folder).file("tokenizer.json");
+        try {
+            return HuggingFaceTokenizer.builder()
+                    .optTokenizerPath(file)
+                    .optTruncation(false) // by default, texts are cut to 512 tokens
+                    .optPadding(false)
+                    .build();
+        } catch (RuntimeException e) { // of the native library
+            throw new UserError(
+                    "file '" + file + "' cannot be read (" + e.getMessage()
+                            + "): expected a tokenizer of Hugging Face; download it again",
+                    e);
+        }
+    }
+
+    private void requireFits(LlamaDecoder decoder, long... ids) {
+        if (ids.length == 0) {
+            throw new UserError("the prompt has no tokens: expected at least one; enter a longer prompt");
+        }
+        if ((long) ids.length + tokens > decoder.getLongestSequence()) {
+            throw new UserError("a prompt of " + ids.length + " tokens with --tokens " + tokens
+                    + ": expected at most " + decoder.getLongestSequence()
+                    + " in total, the limit of the model; use fewer with --tokens, or a shorter prompt");
+        }
+        long greatest = Arrays.stream(ids).max().orElseThrow();
+        if (greatest >= decoder.getVocabularySize()) {
+            throw new UserError("token " + greatest + " of tokenizer.json: expected ids below the vocab_size of"
+                    + " config.json, " + decoder.getVocabularySize() + "; download both files of one model");
+        }
+    }
+}

@@ -1,0 +1,273 @@
+package io.github.djlpositional.examples.llama;
+
+import ai.djl.MalformedModelException;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.index.NDIndex;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.core.Linear;
+import ai.djl.training.ParameterStore;
+import ai.djl.training.initializer.Initializer;
+import ai.djl.util.PairList;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.attention.KeyValueCache;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RotaryEmbeddingBlock;
+import io.github.djlpositional.attention.TransformerLayerBlock;
+import io.github.djlpositional.attention.TransformerLayerBlock.Nonlinearity;
+import io.github.djlpositional.attention.TransformerLayerBlock.Norm;
+import io.github.djlpositional.attention.TransformerStackBlock;
+import io.github.djlpositional.examples.Check;
+import io.github.djlpositional.examples.UserError;
+import io.github.djlpositional.weights.HuggingFaceRope;
+import io.github.djlpositional.weights.WeightFile;
+import io.github.djlpositional.weights.WeightLoader;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.function.LongPredicate;
+import java.util.function.ToIntFunction;
+
+/**
+ * A decoder of the Llama family: Llama 2 and 3, Mistral, Qwen 2 and 3. It maps token ids (B, T) to logits (B, T, V),
+ * the scores of the tokens that may follow. After Touvron et al., <em>LLaMA: Open and Efficient Foundation Language
+ * Models</em> (2023), section 2.2.
+ *
+ * <p>B batch, T sequence length, V vocabulary size, D embedding size. The logits are a new array with the manager of
+ * the ids, and the caller's to close.
+ */
+public final class LlamaDecoder extends AbstractBlock {
+
+    private final LlamaConfig config;
+
+    /** The rotary encoding that all layers share. */
+    private final RotaryEmbeddingBlock rotary;
+
+    private final TransformerStackBlock layers;
+
+    /** The weight of the output layer, (V, D). */
+    private final Parameter head;
+
+    LlamaDecoder(LlamaConfig config) {
+        this.config = config;
+        InputEmbeddingBlock input = InputEmbeddingBlock.builder()
+                .setVocabularySize(config.vocabularySize())
+                .setEmbeddingSize(config.embeddingSize())
+                .optNoPositions() // the attentions have rotary positions
+                .build();
+        rotary = config.attention().rotary().build();
+        List<TransformerLayerBlock> built = new ArrayList<>();
+        for (int i = 0; i < config.layerCount(); i++) {
+            built.add(TransformerLayerBlock.builder()
+                    .setAttention(config.attention()
+                            .attention(i)
+                            .optRelativeEncoding(rotary)
+                            .build())
+                    .setHiddenSize(config.hiddenSize())
+                    .optNonlinearity(Nonlinearity.SWIGLU)
+                    .optNorm(Norm.RMS)
+                    .optEpsilon(config.epsilon())
+                    .optPreNorm(true)
+                    .optBias(config.hasFeedForwardBias())
+                    .build());
+        }
+        layers = addChildBlock(
+                "layers",
+                TransformerStackBlock.builder().optInput(input).setLayers(built).build());
+        head = config.isHeadTied()
+                ? input.getTokenTable()
+                : addParameter(Parameter.builder()
+                        .setName("head")
+                        .setType(Parameter.Type.WEIGHT)
+                        .optShape(new Shape(config.vocabularySize(), config.embeddingSize()))
+                        .build());
+    }
+
+    /**
+     * Loads a model. The weights, F32, F16 or BF16, are FLOAT32 in the decoder, and frozen.
+     *
+     * @param folder the folder with {@code config.json} and {@code model.safetensors}, or the files that
+     *     {@code model.safetensors.index.json} names
+     * @param manager owns the weights
+     * @return the decoder, ready for inference
+     * @throws UserError if the folder is not that of such a model, or a file is missing or damaged
+     * @throws IOException if a file cannot be read
+     */
+    public static LlamaDecoder load(Path folder, NDManager manager) throws IOException {
+        ModelFolder files = new ModelFolder(folder);
+        Path config = files.file("config.json");
+        Map<String, WeightFile> weights = files.weights();
+        LlamaDecoder decoder;
+        try {
+            HuggingFaceRope.read(config); // also refuses repeated keys and deep nesting
+            LlamaConfig read = LlamaConfig.of(files.json("config.json"));
+            Check.that(
+                    read.layerCount() < weights.size(),
+                    () -> "num_hidden_layers " + read.layerCount() + ": expected fewer than the " + weights.size()
+                            + " tensors of the weights; download both again");
+            decoder = new LlamaDecoder(read);
+        } catch (IllegalArgumentException | MalformedModelException e) {
+            throw new UserError("file '" + config + "': " + e.getMessage(), e);
+        }
+        Map<String, Parameter> parameters = decoder.parametersByName();
+        requireSame(folder, weights, parameters);
+        try {
+            decoder.setInitializer(Initializer.ZEROS, parameter -> true);
+            decoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
+            WeightLoader loader = WeightLoader.ofAll(new LinkedHashSet<>(weights.values()))
+                    .oneByOne() // while a tensor is loaded, it is in memory twice
+                    .allowUnused("*"); // all others are redundant
+            parameters.forEach(loader::table);
+            loader.load(decoder);
+        } catch (IllegalArgumentException | MalformedModelException e) {
+            throw new UserError("model folder '" + folder + "': " + e.getMessage(), e);
+        }
+        decoder.freezeParameters(true);
+        return decoder;
+    }
+
+    /** The parameters by the names of their tensors in published files. */
+    private Map<String, Parameter> parametersByName() {
+        Map<String, Parameter> parameters = new LinkedHashMap<>();
+        parameters.put("model.embed_tokens.weight", layers.getInput().getTokenTable());
+        for (int i = 0; i < config.layerCount(); i++) {
+            TransformerLayerBlock layer = layers.getLayers().get(i);
+            MultiHeadAttentionBlock attention = layer.getAttention();
+            String prefix = "model.layers." + i + ".";
+            add(parameters, prefix + "input_layernorm", layer.getAttentionNorm());
+            add(parameters, prefix + "self_attn.q_proj", attention.getQueryProjection());
+            add(parameters, prefix + "self_attn.k_proj", attention.getKeyProjection());
+            add(parameters, prefix + "self_attn.v_proj", attention.getValueProjection());
+            add(parameters, prefix + "self_attn.o_proj", attention.getResultProjection());
+            if (attention.getQueryNorm() != null) {
+                add(parameters, prefix + "self_attn.q_norm", attention.getQueryNorm());
+                add(parameters, prefix + "self_attn.k_norm", attention.getKeyNorm());
+            }
+            add(parameters, prefix + "post_attention_layernorm", layer.getFeedForwardNorm());
+            add(parameters, prefix + "mlp.gate_proj", layer.getGateProjection());
+            add(parameters, prefix + "mlp.up_proj", layer.getHiddenProjection());
+            add(parameters, prefix + "mlp.down_proj", layer.getOutputProjection());
+        }
+        add(parameters, "model.norm", layers.getFinalNorm());
+        if (!config.isHeadTied()) {
+            parameters.put("lm_head.weight", head);
+        }
+        return parameters;
+    }
+
+    /** Adds the weight, and the bias if there is one; the weight of a normalization is called gamma in DJL. */
+    private static void add(Map<String, Parameter> parameters, String prefix, Block block) {
+        block.getDirectParameters()
+                .forEach(parameter -> parameters.put(
+                        prefix + (parameter.getKey().equals("bias") ? ".bias" : ".weight"), parameter.getValue()));
+    }
+
+    /** Checks that the files have a tensor for each parameter, and no others. */
+    private static void requireSame(Path folder, Map<String, WeightFile> weights, Map<String, Parameter> parameters) {
+        parameters.forEach((name, parameter) -> {
+            WeightFile file = weights.get(name);
+            if (file == null || !file.getTensors().containsKey(name)) {
+                throw new UserError("model folder '" + folder + "' has no tensor " + name
+                        + ": expected the weights of the model that config.json describes; download both again");
+            }
+            Shape stored = file.getTensors().get(name).shape();
+            if (!stored.equals(parameter.getShape())) {
+                throw new UserError("tensor " + name + " of '" + file.getPath() + "' has shape " + stored
+                        + ": expected " + parameter.getShape() + " after config.json; download both again");
+            }
+        });
+        for (String name : weights.keySet()) {
+            if (!parameters.containsKey(name) && !isRedundant(name)) {
+                throw new UserError("model folder '" + folder + "' has a tensor " + name
+                        + ", which the model that config.json describes does not have: expected only its weights;"
+                        + " give the folder of a model without adapters or quantization");
+            }
+        }
+    }
+
+    /** Some files also have the frequencies of the rotary encoding, or a copy of a table that is the head too. */
+    private static boolean isRedundant(String name) {
+        return name.endsWith(".rotary_emb.inv_freq") || name.equals("lm_head.weight");
+    }
+
+    /** {@return the number of token ids, V} */
+    public int getVocabularySize() {
+        return config.vocabularySize();
+    }
+
+    /** {@return the greatest number of tokens of a sequence} */
+    public int getLongestSequence() {
+        Map<String, ?> arguments = rotary.getArguments();
+        Object limit =
+                arguments.containsKey("autoExtend") ? arguments.get("autoExtend") : arguments.get("maxSequenceLength");
+        return (int) limit;
+    }
+
+    /** {@return the tokens that end a text; empty if the configuration has none} */
+    public List<Long> getEndTokens() {
+        return config.endTokens();
+    }
+
+    /**
+     * Continues a prompt, token by token. The attentions keep the keys and values of all tokens in a cache, so that
+     * each step computes only one token. LongRoPE turns all tokens of a sequence differently once it is longer than the
+     * original length of the model: there, the whole sequence is computed again. Dynamic NTK would do so in each step;
+     * as in the YaRN paper (Peng et al., 2023, section 3.3), only the keys are turned again.
+     *
+     * @param prompt the tokens before the continuation, at least one
+     * @param choice returns the next token for its logits, V numbers
+     * @param continues gets each token of the continuation; returns whether another one is wanted
+     * @throws IllegalArgumentException if the prompt is empty, the sequence gets too long, or an id is out of range
+     */
+    public void generate(long[] prompt, ToIntFunction<float[]> choice, LongPredicate continues) {
+        try (NDManager manager = head.getArray().getManager().newSubManager();
+                KeyValueCache cache = new KeyValueCache(manager)) {
+            ParameterStore store = new ParameterStore(manager, false);
+            long[] all = prompt;
+            do {
+                if (cache.getLength() == rotary.getScaling().lengthThreshold()) {
+                    cache.clear();
+                }
+                long[] step = Arrays.copyOfRange(all, cache.getLength(), all.length);
+                try (NDManager temporary = manager.newSubManager()) {
+                    NDList ids = new NDList(temporary.create(step).expandDims(0));
+                    NDArray vectors =
+                            layers.forward(store, ids, false, cache.nextStep()).singletonOrThrow();
+                    NDArray last = vectors.get(NDIndex.sliceAxis(1, step.length - 1, step.length));
+                    NDArray logits = Linear.linear(last, head.getArray()).singletonOrThrow();
+                    all = Arrays.copyOf(all, all.length + 1);
+                    all[all.length - 1] = choice.applyAsInt(logits.toFloatArray());
+                }
+            } while (continues.test(all[all.length - 1]));
+        }
+    }
+
+    @Override
+    protected NDList forwardInternal(
+            ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
+        try (NDList x = layers.forward(store, inputs, training, params)) {
+            NDArray weight = store.getValue(head, x.head().getDevice(), training);
+            return Linear.linear(x.head(), weight);
+        }
+    }
+
+    @Override
+    protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+        layers.initialize(manager, dataType, inputShapes);
+    }
+
+    @Override
+    public Shape[] getOutputShapes(Shape[] inputShapes) {
+        return new Shape[] {inputShapes[0].add(config.vocabularySize())};
+    }
+}

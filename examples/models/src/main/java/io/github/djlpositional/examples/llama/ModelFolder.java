@@ -1,0 +1,90 @@
+package io.github.djlpositional.examples.llama;
+
+import ai.djl.MalformedModelException;
+import ai.djl.util.JsonUtils;
+import com.google.gson.JsonParseException;
+import com.google.gson.reflect.TypeToken;
+import io.github.djlpositional.examples.UserError;
+import io.github.djlpositional.weights.WeightFile;
+import java.io.IOException;
+import java.io.Reader;
+import java.nio.charset.CharacterCodingException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * The folder of a published model: {@code config.json}, {@code tokenizer.json}, and the weights in
+ * {@code model.safetensors} or in several files, the shards, that {@code model.safetensors.index.json} names.
+ */
+final class ModelFolder {
+
+    private static final String WEIGHTS = "model.safetensors";
+    private static final String INDEX = "model.safetensors.index.json";
+
+    private final Path folder;
+
+    ModelFolder(Path folder) {
+        this.folder = folder;
+    }
+
+    /** Returns the path of a file, which must exist. */
+    Path file(String name) {
+        Path file = folder.resolve(name);
+        if (!Files.isRegularFile(file)) {
+            throw new UserError("model folder '" + folder + "' has no file " + name
+                    + ": expected config.json, tokenizer.json, and model.safetensors or the files that "
+                    + INDEX + " names; download what is missing, or give another folder");
+        }
+        return file;
+    }
+
+    /** Reads a file of JSON whose root is an object. */
+    Map<String, Object> json(String name) throws IOException {
+        try (Reader reader = Files.newBufferedReader(file(name))) {
+            Map<String, Object> values =
+                    JsonUtils.GSON.fromJson(reader, new TypeToken<LinkedHashMap<String, Object>>() {});
+            return values == null ? Map.of() : values;
+        } catch (JsonParseException | CharacterCodingException e) {
+            throw new UserError(
+                    "file '" + folder.resolve(name) + "' is damaged: expected one JSON object; download it again", e);
+        }
+    }
+
+    /** Opens the files of the weights, and returns the file of each tensor by the tensor's name. */
+    Map<String, WeightFile> weights() throws IOException {
+        Map<String, WeightFile> files = new LinkedHashMap<>();
+        if (!Files.exists(folder.resolve(INDEX))) {
+            WeightFile only = open(WEIGHTS);
+            only.getTensors().keySet().forEach(name -> files.put(name, only));
+            return files;
+        }
+        if (!(json(INDEX).get("weight_map") instanceof Map<?, ?> places)) {
+            throw new UserError("file '" + folder.resolve(INDEX)
+                    + "' has no weight_map: expected the file of each tensor; download it again");
+        }
+        Map<String, WeightFile> shards = new HashMap<>();
+        for (Map.Entry<?, ?> place : places.entrySet()) {
+            String shard = String.valueOf(place.getValue());
+            if (!shard.matches("[\\w.-]+")) { // would lead to another folder
+                throw new UserError("file '" + folder.resolve(INDEX) + "' names the file '" + shard
+                        + "': expected files in its folder; download it again");
+            }
+            if (!shards.containsKey(shard)) {
+                shards.put(shard, open(shard));
+            }
+            files.put(String.valueOf(place.getKey()), shards.get(shard));
+        }
+        return files;
+    }
+
+    private WeightFile open(String name) throws IOException {
+        try {
+            return WeightFile.open(file(name));
+        } catch (MalformedModelException e) {
+            throw new UserError("model folder '" + folder + "': " + e.getMessage(), e);
+        }
+    }
+}

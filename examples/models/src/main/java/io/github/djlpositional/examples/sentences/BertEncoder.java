@@ -1,0 +1,190 @@
+package io.github.djlpositional.examples.sentences;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Block;
+import ai.djl.nn.Parameter;
+import ai.djl.nn.norm.LayerNorm;
+import ai.djl.training.ParameterStore;
+import ai.djl.training.initializer.Initializer;
+import ai.djl.training.initializer.NormalInitializer;
+import ai.djl.util.PairList;
+import io.github.djlpositional.InputEmbeddingBlock;
+import io.github.djlpositional.LearnedPositionalEncodingBlock;
+import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.TransformerLayerBlock;
+import io.github.djlpositional.attention.TransformerStackBlock;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The encoder of BERT, Devlin et al. (2019): the vectors of tokens, positions and token types are added and normalized,
+ * and pass through layers that are normalized after each part, with GELU.
+ *
+ * <p>Inputs: token ids (B, T), integer, and, if there is padding, a mask (B, T), 1 for a token and 0 for padding.
+ * Output: a vector for each token, (B, T, D).
+ */
+final class BertEncoder extends AbstractBlock {
+
+    /** As in the published configuration. */
+    private static final double EPSILON = 1e-12;
+
+    private static final int TOKEN_TYPES = 2;
+
+    /** The standard deviation of new weights, as in BERT. */
+    private static final float DEVIATION = 0.02f;
+
+    /**
+     * The sizes of an encoder: the numbers of token ids and of positions, the size of a token's vector, D, the number
+     * of heads, the size between the two matrices of a feed-forward network, and the number of layers.
+     */
+    record Sizes(int vocabulary, int positions, int size, int heads, int hiddenSize, int layers) {
+
+        /** The sizes of all-MiniLM-L6-v2. */
+        static final Sizes MINI_LM = new Sizes(30_522, 512, 384, 12, 1536, 6);
+    }
+
+    private final Sizes sizes;
+    private final LearnedPositionalEncodingBlock positions;
+    private final InputEmbeddingBlock input;
+    private final Parameter tokenTypes;
+    private final Block inputNorm;
+    private final TransformerStackBlock layers;
+
+    /** Builds an encoder that has no weights yet. */
+    BertEncoder(Sizes sizes) {
+        this.sizes = sizes;
+        positions = LearnedPositionalEncodingBlock.builder()
+                .setEmbeddingSize(sizes.size)
+                .optMaxSequenceLength(sizes.positions)
+                .build();
+        input = addChildBlock(
+                "input",
+                InputEmbeddingBlock.builder()
+                        .setVocabularySize(sizes.vocabulary)
+                        .setEmbeddingSize(sizes.size)
+                        .optPositionalEncoding(positions)
+                        .build());
+        tokenTypes = addParameter(Parameter.builder()
+                .setName("tokenTypes")
+                .setType(Parameter.Type.WEIGHT)
+                .optShape(new Shape(TOKEN_TYPES, sizes.size))
+                .build());
+        inputNorm = addChildBlock(
+                "inputNorm",
+                LayerNorm.builder().axis(2).optEpsilon((float) EPSILON).build());
+        layers = addChildBlock(
+                "layers",
+                TransformerStackBlock.builder()
+                        .setLayers(
+                                sizes.layers,
+                                () -> TransformerLayerBlock.builder()
+                                        .setAttention(MultiHeadAttentionBlock.builder()
+                                                .setEmbeddingSize(sizes.size)
+                                                .setHeadCount(sizes.heads)
+                                                .build())
+                                        .setHiddenSize(sizes.hiddenSize)
+                                        .optNonlinearity(TransformerLayerBlock.Nonlinearity.GELU)
+                                        .optEpsilon(EPSILON))
+                        .build());
+        // the position table starts like this too
+        Initializer initializer = new NormalInitializer(DEVIATION);
+        input.getTokenTable().setInitializer(initializer);
+        tokenTypes.setInitializer(initializer);
+        layers.setInitializer(initializer, Parameter.Type.WEIGHT);
+    }
+
+    Sizes sizes() {
+        return sizes;
+    }
+
+    /** Returns the layers, from the first to the last. */
+    List<TransformerLayerBlock> layers() {
+        return layers.getLayers();
+    }
+
+    /** Returns the parameters by the names that they have in Hugging Face's {@code BertModel}. */
+    Map<String, Parameter> parametersByName() {
+        Map<String, Parameter> named = new LinkedHashMap<>();
+        named.put("embeddings.word_embeddings.weight", input.getTokenTable());
+        named.put("embeddings.position_embeddings.weight", positions.getTable());
+        named.put("embeddings.token_type_embeddings.weight", tokenTypes);
+        put(named, "embeddings.LayerNorm", inputNorm);
+        for (int i = 0; i < sizes.layers; i++) {
+            TransformerLayerBlock layer = layers().get(i);
+            MultiHeadAttentionBlock attention = layer.getAttention();
+            String name = "encoder.layer." + i;
+            put(named, name + ".attention.self.query", attention.getQueryProjection());
+            put(named, name + ".attention.self.key", attention.getKeyProjection());
+            put(named, name + ".attention.self.value", attention.getValueProjection());
+            put(named, name + ".attention.output.dense", attention.getResultProjection());
+            put(named, name + ".attention.output.LayerNorm", layer.getAttentionNorm());
+            put(named, name + ".intermediate.dense", layer.getHiddenProjection());
+            put(named, name + ".output.dense", layer.getOutputProjection());
+            put(named, name + ".output.LayerNorm", layer.getFeedForwardNorm());
+        }
+        return named;
+    }
+
+    /** Adds the weight and the bias of a linear layer, or of a normalization, where DJL calls them gamma and beta. */
+    private static void put(Map<String, Parameter> named, String name, Block block) {
+        block.getDirectParameters().forEach(parameter -> {
+            boolean isBias = List.of("bias", "beta").contains(parameter.getKey());
+            named.put(name + (isBias ? ".bias" : ".weight"), parameter.getValue());
+        });
+    }
+
+    /** Returns the attention probabilities of each layer, (1, heads, T, T), for the ids of one text, (1, T). */
+    NDList attentionOf(ParameterStore store, NDList ids) {
+        NDList maps = new NDList();
+        NDList x = embed(store, ids, false);
+        for (TransformerLayerBlock layer : layers.getLayers()) {
+            maps.add(layer.getAttention().probabilities(store, x));
+            x = layer.forward(store, x, false);
+        }
+        return maps;
+    }
+
+    @Override
+    protected NDList forwardInternal(
+            ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
+        NDList given = embed(store, inputs, training);
+        given.addAll(inputs.subNDList(1));
+        return layers.forward(store, given, training);
+    }
+
+    private NDList embed(ParameterStore store, NDList inputs, boolean training) {
+        NDArray x = input.forward(store, new NDList(inputs.head()), training).singletonOrThrow();
+        // all tokens of a single text have type 0
+        NDArray type = store.getValue(tokenTypes, x.getDevice(), training).get(0);
+        return inputNorm.forward(store, new NDList(x.add(type)), training);
+    }
+
+    /** Returns the mean over the vectors of the tokens, (B, D), of the inputs and the output (B, T, D) of a forward. */
+    static NDArray mean(NDArray vectors, NDList inputs) {
+        if (inputs.size() == 1) {
+            return vectors.mean(new int[] {1});
+        }
+        NDArray isToken = inputs.get(1).toType(vectors.getDataType(), false);
+        NDArray sum = isToken.expandDims(1).matMul(vectors).squeeze(1);
+        return sum.div(isToken.sum(new int[] {1}, true));
+    }
+
+    @Override
+    protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
+        Shape vectors = inputShapes[0].add(sizes.size);
+        input.initialize(manager, dataType, inputShapes[0]);
+        inputNorm.initialize(manager, dataType, vectors);
+        layers.initialize(manager, dataType, vectors);
+    }
+
+    @Override
+    public Shape[] getOutputShapes(Shape[] inputShapes) {
+        return new Shape[] {inputShapes[0].add(sizes.size)};
+    }
+}

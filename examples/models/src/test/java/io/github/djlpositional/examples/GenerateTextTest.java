@@ -1,0 +1,118 @@
+package io.github.djlpositional.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.Engines;
+import io.github.djlpositional.examples.llama.StoredModel;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The output of {@code generate} and its exit status. */
+class GenerateTextTest {
+
+    @TempDir
+    private Path folder;
+
+    private static ProgramRun generate(Path model, String options, String prompt) {
+        return ProgramRun.of(Models.commandLine(), "generate " + options + " --model", model.toString(), prompt);
+    }
+
+    /** The generated text of a model with its prompt, without the line of times. */
+    private static String text(Path model, String options) throws IOException {
+        String out = generate(model, options, "the cat sat on the mat").success();
+        return out.substring(0, out.lastIndexOf("\n\n"));
+    }
+
+    @EngineTest
+    void continuesTheTextLikeThePapers(String engine) throws IOException {
+        Engines.assumeAvailable(engine);
+        for (String model : new String[] {"llama_2", "llama_3"}) {
+            StoredModel stored = StoredModel.of(model);
+            String out = generate(StoredModel.folder(model), "--tokens 12 --engine " + engine, stored.text())
+                    .success();
+            assertThat(out)
+                    .startsWith(stored.text() + stored.continuedText() + System.lineSeparator())
+                    .containsPattern(
+                            "\n12 tokens in \\d+\\.\\d\\d s, \\d+\\.\\d tokens per second; the first after \\d+\\.\\d\\d s\\R$");
+        }
+    }
+
+    @Test
+    void sameSeedGivesTheSameText() throws IOException {
+        Path model = StoredModel.folder("llama_3");
+        String text = text(model, "--tokens 20 --temperature 1 --top-p 0.9 --seed 7");
+        assertThat(text(model, "--tokens 20 --temperature 1 --top-p 0.9 --seed 7"))
+                .isEqualTo(text);
+        assertThat(text(model, "--tokens 20 --temperature 1 --top-p 0.9 --seed 8"))
+                .isNotEqualTo(text);
+        // a nucleus that only the best token is in
+        assertThat(text(model, "--tokens 12 --temperature 1 --top-p 0.001")).isEqualTo(text(model, "--tokens 12"));
+    }
+
+    @Test
+    void endTokenEndsTheText() throws IOException {
+        StoredModel stored = StoredModel.of("llama_2");
+        Path model = StoredModel.copy("llama_2", folder);
+        long third = stored.continuation().get(2);
+        StoredModel.edit(model.resolve("config.json"), "\"eos_token_id\": 2", "\"eos_token_id\": [2, " + third + "]");
+        int length = stored.continuation().indexOf(third) + 1;
+        assertThat(generate(model, "--tokens 12", stored.text()).success()).contains("\n" + length + " tokens in ");
+        assertThat(stored.text() + stored.continuedText())
+                .startsWith(text(model, "--tokens 12"))
+                .isNotEqualTo(text(model, "--tokens 12"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "--tokens 251, 'a prompt of 7 tokens with --tokens 251: expected at most 256'",
+        "--engine Theano, unknown engine 'Theano'"
+    })
+    void userErrorEndsWithOneLine(String options, String message) {
+        assertThat(generate(StoredModel.folder("llama_2"), options, "the cat sat on the mat")
+                        .error(1))
+                .contains(message);
+    }
+
+    @Test
+    void longPromptIsNotCut() {
+        String prompt = "the" + " cat".repeat(600);
+        assertThat(generate(StoredModel.folder("llama_3"), "--tokens 1", prompt).error(1))
+                .contains("a prompt of 602 tokens");
+    }
+
+    @Test
+    void folderWithoutItsTokenizerEndsWithOneLine() throws IOException {
+        assertThat(generate(folder, "--tokens 1", "the").error(1)).contains("'" + folder + "' has no file");
+        Path tokenizer = StoredModel.copy("qwen_2", folder).resolve("tokenizer.json");
+        Files.writeString(tokenizer, "{}");
+        assertThat(generate(folder, "--tokens 1", "the").error(1)).contains("tokenizer.json' cannot be read (");
+        Files.delete(tokenizer);
+        Files.copy(StoredModel.folder("llama_3").resolve("tokenizer.json"), tokenizer);
+        assertThat(generate(folder, "--tokens 1", "the").error(1))
+                .contains("tokenizer.json", "vocab_size of config.json, 64");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "--tokens 0",
+                "--temperature -1",
+                "--temperature NaN",
+                "--temperature 1 --top-p NaN",
+                "--temperature 1 --top-p 0",
+                "--temperature 1 --top-p 1.5",
+                "--top-p 0.9",
+                "--seed many"
+            })
+    void badOptionsEndWithOneLine(String options) {
+        assertThat(generate(StoredModel.folder("llama_3"), options, "the").error(2))
+                .endsWith("(--help shows all options)");
+    }
+}

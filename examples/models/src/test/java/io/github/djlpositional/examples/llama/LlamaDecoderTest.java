@@ -1,0 +1,108 @@
+package io.github.djlpositional.examples.llama;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.training.ParameterStore;
+import io.github.djlpositional.Engines;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Compares with models that {@code src/test/python/make_llama.py} computed from the papers. */
+@ParameterizedClass
+@ValueSource(strings = {"PyTorch", "MXNet"})
+class LlamaDecoderTest {
+
+    /**
+     * A logit, below 16, is a sum of some 32 products after two layers, whose sums have at most 64 terms; in float32
+     * each term is rounded by 2^-24 of at most 16: 100 roundings are 1e-4.
+     */
+    private static final float TOLERANCE = 1e-4f;
+
+    @Parameter
+    private String engine;
+
+    private NDManager manager;
+
+    static List<String> models() throws IOException {
+        return StoredModel.names();
+    }
+
+    @BeforeEach
+    void openManager() {
+        manager = Engines.newManager(engine);
+    }
+
+    @AfterEach
+    void closeManager() {
+        if (manager != null) { // null if the test was skipped
+            manager.close();
+        }
+    }
+
+    private NDArray logits(LlamaDecoder decoder, long... ids) {
+        return decoder.forward(
+                        new ParameterStore(manager, false),
+                        new NDList(manager.create(ids).expandDims(0)),
+                        false)
+                .singletonOrThrow();
+    }
+
+    @ParameterizedTest
+    @MethodSource("models")
+    void logitsAndContinuationsAreThoseOfThePapers(String model) throws IOException {
+        StoredModel stored = StoredModel.of(model);
+        LlamaDecoder decoder = LlamaDecoder.load(StoredModel.folder(model), manager);
+        float[] expected = new float[stored.logits().size() * decoder.getVocabularySize()];
+        List<Double> flat = stored.logits().stream().flatMap(List::stream).toList();
+        for (int i = 0; i < expected.length; i++) {
+            expected[i] = flat.get(i).floatValue();
+        }
+        NDArray logits = logits(decoder, stored.promptIds());
+        assertThat(logits.getShape()).isEqualTo(new Shape(1, stored.prompt().size(), decoder.getVocabularySize()));
+        assertThat(logits.toFloatArray()).hasSize(flat.size()).containsExactly(expected, within(TOLERANCE));
+
+        List<Long> ids = new ArrayList<>(stored.prompt());
+        for (long next : stored.continuation()) {
+            long[] all = ids.stream().mapToLong(id -> id).toArray();
+            NDArray last = logits(decoder, all).get("0, -1");
+            assertThat((long) Sampling.greedy().applyAsInt(last.toFloatArray())).isEqualTo(next);
+            ids.add(next);
+        }
+
+        List<Long> cached = new ArrayList<>();
+        decoder.generate(stored.promptIds(), Sampling.greedy(), id -> {
+            cached.add(id);
+            return cached.size() < stored.cachedContinuation().size();
+        });
+        assertThat(cached).isEqualTo(stored.cachedContinuation());
+    }
+
+    @Test
+    void leavesNoArraysOpen() throws IOException {
+        long[] prompt = StoredModel.of("llama_3").promptIds();
+        LlamaDecoder decoder = LlamaDecoder.load(StoredModel.folder("llama_3"), manager);
+        decoder.generate(prompt, Sampling.greedy(), id -> false); // creates the table of positions
+        int open = manager.getManagedArrays().size();
+        decoder.generate(prompt, Sampling.greedy(), id -> false);
+        NDArray ids = manager.create(prompt);
+        NDList batch = new NDList(ids.expandDims(0));
+        decoder.forward(new ParameterStore(manager, false), batch, false).close();
+        batch.close();
+        ids.close();
+        assertThat(manager.getManagedArrays()).hasSize(open);
+    }
+}

@@ -1,0 +1,82 @@
+package io.github.djlpositional.examples.llama;
+
+import ai.djl.util.JsonUtils;
+import java.io.IOException;
+import java.io.Reader;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * What a model of {@code src/test/python/make_llama.py} computes.
+ *
+ * @param text a text, for models with a tokenizer
+ * @param continuedText the text of its greedy continuation
+ * @param prompt the tokens of the text, or others
+ * @param logits the logits of each token of the prompt, (T, V)
+ * @param continuation the greedy continuation of the prompt, of a forward over the whole sequence for each token
+ * @param cachedContinuation the same with a cache; it is another one with dynamic NTK only
+ */
+public record StoredModel(
+        String text,
+        String continuedText,
+        List<Long> prompt,
+        List<List<Double>> logits,
+        List<Long> continuation,
+        List<Long> cachedContinuation) {
+
+    private static final Path MODELS = Path.of("src", "test", "resources", "llama");
+
+    /** Reads what a model computes. */
+    public static StoredModel of(String name) throws IOException {
+        return json(name + ".json", StoredModel.class);
+    }
+
+    /** The tokens of the prompt. */
+    long[] promptIds() {
+        return prompt.stream().mapToLong(id -> id).toArray();
+    }
+
+    static <T> T json(String file, Class<T> type) throws IOException {
+        try (Reader reader = Files.newBufferedReader(MODELS.resolve(file))) {
+            return JsonUtils.GSON.fromJson(reader, type);
+        }
+    }
+
+    /** Returns the folder of a model. */
+    public static Path folder(String name) {
+        return MODELS.resolve(name);
+    }
+
+    /** The names of all models. */
+    static List<String> names() throws IOException {
+        try (Stream<Path> folders = Files.list(MODELS).filter(Files::isDirectory)) {
+            return folders.map(folder -> folder.getFileName().toString())
+                    .sorted()
+                    .toList();
+        }
+    }
+
+    /** Copies a model to an existing folder, and returns the folder. */
+    public static Path copy(String name, Path folder) {
+        try (Stream<Path> files = Files.list(folder(name))) {
+            for (Path file : files.toList()) {
+                Files.copy(file, folder.resolve(file.getFileName()));
+            }
+            return folder;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Replaces a part of a file, which must be there. */
+    public static void edit(Path file, String before, String after) throws IOException {
+        String text = Files.readString(file);
+        if (!text.contains(before)) {
+            throw new IllegalArgumentException(file + " does not contain " + before);
+        }
+        Files.writeString(file, text.replace(before, after));
+    }
+}
