@@ -25,9 +25,6 @@ public final class AtomicFile {
     /**
      * Creates the folder of a file that will be written later, so that an invalid path is reported before a long
      * computation.
-     *
-     * @param file the file, which may exist
-     * @throws UserError if the file cannot be written
      */
     public static void prepare(Path file) {
         Path folder = file.toAbsolutePath().getParent();
@@ -42,13 +39,7 @@ public final class AtomicFile {
         }
     }
 
-    /**
-     * Replaces or creates a file.
-     *
-     * @param file the file
-     * @param content writes its content
-     * @throws IOException if it cannot be written; the old file is kept
-     */
+    /** Replaces or creates a file. If it cannot be written, the old file is kept. */
     public static void write(Path file, Content content) throws IOException {
         Path written = file.resolveSibling(file.getFileName() + ".saving");
         try {

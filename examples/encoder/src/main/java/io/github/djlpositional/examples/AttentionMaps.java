@@ -2,7 +2,6 @@ package io.github.djlpositional.examples;
 
 import ai.djl.Device;
 import ai.djl.engine.Engine;
-import ai.djl.modality.Classifications;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
@@ -23,20 +22,16 @@ public record AttentionMaps(List<String> words, List<List<double[]>> layers) {
     /**
      * Computes the attention of a saved encoder.
      *
-     * @param file a file that {@code train-encoder} saved
-     * @param sentences each with at least one word
-     * @return the maps of each sentence
      * @throws UserError if the file is not a saved encoder, or a sentence has no words
      */
     public static List<AttentionMaps> of(Path file, List<String> sentences) {
-        try (ZooModel<String, Classifications> model =
-                EncoderFile.load(file, Engine.getEngine("PyTorch"), Device.cpu(), Classifications.class)) {
+        try (ZooModel<String, Judgement> model = EncoderFile.load(file, Engine.getEngine("PyTorch"), Device.cpu())) {
             return sentences.stream().map(sentence -> of(model, sentence)).toList();
         }
     }
 
-    private static AttentionMaps of(ZooModel<String, Classifications> model, String sentence) {
-        SentenceTranslator<Classifications> translator = (SentenceTranslator<Classifications>) model.getTranslator();
+    private static AttentionMaps of(ZooModel<String, Judgement> model, String sentence) {
+        SentenceTranslator translator = (SentenceTranslator) model.getTranslator();
         List<String> words = translator.wordsOf(sentence);
         try (NDManager manager = model.getNDManager().newSubManager()) {
             NDList ids = new NDList(translator.idsOf(words, manager).expandDims(0));
@@ -46,13 +41,7 @@ public record AttentionMaps(List<String> words, List<List<double[]>> layers) {
         }
     }
 
-    /**
-     * Copies the attention of one sentence from an engine.
-     *
-     * @param words its words or tokens
-     * @param layers the probabilities of each layer, (1, heads, T, T)
-     * @return the maps
-     */
+    /** Copies the attention of the words of one sentence, (1, heads, T, T) for each layer, from an engine. */
     public static AttentionMaps of(List<String> words, NDList layers) {
         return new AttentionMaps(
                 words, layers.stream().map(AttentionMaps::heads).toList());
@@ -65,15 +54,7 @@ public record AttentionMaps(List<String> words, List<List<double[]>> layers) {
                 .toList();
     }
 
-    /**
-     * Returns the attention of one word to another.
-     *
-     * @param layer from 0
-     * @param head from 0
-     * @param from the position of the word that attends
-     * @param to the position of the word that is attended to
-     * @return from 0 to 1; the sum over {@code to} is 1
-     */
+    /** Returns the attention of the word at a position to another, from 0 to 1; the sum over {@code to} is 1. */
     public double weight(int layer, int head, int from, int to) {
         return layers.get(layer).get(head)[from * words.size() + to];
     }

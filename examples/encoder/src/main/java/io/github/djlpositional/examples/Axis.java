@@ -1,10 +1,8 @@
 package io.github.djlpositional.examples;
 
-import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
-import java.util.function.ToDoubleFunction;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
+import java.util.stream.DoubleStream;
 import java.util.stream.LongStream;
 
 /**
@@ -14,12 +12,13 @@ import java.util.stream.LongStream;
  */
 record Axis(double least, double greatest, boolean isLogarithmic) {
 
+    /** A label beside an axis, and its place from 0 (left or bottom) to 1. */
+    record Tick(double place, String label) {}
+
     /** Returns the axis with the ends of data where it has none, and a margin for each of them. */
-    Axis fit(double[] data, double margin) {
-        double[] numbers = Arrays.stream(data)
-                .filter(number -> Double.isFinite(number) && (!isLogarithmic || number > 0))
-                .sorted()
-                .toArray();
+    Axis fit(DoubleStream data, double margin) {
+        double[] numbers =
+                data.filter(number -> Double.isFinite(scaled(number))).sorted().toArray();
         double first = numbers[0];
         double last = numbers[numbers.length - 1];
         // a line of one height is in the middle
@@ -30,66 +29,41 @@ record Axis(double least, double greatest, boolean isLogarithmic) {
                 isLogarithmic);
     }
 
+    private double scaled(double number) {
+        return isLogarithmic ? Math.log10(number) : number;
+    }
+
     /** Returns 0 for the least number and 1 for the greatest. */
     double place(double number) {
-        return isLogarithmic
-                ? Math.log(number / least) / Math.log(greatest / least)
-                : (number - least) / (greatest - least);
+        return (scaled(number) - scaled(least)) / (scaled(greatest) - scaled(least));
     }
 
-    /**
-     * Returns round numbers whose labels do not touch.
-     *
-     * @param length the length of the axis
-     * @param space the space that the label of a number needs
-     */
-    double[] ticks(double length, ToDoubleFunction<String> space) {
-        int power = (int) Math.floor(Math.log10((greatest - least) / 100));
-        for (int i = 0; ; i++) {
-            double[] ticks = isLogarithmic ? powers(i + 1) : multiples(roundStep(power, i));
-            double widest = Arrays.stream(ticks)
-                    .mapToObj(this::label)
-                    .mapToDouble(space)
-                    .max()
-                    .orElse(0);
-            if (ticks.length < 2 || widest * (ticks.length - 1) < length) {
-                return ticks;
-            }
-        }
+    /** Returns labels of about the given number at most: multiples of a round step, or powers of ten. */
+    List<Tick> ticks(double most) {
+        double from = scaled(least);
+        double to = scaled(greatest);
+        double step = Math.max(isLogarithmic ? 1 : 0, roundStep((to - from) / most));
+        return LongStream.rangeClosed((long) Math.ceil(from / step - 1e-9), (long) Math.floor(to / step + 1e-9))
+                .mapToDouble(n -> isLogarithmic ? Math.pow(10, n * step) : n * step)
+                .mapToObj(number -> new Tick(place(number), label(number)))
+                .toList();
     }
 
-    /** Returns 1, 2 or 5 times a power of ten, increasing with i. */
-    static double roundStep(int power, int i) {
-        return new double[] {1, 2, 5}[i % 3] * Math.pow(10, power + Math.floorDiv(i, 3));
+    /** Returns the first of 1, 2 or 5 times a power of ten that is not less. */
+    static double roundStep(double least) {
+        double power = Math.pow(10, Math.floor(Math.log10(least) + 1e-9));
+        return DoubleStream.of(power, 2 * power, 5 * power, 10 * power)
+                .filter(step -> step > least * (1 - 1e-9))
+                .findFirst()
+                .orElseThrow();
     }
 
-    private double[] multiples(double step) {
-        long first = (long) Math.ceil(least / step - 1e-9);
-        long last = (long) Math.floor(greatest / step + 1e-9);
-        return LongStream.rangeClosed(first, last)
-                .mapToDouble(n -> step >= 1 ? n * step : n / Math.rint(1 / step))
-                .toArray();
-    }
-
-    private double[] powers(int step) {
-        int first = (int) Math.ceil(Math.log10(least) - 1e-9);
-        int last = (int) Math.floor(Math.log10(greatest) + 1e-9);
-        return IntStream.rangeClosed(first, last)
-                .filter(power -> Math.floorMod(power, step) == 0)
-                .mapToDouble(power -> Math.pow(10, power))
-                .toArray();
-    }
-
-    String label(double number) {
-        if (isLogarithmic && (number < 1e-3 || number > 1e5)) {
-            return "10"
-                    + Long.toString(Math.round(Math.log10(number)))
-                            .chars()
-                            .mapToObj(c -> c == '-' ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹".substring(c - '0', c - '0' + 1))
-                            .collect(Collectors.joining());
-        }
-        return String.format(Locale.ROOT, "%,.6f", number)
-                .replaceFirst("\\.?0+$", "")
+    static String label(double number) {
+        boolean isLong = number != 0 && (Math.abs(number) < 1e-4 || Math.abs(number) >= 1e6);
+        return (isLong
+                        ? String.format(Locale.ROOT, "%.0e", number).replaceFirst("e([-+])0?", "e$1")
+                        : String.format(Locale.ROOT, "%,.6f", number).replaceFirst("\\.?0+$", ""))
+                .replace("e+", "e")
                 .replace("-", "−");
     }
 }

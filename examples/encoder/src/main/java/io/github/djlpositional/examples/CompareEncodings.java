@@ -5,7 +5,6 @@ import ai.djl.Model;
 import ai.djl.engine.Engine;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -72,26 +71,17 @@ final class CompareEncodings extends EngineCommand {
         encodings = names == null
                 ? task.encodings()
                 : names.stream().map(task::encoding).toList();
-        examples = chosen("--examples", examples, 40_000, 32_000, 100);
-        epochs = chosen("--epochs", epochs, 3, 1, 20);
-        seeds = chosen("--seeds", seeds, 3, 3, 5);
+        examples = Objects.requireNonNullElse(examples, task.examples);
+        epochs = Objects.requireNonNullElse(epochs, task.epochs);
+        seeds = Objects.requireNonNullElse(seeds, task.seeds);
+        Check.positive("--examples", examples);
+        Check.positive("--epochs", epochs);
+        Check.positive("--seeds", seeds);
         folder = Objects.requireNonNullElse(folder, Path.of("comparison-" + task));
         if (quick) {
-            examples = Math.min(examples, task == Task.SENTENCES ? 500 : 64);
+            examples = Math.min(examples, task.quickExamples);
             epochs = 1;
         }
-    }
-
-    private int chosen(String option, Integer given, int onSentences, int onText, int onPictures) {
-        int value = given != null
-                ? given
-                : switch (task) {
-                    case SENTENCES -> onSentences;
-                    case TEXT -> onText;
-                    case PICTURES -> onPictures;
-                };
-        Check.positive(option, value);
-        return value;
     }
 
     private Experiment experiment(Device device) throws IOException {
@@ -110,22 +100,19 @@ final class CompareEncodings extends EngineCommand {
         AtomicFile.prepare(table);
 
         Experiment experiment = experiment(device);
-        out.println(experiment.examples());
-        Comparison comparison = new Comparison(experiment.measure(), experiment.unit());
+        Experiment.Description description = experiment.description();
+        out.println(description.examples());
+        Comparison comparison = new Comparison(description);
         for (int seed = 1; seed <= seeds; seed++) {
-            EncoderTraining training = new EncoderTraining(engine, device, seed, epochs, experiment.learningRate());
+            EncoderTraining training = new EncoderTraining(engine, device, seed, epochs, description.learningRate());
             for (Encoding encoding : encodings) {
                 compare(encoding, experiment, training, comparison, out);
                 comparison.save(table);
             }
-            String biases = experiment.biases();
-            if (!biases.isEmpty()) {
-                AtomicFile.write(
-                        folder.resolve("biases.csv"), file -> file.write(biases.getBytes(StandardCharsets.UTF_8)));
-            }
+            experiment.saveMore(folder);
         }
         comparison.print(out);
-        comparison.draw(experiment.title(), folder.resolve("comparison.svg"));
+        comparison.draw(folder.resolve("comparison.svg"));
         out.printf("%nSaved to %s%n", folder);
     }
 
@@ -137,7 +124,7 @@ final class CompareEncodings extends EngineCommand {
                 "compared", training.device(), training.engine().getEngineName())) {
             long start = System.nanoTime();
             Minibatches examples = experiment.training(training.seed());
-            training.train(experiment.block(encoding), experiment.input(), examples, examples.batches(), model);
+            training.train(experiment.block(encoding), experiment.description().input(), examples, model);
             Duration time = Duration.ofNanos(System.nanoTime() - start);
             long parameters = model.getBlock().getParameters().values().stream()
                     .mapToLong(parameter -> parameter.getArray().size())

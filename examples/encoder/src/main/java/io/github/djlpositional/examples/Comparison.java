@@ -1,9 +1,7 @@
 package io.github.djlpositional.examples;
 
 import java.io.IOException;
-import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
-import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -15,34 +13,21 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.ToDoubleFunction;
-import org.apache.commons.csv.CSVFormat;
-import org.apache.commons.csv.CSVPrinter;
 
 /** The table of a comparison: what was measured of each kind, as text, CSV and a picture. */
 final class Comparison {
 
-    private static final CSVFormat CSV =
-            CSVFormat.DEFAULT.builder().setRecordSeparator("\n").get();
-
     /** The number of curves in a chart: the colors other than gray. */
     private static final int CURVES = 7;
 
-    private final String measure;
-    private final String unit;
+    private final Experiment.Description description;
     private final Map<Encoding, Row> rows = new LinkedHashMap<>();
 
     /** The accuracies or losses with one kind over the seeds, by the sizes of the examples. */
     record Row(long parameters, Map<String, DoubleSummaryStatistics> measured) {}
 
-    /**
-     * Creates an empty table.
-     *
-     * @param measure {@code accuracy} or {@code loss}
-     * @param unit what the sizes of the examples count
-     */
-    Comparison(String measure, String unit) {
-        this.measure = measure;
-        this.unit = unit;
+    Comparison(Experiment.Description description) {
+        this.description = description;
     }
 
     /** Adds what was measured of a trained encoder. */
@@ -66,8 +51,8 @@ final class Comparison {
     }
 
     void print(PrintWriter out) {
-        out.printf("%nheld-out %s, mean ± half of the range over the seeds%n%-20s", measure, "positions");
-        sizes().forEach(size -> out.printf(" %15s", size + " " + unit));
+        out.printf("%nheld-out %s, mean ± half of the range over the seeds%n%-20s", description.measure(), "positions");
+        sizes().forEach(size -> out.printf(" %15s", size + " " + description.unit()));
         out.printf(" %10s%n", "parameters");
         rows.forEach((encoding, row) -> {
             out.printf("%-20s", encoding);
@@ -79,41 +64,37 @@ final class Comparison {
     }
 
     void save(Path file) throws IOException {
-        AtomicFile.write(file, out -> {
-            Writer writer = new OutputStreamWriter(out, StandardCharsets.UTF_8);
-            CSVPrinter csv = new CSVPrinter(writer, CSV);
-            List<Object> header = new ArrayList<>(List.of("positions"));
-            sizes().forEach(size -> header.addAll(List.of("mean " + size, "least " + size, "greatest " + size)));
-            header.add("parameters");
-            csv.printRecord(header);
-            for (Map.Entry<Encoding, Row> row : rows.entrySet()) {
-                List<Object> line = new ArrayList<>(List.of(row.getKey()));
-                row.getValue()
-                        .measured
-                        .values()
-                        .forEach(each -> line.addAll(
-                                List.of(number(each.getAverage()), number(each.getMin()), number(each.getMax()))));
-                line.add(row.getValue().parameters);
-                csv.printRecord(line);
-            }
-            writer.flush();
+        StringBuilder csv = new StringBuilder("positions");
+        sizes().forEach(size -> csv.append(String.format(",mean %1$s,least %1$s,greatest %1$s", size)));
+        csv.append(",parameters\n");
+        rows.forEach((encoding, row) -> {
+            csv.append(encoding);
+            row.measured
+                    .values()
+                    .forEach(each -> csv.append(',')
+                            .append(number(each.getAverage()))
+                            .append(',')
+                            .append(number(each.getMin()))
+                            .append(',')
+                            .append(number(each.getMax())));
+            csv.append(',').append(row.parameters).append('\n');
         });
+        AtomicFile.write(file, out -> out.write(csv.toString().getBytes(StandardCharsets.UTF_8)));
     }
 
     static String number(double value) {
         return String.format(Locale.ROOT, "%.4f", value);
     }
 
-    void draw(String title, Path file) throws IOException {
-        Figure figure =
-                measure.equals("accuracy") ? new Figure(1, List.of(points(title))) : new Figure(2, curves(title));
-        figure.save(file);
+    void draw(Path file) throws IOException {
+        (description.measure().equals("accuracy") ? new Figure(1, List.of(points())) : new Figure(2, curves()))
+                .save(file);
     }
 
     /** A row for each kind: a point for its accuracy at each size, and half of the range beside it. */
-    private LineChart points(String title) {
+    private LineChart points() {
         LineChart chart = LineChart.ofRows(
-                title + ": mean ± half of the range",
+                description.title() + ": mean ± half of the range",
                 "accuracy (chance: 0.5)",
                 "positions",
                 rows.keySet().stream().map(Encoding::title).toList());
@@ -123,7 +104,7 @@ final class Comparison {
             // one above the other
             double place = (i - (sizes.size() - 1) / 2.0) / (sizes.size() + 1);
             chart.ranges(
-                    size + " " + unit,
+                    size + " " + description.unit(),
                     each(size, DoubleSummaryStatistics::getAverage),
                     LineChart.each(rows.size(), row -> row + place),
                     each(size, accuracy -> accuracy.getAverage() - halfRange(accuracy)),
@@ -140,13 +121,13 @@ final class Comparison {
     }
 
     /** A curve of the loss of each kind over the sizes, in as many charts as their colors need. */
-    private List<LineChart> curves(String title) {
+    private List<LineChart> curves() {
         double[] x = sizes().stream().mapToDouble(Comparison::middle).toArray();
         List<LineChart> charts = new ArrayList<>();
         int curves = 0;
         for (Map.Entry<Encoding, Row> row : rows.entrySet()) {
             if (curves++ % CURVES == 0) {
-                charts.add(LineChart.of(title, "position, in " + unit, "loss, in nats"));
+                charts.add(LineChart.of(description.title(), "position, in " + description.unit(), "loss, in nats"));
             }
             double[] means = row.getValue().measured.values().stream()
                     .mapToDouble(DoubleSummaryStatistics::getAverage)

@@ -6,7 +6,7 @@ import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.engine.EngineException;
 import ai.djl.repository.zoo.ZooModel;
-import ai.djl.translate.TranslateException;
+import ai.djl.util.JsonUtils;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.Reader;
@@ -15,29 +15,26 @@ import java.nio.file.FileSystem;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Properties;
-import java.util.stream.Collectors;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipInputStream;
 import java.util.zip.ZipOutputStream;
 
 /**
- * A trained encoder as one zip file. It contains the parameters in DJL's format ({@code encoder-0000.params}), the
- * vocabulary with one word per line ({@code vocabulary.txt}), the log of the training ({@code training.csv}), and
- * {@code serving.properties}, from which DJL's {@link ai.djl.repository.zoo.Criteria} takes the sizes and the classes
- * that create a model.
+ * A trained encoder as one zip file: the parameters in DJL's format ({@code encoder-0000.params}), the vocabulary with
+ * one word per line ({@code vocabulary.txt}), the log of the training ({@code training.csv}), and
+ * {@code serving.properties}, which tells DJL's {@link ai.djl.repository.zoo.Criteria} the sizes and the class that
+ * creates a model.
  */
 public final class EncoderFile {
 
-    static final String VOCABULARY = "vocabulary.txt";
-
     private static final String MODEL = "encoder";
     private static final String PARAMETERS = MODEL + "-0000.params";
+    private static final String VOCABULARY = "vocabulary.txt";
     private static final String LOG = "training.csv";
     private static final String SERVING = "serving.properties";
+    private static final String SPEC = "spec";
 
     private EncoderFile() {}
 
@@ -49,6 +46,14 @@ public final class EncoderFile {
     /** Saves an encoder atomically, and replaces the file if it exists. */
     static void save(Path file, Model trained, EncoderSpec spec, Vocabulary vocabulary, TrainingLog log)
             throws IOException {
+        String settings =
+                """
+                blockFactory=%1$s
+                translatorFactory=%1$s
+                option.modelName=%2$s
+                option.epoch=0
+                %3$s=%4$s
+                """.formatted(SentenceTranslator.Factory.class.getName(), MODEL, SPEC, JsonUtils.GSON.toJson(spec));
         Path absolute = file.toAbsolutePath();
         // DJL saves parameters only to a separate file
         Path parameters = absolute.resolveSibling(absolute.getFileName() + "-0000.params");
@@ -57,7 +62,7 @@ public final class EncoderFile {
             trained.save(absolute.getParent(), absolute.getFileName().toString());
             AtomicFile.write(absolute, out -> {
                 ZipOutputStream zip = new ZipOutputStream(out);
-                addText(zip, SERVING, serving(spec));
+                addText(zip, SERVING, settings);
                 addText(zip, VOCABULARY, String.join("\n", vocabulary.words()));
                 addText(zip, LOG, log.toCsv());
                 zip.putNextEntry(new ZipEntry(PARAMETERS));
@@ -75,55 +80,23 @@ public final class EncoderFile {
         zip.closeEntry();
     }
 
-    private static String serving(EncoderSpec spec) {
-        Map<String, Object> entries = new LinkedHashMap<>();
-        entries.put("blockFactory", EncoderFactory.class.getName());
-        entries.put("translatorFactory", EncoderFactory.class.getName());
-        entries.put("option.modelName", MODEL);
-        entries.put("option.epoch", 0);
-        entries.putAll(spec.toArguments());
-        return entries.entrySet().stream()
-                .map(entry -> entry.getKey() + "=" + entry.getValue() + "\n")
-                .collect(Collectors.joining());
-    }
-
-    /**
-     * Makes each forward of PyTorch use only its calling thread, unless the user has set another number: for programs
-     * whose own threads keep all cores busy. Call this before the engine starts. MXNet reads the environment variable
-     * {@code OMP_NUM_THREADS} instead, which a program cannot set for itself.
-     */
-    public static void useOneThreadPerForward() {
-        String threads = "ai.djl.pytorch.num_threads";
-        if (System.getProperty(threads) == null) {
-            System.setProperty(threads, "1");
-        }
-    }
-
     /**
      * Loads an encoder as one model for many threads, each of which creates its own predictor.
      *
-     * @param <O> the type of the answers
      * @param file a file that {@code train-encoder} saved
-     * @param engine the engine
-     * @param device the device
-     * @param answers {@code Classifications} or {@link Judgement}
      * @return the model; closed by the caller
      * @throws UserError if the file does not exist, is damaged, or is not a saved encoder
-     * @throws IllegalArgumentException for other types of answers
      * @throws EngineException if the engine fails, for example because there is not enough memory for the parameters
      */
-    public static <O> ZooModel<String, O> load(Path file, Engine engine, Device device, Class<O> answers) {
-        EncoderFactory factory = new EncoderFactory();
-        factory.requireSupported(String.class, answers);
+    public static ZooModel<String, Judgement> load(Path file, Engine engine, Device device) {
         // DJL's Criteria would cache the file by its path, and run any class that serving.properties names
         Model model = newModel(engine, device);
         try {
             return read(file, root -> {
-                Map<String, Object> arguments = arguments(root);
-                arguments.put(EncoderFactory.EMBEDDING, answers == Judgement.class);
-                model.setBlock(factory.newBlock(model, root, arguments));
+                EncoderSpec spec = spec(root);
+                model.setBlock(new TransformerEncoder(spec));
                 model.load(root, MODEL, Map.of("epoch", "0"));
-                return new ZooModel<>(model, factory.newInstance(String.class, answers, model, arguments));
+                return new ZooModel<>(model, translator(root, spec));
             });
         } catch (RuntimeException | Error e) {
             model.close();
@@ -132,40 +105,39 @@ public final class EncoderFile {
     }
 
     /**
-     * Checks a saved encoder as far as possible without an engine: the checksums of all entries, the sizes, the
-     * vocabulary.
+     * Reads the log of the training from a saved encoder, without an engine.
      *
-     * @param file a file that {@code train-encoder} saved
-     * @throws UserError if the file does not exist, is damaged, or is not a saved encoder
-     */
-    public static void requireIntact(Path file) {
-        read(file, root -> EncoderFactory.vocabulary(root, EncoderSpec.fromArguments(arguments(root))));
-    }
-
-    /**
-     * Reads the log of the training from a saved encoder.
-     *
-     * @param file a file that {@code train-encoder} saved
-     * @return the log
      * @throws UserError if the file does not exist, is damaged, or is not a saved encoder
      */
     public static TrainingLog readLog(Path file) {
         return read(file, root -> TrainingLog.parse(Files.readString(root.resolve(LOG))));
     }
 
-    private static Map<String, Object> arguments(Path root) throws IOException {
-        Properties entries = new Properties();
+    private static EncoderSpec spec(Path root) throws IOException {
+        Properties settings = new Properties();
         try (Reader in = Files.newBufferedReader(root.resolve(SERVING))) {
-            entries.load(in);
+            settings.load(in);
         }
-        Map<String, Object> arguments = new HashMap<>();
-        entries.forEach((key, value) -> arguments.put((String) key, value));
-        return arguments;
+        return spec(Map.of(SPEC, settings.getProperty(SPEC, "")));
+    }
+
+    /** Reads the sizes from the entries of {@code serving.properties}. */
+    static EncoderSpec spec(Map<String, ?> settings) {
+        return Check.given(SPEC, JsonUtils.GSON.fromJson((String) settings.get(SPEC), EncoderSpec.class));
+    }
+
+    /** Creates the translator of an unpacked encoder. */
+    static SentenceTranslator translator(Path root, EncoderSpec spec) throws IOException {
+        Vocabulary vocabulary = Vocabulary.of(Files.readAllLines(root.resolve(VOCABULARY)));
+        if (vocabulary.size() != spec.vocabulary()) {
+            throw new IOException(VOCABULARY + " has " + vocabulary.size() + " ids instead of " + spec.vocabulary());
+        }
+        return new SentenceTranslator(vocabulary, spec.maxWords());
     }
 
     /** Reads something from the root folder of an intact zip. */
     private interface Content<T> {
-        T read(Path root) throws IOException, MalformedModelException, TranslateException;
+        T read(Path root) throws IOException, MalformedModelException;
     }
 
     private static <T> T read(Path file, Content<T> content) {
@@ -181,18 +153,15 @@ public final class EncoderFile {
         } catch (EngineException e) {
             // another file would not help
             throw e;
-        } catch (IOException | MalformedModelException | TranslateException | RuntimeException e) {
+        } catch (IOException | MalformedModelException | RuntimeException e) {
+            // Gson wraps the failed check of a size
+            Throwable reason = e instanceof RuntimeException && e.getCause() != null ? e.getCause() : e;
             throw new UserError(
-                    "model file '" + file + "' cannot be read (" + reason(e)
+                    "model file '" + file + "' cannot be read (" + reason
                             + "): expected a zip that train-encoder saved; train the model again, or name another file"
                             + " with --model",
                     e);
         }
-    }
-
-    private static String reason(Exception e) {
-        String message = String.valueOf(e.getMessage());
-        return e.getClass().getSimpleName() + ": " + message.lines().findFirst().orElse("");
     }
 
     /** Compares the content of each entry with its CRC, which {@link FileSystems} does not. */

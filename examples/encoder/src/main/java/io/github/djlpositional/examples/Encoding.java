@@ -41,7 +41,6 @@ public enum Encoding {
     SINUSOIDAL_SCALED("sinusoidal, scaled", Encoding::sinusoids, at -> null, Task.SENTENCES),
     /** A learned vector for each position, added to the input. */
     LEARNED("learned", Encoding::table, at -> null, Task.SENTENCES, Task.TEXT),
-    /** Rotated queries and keys. */
     ROTARY("rotary", "rotary", at -> Map.of("maxSequenceLength", at.longest)),
     /** The model of {@link #ROTARY} with interpolated positions. */
     ROTARY_LINEAR("rotary, linear", at -> null, at -> rotary(at, RotaryScaling.linear(at.factor()))),
@@ -49,25 +48,17 @@ public enum Encoding {
     ROTARY_NTK("rotary, NTK-aware", at -> null, at -> rotary(at, RotaryScaling.ntkAware(at.factor()))),
     /** The model of {@link #ROTARY} with low frequencies interpolated. */
     ROTARY_YARN("rotary, YaRN", at -> null, at -> rotary(at, RotaryScaling.yarn(at.factor(), at.trained))),
-    /** A penalty proportional to the distance. */
     ALIBI("ALiBi", "ALiBi", at -> Map.of()),
     /** A bias for each bucket of distances; of text as in T5's decoder, with no bucket that is not trained. */
     T5("T5", "T5", at -> at.causal ? Map.of("bidirectional", false, "maxDistance", at.trained) : Map.of()),
-    /** A learned logarithm of the distance. */
     KERPLE("KERPLE", "KERPLE", at -> Map.of()),
-    /** A learned power of the distance. */
     KERPLE_POWER("KERPLE, power", "KERPLE", at -> Map.of("form", "POWER")),
-    /** The product of sinusoids. */
     SANDWICH("Sandwich", "Sandwich", at -> Map.of()),
-    /** A penalty of the squared distance. */
     GAUSSIAN("Gaussian", "Gaussian", at -> Map.of()),
-    /** A network of the distance. */
     DISTANCE_NETWORK("distance network", "distance network", at -> Map.of("hiddenSize", 32, "logarithmic", true)),
     /** A network of the relative distance; its threshold is a quarter of the trained length, as in the paper. */
     FIRE("FIRE", "FIRE", at -> Map.of("threshold", at.trained / 4.0)),
-    /** A vector for each distance. */
     SHAW("Shaw", "Shaw", at -> Map.of()),
-    /** Projected sinusoids of the distance. */
     TRANSFORMER_XL("Transformer-XL", "Transformer-XL", at -> Map.of()),
     /** DeBERTa's; the library's defaults are for 512 tokens. */
     DISENTANGLED("DeBERTa", "disentangled", at -> Map.of("buckets", at.trained, "maxDistance", 4 * at.trained)),
@@ -75,11 +66,9 @@ public enum Encoding {
     LEARNED_GRID("learned grid", Encoding::grid, at -> null, Task.PICTURES),
     /** Sinusoids of the row and of the column, added to the pixel; scaled. */
     FIXED_SCALED("fixed grid, scaled", at -> grid(at, 1.0 / at.factor()), at -> null, Task.PICTURES),
-    /** The same; continued. */
     FIXED_CONTINUED("fixed grid, continued", at -> grid(at, 1), at -> null, Task.PICTURES),
     /** Queries and keys rotated by row and by column, as in EVA-02; scaled. */
     ROTARY_SCALED("rotary, scaled", at -> null, Encoding::eva, Task.PICTURES),
-    /** The same; continued. */
     ROTARY_CONTINUED("rotary, continued", at -> null, Encoding::eva, Task.PICTURES),
     /** A learned bias for each difference of rows and columns, as in Swin; in larger pictures, interpolated. */
     WINDOW_BIAS("window bias", at -> null, Encoding::window, Task.PICTURES);
@@ -178,16 +167,11 @@ public enum Encoding {
                 .build();
     }
 
-    /**
-     * Returns the name in words.
-     *
-     * @return for example {@code Transformer-XL}
-     */
+    /** Returns the name in words, for example {@code Transformer-XL}. */
     public String title() {
         return title;
     }
 
-    /** Returns what it is trained on. */
     Set<Task> tasks() {
         return tasks;
     }
@@ -209,7 +193,7 @@ public enum Encoding {
         }
     }
 
-    /** Creates the block that adds positions to the input; an identity for relative encodings. */
+    /** Creates the block that adds positions to the input; the identity for relative encodings. */
     Block absolute(Sizes at) {
         Block block = absolute.apply(at);
         return block == null ? Blocks.identityBlock() : block;

@@ -42,27 +42,13 @@ public abstract class EngineCommand implements Callable<Integer> {
         return CommandLine.ExitCode.OK;
     }
 
-    /**
-     * Checks the other options of the command.
-     *
-     * @throws IllegalArgumentException if one is not valid
-     */
+    /** Throws an {@link IllegalArgumentException} if an option is not valid. */
     protected void checkOptions() {}
 
-    /**
-     * Runs the command, after its options have been checked.
-     *
-     * @param out prints, and writes each line at once
-     * @throws Exception if the command fails
-     */
+    /** Runs the command, after its options have been checked. */
     protected abstract void run(PrintWriter out) throws Exception;
 
-    /**
-     * Starts the engine.
-     *
-     * @return the engine
-     * @throws UserError if there is no such engine, or it cannot start on this machine
-     */
+    /** Starts the engine, or throws a {@link UserError} if it is not there or cannot start on this machine. */
     protected final Engine startEngine() {
         String name = ENGINES.stream()
                 .filter(engine::equalsIgnoreCase)
@@ -93,13 +79,7 @@ public abstract class EngineCommand implements Callable<Integer> {
         }
     }
 
-    /**
-     * Returns the device, after checking that the engine finds it.
-     *
-     * @param started the engine
-     * @return the device
-     * @throws UserError if the engine finds no such device
-     */
+    /** Returns the device, or throws a {@link UserError} if the engine does not find it. */
     protected final Device deviceOf(Engine started) {
         if (device.equals("cpu")) {
             return Device.cpu();

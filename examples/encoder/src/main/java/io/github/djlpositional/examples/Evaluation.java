@@ -4,63 +4,52 @@ import ai.djl.Model;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
+import ai.djl.nn.Block;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.dataset.Batch;
+import java.util.function.BiConsumer;
+import java.util.stream.IntStream;
 
 /**
  * How well a classifier judges examples that it has not seen.
  *
  * @param accuracy the fraction of the examples that it judges correctly
+ * @param difference the largest difference between the two examples of a pair, of the first score minus the second
  */
-record Evaluation(double accuracy) {
+record Evaluation(double accuracy, double difference) {
 
-    static Evaluation of(Model model, OrderDataset<?> dataset) {
-        long right = 0;
-        long examples = 0;
-        try (NDManager manager = model.getNDManager().newSubManager()) {
-            ParameterStore store = new ParameterStore(manager, false);
-            for (Batch batch : dataset.getData(manager)) {
-                try (batch) {
-                    NDArray scores = model.getBlock()
-                            .forward(store, batch.getData(), false)
-                            .singletonOrThrow();
-                    long[] judged =
-                            scores.argMax(1).toType(DataType.INT64, false).toLongArray();
-                    int[] labels = batch.getLabels().singletonOrThrow().toIntArray();
-                    for (int i = 0; i < labels.length; i++) {
-                        right += judged[i] == labels[i] ? 1 : 0;
-                    }
-                    examples += labels.length;
-                }
+    static Evaluation of(Model model, OrderDataset<?> pairs) {
+        long[] right = {0};
+        double[] difference = {0};
+        forEachBatch(model.getNDManager(), model.getBlock(), pairs, (batch, scores) -> {
+            right[0] += right(scores, batch.getLabels().head());
+            float[] all = scores.toFloatArray();
+            for (int i = 0; i < all.length; i += 4) {
+                difference[0] = Math.max(difference[0], Math.abs(all[i] - all[i + 1] - all[i + 2] + all[i + 3]));
             }
-        }
-        return new Evaluation((double) right / examples);
+        });
+        return new Evaluation(right[0] / (2.0 * pairs.size()), difference[0]);
     }
 
-    /**
-     * Compares the scores of both examples of each pair.
-     *
-     * @param model a model whose block gives two scores
-     * @param dataset the examples, in batches of whole pairs
-     * @return the largest difference between the two examples of a pair, of the first score minus the second
-     */
-    static double differenceWithinPairs(Model model, OrderDataset<?> dataset) {
-        double largest = 0;
-        try (NDManager manager = model.getNDManager().newSubManager()) {
+    /** Passes each batch with the scores of a block. */
+    static void forEachBatch(NDManager parent, Block block, Minibatches examples, BiConsumer<Batch, NDArray> use) {
+        try (NDManager manager = parent.newSubManager()) {
             ParameterStore store = new ParameterStore(manager, false);
-            for (Batch batch : dataset.getData(manager)) {
+            for (Batch batch : examples.getData(manager)) {
                 try (batch) {
-                    float[] scores = model.getBlock()
-                            .forward(store, batch.getData(), false)
-                            .singletonOrThrow()
-                            .toFloatArray();
-                    for (int i = 0; i < scores.length; i += 4) {
-                        double difference = (scores[i] - scores[i + 1]) - (scores[i + 2] - scores[i + 3]);
-                        largest = Math.max(largest, Math.abs(difference));
-                    }
+                    use.accept(
+                            batch, block.forward(store, batch.getData(), false).head());
                 }
             }
         }
-        return largest;
+    }
+
+    /** Returns how many labels (B, 1) have the highest of the scores (B, classes). */
+    static long right(NDArray scores, NDArray labels) {
+        long[] judged = scores.argMax(1).toType(DataType.INT64, false).toLongArray();
+        int[] expected = labels.toIntArray();
+        return IntStream.range(0, judged.length)
+                .filter(i -> judged[i] == expected[i])
+                .count();
     }
 }

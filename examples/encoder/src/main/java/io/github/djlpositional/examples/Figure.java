@@ -1,10 +1,9 @@
 package io.github.djlpositional.examples;
 
 import java.io.IOException;
-import java.nio.file.Files;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
 import java.util.stream.Collectors;
 
 /**
@@ -15,8 +14,11 @@ import java.util.stream.Collectors;
  */
 public record Figure(int columns, List<? extends Chart> charts) {
 
+    private static final double WIDE = 480;
+    private static final double SMALL = 240;
+
     /** The space between charts of a file. */
-    private static final int GAP = 16;
+    private static final double GAP = 16;
 
     /** The colors of a file; the pages of the book have the same variables. */
     private static final String STYLE = """
@@ -28,6 +30,7 @@ public record Figure(int columns, List<? extends Chart> charts) {
                 --line-2: #2fbf95; --line-3: #d98fb8; --line-4: #e6a817; --line-5: #56b4e9 }
             }
             </style>
+            <rect width="100%" height="100%" fill="var(--page)"/>
             """;
 
     /** Returns false if a phone shows each chart in its whole width, and a screen at most two beside each other. */
@@ -35,23 +38,29 @@ public record Figure(int columns, List<? extends Chart> charts) {
         return columns > 2 || (columns == 2 && charts.size() > 3);
     }
 
+    private Svg draw(Chart chart) {
+        return chart.draw(isSmall() ? SMALL : WIDE);
+    }
+
+    private static String label(Chart chart) {
+        return " role=\"img\" aria-label=\"" + Svg.escaped(chart.title()) + "\"";
+    }
+
     /**
      * Returns the charts for a page, one element for each. The style sheet arranges them and chooses their colors and
      * the size of their letters.
      */
     public String html() {
+        String classes = (isSmall() ? " small" : columns > 1 ? " pair" : "") + (charts.size() <= 3 ? " few" : "");
         return charts.stream()
                 .map(chart -> {
-                    SvgChart.Svg svg = SvgChart.of(chart, isSmall());
-                    return svg.element(svg.height() > 0.95 * svg.width() ? " class=\"high\"" : "") + "\n";
+                    Svg svg = draw(chart);
+                    boolean isHigh = svg.height() > 0.95 * svg.width;
+                    return svg.element(label(chart) + (isHigh ? " class=\"high\"" : "")) + "\n";
                 })
                 .collect(Collectors.joining(
                         "",
-                        String.format(
-                                "<div class=\"charts%s%s\" style=\"--columns: %d\">%n",
-                                isSmall() ? " small" : columns > 1 ? " pair" : "",
-                                charts.size() <= 3 ? " few" : "",
-                                columns),
+                        "<div class=\"charts%s\" style=\"--columns: %d\">\n".formatted(classes, columns),
                         "</div>\n"));
     }
 
@@ -64,32 +73,28 @@ public record Figure(int columns, List<? extends Chart> charts) {
             double left = GAP;
             double height = 0;
             for (Chart chart : charts.subList(row, Math.min(row + columns, charts.size()))) {
-                SvgChart.Svg svg = SvgChart.of(chart, isSmall());
-                content.append(svg.element(" " + SvgChart.rectangle(left, top, svg.width(), svg.height())));
-                left += svg.width() + GAP;
+                Svg svg = draw(chart);
+                Chart.Frame frame = new Chart.Frame(left, top, svg.width, svg.height());
+                content.append(svg.element(label(chart) + " " + frame.attributes()));
+                left += svg.width + GAP;
                 height = Math.max(height, svg.height());
             }
             top += height + GAP;
             width = Math.max(width, left);
         }
-        content.insert(STYLE.length(), "<rect width=\"100%\" height=\"100%\" fill=\"var(--page)\"/>\n");
-        return String.format(
-                Locale.ROOT,
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"charts-file\" viewBox=\"0 0 %1$.0f %2$.0f\""
-                        + " width=\"%1$.0f\" height=\"%2$.0f\" font-size=\"%3$d\">%n%4$s</svg>%n",
-                width,
-                top,
-                isSmall() ? 13 : 14,
-                content);
+        return Svg.format(
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"charts-file\" viewBox=\"0 0 %1$s %2$s\""
+                        + " width=\"%1$s\" height=\"%2$s\" font-size=\"%3$d\">\n%4$s</svg>\n",
+                width, top, isSmall() ? 13 : 14, content);
     }
 
     /** Returns the inside of the first chart, for a page of contents. */
     public String cover() {
-        return SvgChart.cover(charts.get(0)).element(" aria-hidden=\"true\"");
+        return charts.get(0).cover().element(" aria-hidden=\"true\"");
     }
 
-    /** Writes the document to a file. */
+    /** Replaces a file by the document. */
     public void save(Path file) throws IOException {
-        Files.writeString(file, svg());
+        AtomicFile.write(file, out -> out.write(svg().getBytes(StandardCharsets.UTF_8)));
     }
 }

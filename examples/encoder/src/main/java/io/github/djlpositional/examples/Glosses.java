@@ -3,11 +3,9 @@ package io.github.djlpositional.examples;
 import java.io.IOException;
 import java.lang.ref.SoftReference;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Random;
 import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -42,11 +40,8 @@ public final class Glosses {
     }
 
     /**
-     * Reads the glosses, without duplicates.
-     *
-     * @param maxWords longer glosses are cut to this number of words
-     * @return the glosses that have at least two different words, in the order of the files
-     * @throws IOException if WordNet is not on the class path or cannot be read
+     * Returns the different glosses with at least two different words, cut to a number of words, in the order of the
+     * files.
      */
     public static List<List<String>> read(int maxWords) throws IOException {
         Set<List<String>> glosses = new LinkedHashSet<>();
@@ -57,39 +52,11 @@ public final class Glosses {
         return new ArrayList<>(glosses);
     }
 
-    /**
-     * Splits a text into words.
-     *
-     * @param text any text
-     * @return its words in order, in lower case, without punctuation
-     */
+    /** Returns the words of a text in order, in lower case, without punctuation. */
     public static List<String> words(String text) {
         return WORD.matcher(text.toLowerCase(Locale.ROOT))
                 .results()
                 .map(MatchResult::group)
                 .toList();
-    }
-
-    /**
-     * Creates sentences of all lengths up to a maximum, as users send them: joined and cut glosses, every second one
-     * shuffled.
-     */
-    static List<String> mixed(int count, int maxWords, int seed) throws IOException {
-        List<List<String>> glosses = read(Integer.MAX_VALUE);
-        Random random = new Random(seed);
-        List<String> sentences = new ArrayList<>(count);
-        while (sentences.size() < count) {
-            int length = 1 + random.nextInt(maxWords);
-            List<String> words = new ArrayList<>();
-            while (words.size() < length) {
-                words.addAll(glosses.get(random.nextInt(glosses.size())));
-            }
-            List<String> taken = words.subList(0, length);
-            if (sentences.size() % 2 == 1) {
-                Collections.shuffle(taken, random);
-            }
-            sentences.add(String.join(" ", taken));
-        }
-        return sentences;
     }
 }

@@ -1,6 +1,10 @@
 package io.github.djlpositional.examples;
 
+import io.github.djlpositional.examples.Axis.Tick;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
 /** Numbers in rows and columns as colors: blue below 0, red above the least number; row 0 is at the top. */
@@ -9,8 +13,8 @@ public final class HeatMapChart extends Chart {
     /** The colors of one sign. */
     static final int SHADES = 50;
 
-    final List<String> rows;
-    final List<String> columns;
+    private final List<String> rows;
+    private final int columns;
     private final double[][] values;
     private double least = -1;
     private double greatest = 1;
@@ -18,40 +22,32 @@ public final class HeatMapChart extends Chart {
     /** The values of a heat map. */
     @FunctionalInterface
     public interface Cells {
-
-        /** Returns the value of a cell. */
         double value(int row, int column);
     }
 
-    private HeatMapChart(
-            String title, String xTitle, String yTitle, List<String> rows, List<String> columns, Cells cells) {
+    private HeatMapChart(String title, String xTitle, String yTitle, List<String> rows, int columns, Cells cells) {
         super(title, xTitle, yTitle);
         this.rows = rows;
         this.columns = columns;
         values = IntStream.range(0, rows.size())
-                .mapToObj(row -> LineChart.each(columns.size(), column -> cells.value(row, column)))
+                .mapToObj(row -> LineChart.each(columns, column -> cells.value(row, column)))
                 .toArray(double[][]::new);
     }
 
     /** Creates a heat map of values from -1 to 1. */
     public static HeatMapChart of(String title, String xTitle, String yTitle, int rows, int columns, Cells cells) {
-        return new HeatMapChart(title, xTitle, yTitle, numbers(rows), numbers(columns), cells);
-    }
-
-    /** Creates a heat map of words by words. */
-    public static HeatMapChart ofWords(String title, String xTitle, String yTitle, List<String> words, Cells cells) {
-        return new HeatMapChart(title, xTitle, yTitle, numbered(words), numbered(words), cells);
+        return new HeatMapChart(title, xTitle, yTitle, numbers(rows), columns, cells);
     }
 
     /** Creates a heat map with a word for each row. */
     public static HeatMapChart ofWordRows(String title, String xTitle, List<String> words, int columns, Cells cells) {
-        return new HeatMapChart(title, xTitle, "word", numbered(words), numbers(columns), cells);
+        return new HeatMapChart(title, xTitle, "word", numbered(words), columns, cells);
     }
 
     /** Sets the least value, transparent or the negative of the greatest one, and the greatest. */
-    public HeatMapChart range(double least, double greatest) {
-        this.least = least;
-        this.greatest = greatest;
+    public HeatMapChart range(double newLeast, double newGreatest) {
+        least = newLeast;
+        greatest = newGreatest;
         return this;
     }
 
@@ -65,18 +61,13 @@ public final class HeatMapChart extends Chart {
                 .toList();
     }
 
-    /** Returns true if labels are words with their numbers. */
-    static boolean areWords(List<String> labels) {
-        return labels.get(0).contains(" ");
-    }
-
     /** Returns the labels of the rows: their numbers, or with a word behind. */
     public List<String> rows() {
         return rows;
     }
 
-    /** Returns the labels of the columns: their numbers, or with a word behind. */
-    public List<String> columns() {
+    /** Returns the number of columns. */
+    public int columns() {
         return columns;
     }
 
@@ -84,23 +75,92 @@ public final class HeatMapChart extends Chart {
         return values[row][column];
     }
 
-    double least() {
-        return least;
-    }
-
     public double greatest() {
         return greatest;
     }
 
-    /** Returns the strength of the color of a cell: 0 is transparent, negative numbers are blue. */
-    int shade(int row, int column) {
-        double number = value(row, column);
+    /** Returns the strength of a color: 0 is transparent, negative numbers are blue. */
+    private int shade(double number) {
         double part = least < 0 ? number / greatest : (number - least) / (greatest - least);
         return (int) Math.round(SHADES * Math.min(Math.max(part, -1), 1));
     }
 
+    private static String color(int shade) {
+        return shade < 0 ? "#2a7fc8" : "#d03a3a";
+    }
+
+    private static String opacity(int shade) {
+        return Double.toString((double) Math.abs(shade) / SHADES);
+    }
+
     @Override
     boolean isSquare() {
-        return rows.size() == columns.size();
+        return rows.size() == columns;
+    }
+
+    @Override
+    double leastHeight() {
+        boolean areWords = rows.get(0).contains(" ");
+        return areWords ? rows.size() * 1.2 * Svg.LETTER : 0;
+    }
+
+    @Override
+    List<Tick> rows(double height) {
+        return labeled(rows, height / (1.2 * Svg.LETTER)).stream()
+                .map(tick -> new Tick(1 - tick.place(), tick.label()))
+                .toList();
+    }
+
+    @Override
+    List<Tick> columns(double width) {
+        return labeled(numbers(columns), width / (Svg.length(Integer.toString(columns)) + Svg.LETTER));
+    }
+
+    /** Returns every first, second, fifth, tenth … label. */
+    private static List<Tick> labeled(List<String> labels, double most) {
+        int step = (int) Math.max(1, Axis.roundStep(labels.size() / most));
+        return IntStream.iterate(0, i -> i < labels.size(), i -> i + step)
+                .mapToObj(i -> new Tick((i + 0.5) / labels.size(), labels.get(i)))
+                .toList();
+    }
+
+    /** Draws a path for each color, one wide line for equal cells of a row. */
+    @Override
+    void drawInside(Svg svg, Frame frame) {
+        Map<Integer, StringBuilder> paths = new TreeMap<>();
+        for (int row = 0; row < rows.size(); row++) {
+            int end;
+            for (int column = 0; column < columns; column = end) {
+                int shade = shade(values[row][column]);
+                end = column + 1;
+                while (end < columns && shade(values[row][end]) == shade) {
+                    end++;
+                }
+                paths.computeIfAbsent(shade, unused -> new StringBuilder())
+                        .append(Svg.format("M%d %dh%d", column, row, end - column));
+            }
+        }
+        paths.remove(0);
+        // hides the lines of the labels
+        svg.add("<rect %s fill=\"var(--page)\" stroke=\"var(--line)\"/>", frame.attributes());
+        svg.add(
+                "<svg %s viewBox=\"0 -0.5 %d %d\" preserveAspectRatio=\"none\" shape-rendering=\"crispEdges\">",
+                frame.attributes(), columns, rows.size());
+        paths.forEach((shade, path) ->
+                svg.add("<path d=\"%s\" stroke=\"%s\" stroke-opacity=\"%s\"/>", path, color(shade), opacity(shade)));
+        svg.add("</svg>");
+    }
+
+    /** The colors of the ends of the range, and of the middle between blue and red. */
+    @Override
+    List<Legend> legend() {
+        return (least < 0 ? DoubleStream.of(least, 0, greatest) : DoubleStream.of(least, greatest))
+                .mapToObj(number -> {
+                    int shade = shade(number);
+                    String box = "<rect x=\"4\" y=\"-8\" width=\"16\" height=\"16\" stroke=\"var(--line)\""
+                            + " fill=\"%s\" fill-opacity=\"%s\"/>";
+                    return new Legend(Svg.format(box, color(shade), opacity(shade)), Axis.label(number));
+                })
+                .toList();
     }
 }

@@ -2,7 +2,6 @@ package io.github.djlpositional.examples;
 
 import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
-import ai.djl.modality.Classifications;
 import ai.djl.repository.zoo.ZooModel;
 import ai.djl.translate.TranslateException;
 import java.io.BufferedReader;
@@ -34,25 +33,21 @@ final class JudgeSentences extends EngineCommand {
     @Override
     protected void run(PrintWriter out) {
         Engine engine = startEngine();
-        try (ZooModel<String, Classifications> model =
-                        EncoderFile.load(file, engine, deviceOf(engine), Classifications.class);
-                Predictor<String, Classifications> predictor = model.newPredictor()) {
+        try (ZooModel<String, Judgement> model = EncoderFile.load(file, engine, deviceOf(engine));
+                Predictor<String, Judgement> predictor = model.newPredictor()) {
             Stream<List<String>> batches = sentences != null
                     ? Stream.of(sentences)
                     : new BufferedReader(new InputStreamReader(System.in, Charset.defaultCharset()))
                             .lines()
                             .filter(line -> !Glosses.words(line).isEmpty())
                             .map(List::of);
-            batches.forEach(batch -> print(out, batch, inOrder(predictor, batch)));
+            batches.forEach(batch -> print(out, batch, judge(predictor, batch)));
         }
     }
 
-    /** Returns for each sentence the probability that its words are in order. */
-    static List<Double> inOrder(Predictor<String, Classifications> predictor, List<String> sentences) {
+    static List<Judgement> judge(Predictor<String, Judgement> predictor, List<String> sentences) {
         try {
-            return predictor.batchPredict(sentences).stream()
-                    .map(judgement -> judgement.get(EncoderFactory.IN_ORDER).getProbability())
-                    .toList();
+            return predictor.batchPredict(sentences);
         } catch (TranslateException e) {
             if (e.getCause() instanceof UserError error) {
                 throw error;
@@ -62,14 +57,14 @@ final class JudgeSentences extends EngineCommand {
     }
 
     /** Prints one line for each sentence: the judgement, its probability, and the sentence. */
-    static void print(PrintWriter out, List<String> sentences, List<Double> inOrder) {
+    static void print(PrintWriter out, List<String> sentences, List<Judgement> judgements) {
         for (int i = 0; i < sentences.size(); i++) {
-            double probability = inOrder.get(i);
+            double inOrder = judgements.get(i).inOrder();
             out.printf(
                     Locale.ROOT,
                     "%-9s %5.1f %%  %s%n",
-                    probability >= 0.5 ? "in order" : "shuffled",
-                    100 * Math.max(probability, 1 - probability),
+                    inOrder >= 0.5 ? "in order" : "shuffled",
+                    100 * Math.max(inOrder, 1 - inOrder),
                     sentences.get(i));
         }
     }

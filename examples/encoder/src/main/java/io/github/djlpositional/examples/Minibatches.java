@@ -5,12 +5,10 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.dataset.Batch;
-import ai.djl.training.dataset.Dataset;
 import ai.djl.translate.Batchifier;
-import ai.djl.util.Progress;
 
 /** Examples with classes as labels, in batches that are made when they are needed. */
-abstract class Minibatches implements Dataset {
+abstract class Minibatches {
 
     final int batchSize;
     private final int examples;
@@ -25,7 +23,10 @@ abstract class Minibatches implements Dataset {
         return (examples + batchSize - 1) / batchSize;
     }
 
-    final Batch batch(NDManager manager, NDArray input, int[] labels, int index) {
+    /** Returns the batches of an epoch. A batch owns its manager, and is closed by the caller. */
+    abstract Iterable<Batch> getData(NDManager manager);
+
+    final Batch batch(NDManager manager, NDArray input, int... labels) {
         return new Batch(
                 manager,
                 new NDList(input),
@@ -33,11 +34,7 @@ abstract class Minibatches implements Dataset {
                 Math.toIntExact(input.getShape().get(0)),
                 Batchifier.STACK,
                 Batchifier.STACK,
-                index,
+                0, // the position in the epoch is not used
                 batches());
     }
-
-    /** {@inheritDoc} Does nothing. */
-    @Override
-    public final void prepare(Progress progress) {}
 }

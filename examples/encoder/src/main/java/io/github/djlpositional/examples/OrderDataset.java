@@ -48,17 +48,13 @@ abstract class OrderDataset<E> extends Minibatches {
     /** Sorts the things of an epoch, which come in random order. Neighbors are in one batch. */
     void arrange(List<E> things) {}
 
-    /**
-     * Returns the number of things.
-     *
-     * @return half of the number of examples
-     */
-    public final int size() {
+    /** Returns the number of things, half of the number of examples. */
+    final int size() {
         return inOrder.size();
     }
 
     @Override
-    public final Iterable<Batch> getData(NDManager manager) {
+    final Iterable<Batch> getData(NDManager manager) {
         Random random = new Random(seed + (newEveryEpoch ? 7919L * epoch++ : 0));
         List<E> things = new ArrayList<>(inOrder);
         Collections.shuffle(things, random);
@@ -69,19 +65,19 @@ abstract class OrderDataset<E> extends Minibatches {
             examples.add(thing);
             examples.add(shuffled(thing, random));
         }
-        List<Integer> starts = new ArrayList<>(
-                IntStream.range(0, batches()).map(i -> i * batchSize).boxed().toList());
-        Collections.shuffle(starts, random);
-        return () -> IntStream.range(0, starts.size())
-                .mapToObj(i -> batch(manager.newSubManager(), examples, starts.get(i), i))
+        List<Integer> order =
+                new ArrayList<>(IntStream.range(0, batches()).boxed().toList());
+        Collections.shuffle(order, random);
+        return () -> order.stream()
+                .map(index -> batch(manager.newSubManager(), examples, index * batchSize))
                 .iterator();
     }
 
-    private Batch batch(NDManager manager, List<E> examples, int start, int index) {
+    private Batch batch(NDManager manager, List<E> examples, int start) {
         List<E> chosen = examples.subList(start, Math.min(examples.size(), start + batchSize));
         int[] labels = IntStream.range(start, start + chosen.size())
                 .map(i -> i % 2 == 0 ? IN_ORDER : SHUFFLED)
                 .toArray();
-        return batch(manager, input(manager, chosen), labels, index);
+        return batch(manager, input(manager, chosen), labels);
     }
 }

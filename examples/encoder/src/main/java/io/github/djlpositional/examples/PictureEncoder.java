@@ -41,12 +41,7 @@ final class PictureEncoder extends AbstractBlock {
     private final Block head =
             addChildBlock("head", Linear.builder().setUnits(CLASSES).build());
 
-    /**
-     * Builds an encoder.
-     *
-     * @param encoding the kind of positional encoding
-     * @param side S, the side of the pictures
-     */
+    /** Builds an encoder of pictures with a side S. */
     PictureEncoder(Encoding encoding, int side) {
         this.encoding = encoding;
         this.side = side;

@@ -8,7 +8,7 @@ import ai.djl.nn.Block;
 import io.github.djlpositional.math.GridResampling;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.io.InputStreamReader;
+import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -19,8 +19,6 @@ import java.util.Map;
 import java.util.Random;
 import java.util.stream.IntStream;
 import java.util.zip.GZIPInputStream;
-import org.apache.commons.csv.CSVFormat;
-import org.apache.commons.csv.CSVRecord;
 
 /**
  * Are the rows and columns of a handwritten digit in order? On digits as large as the trained ones, and enlarged.
@@ -55,17 +53,16 @@ final class PictureExperiment implements Experiment {
      */
     static List<double[]> readDigits() throws IOException {
         byte[] file = new Resource("/digits.csv.gz", "djl-positional-examples").read();
-        List<double[]> digits = new ArrayList<>();
-        try (InputStreamReader in =
-                new InputStreamReader(new GZIPInputStream(new ByteArrayInputStream(file)), StandardCharsets.US_ASCII)) {
-            for (CSVRecord line : CSVFormat.DEFAULT.parse(in)) {
-                // the last column is the digit
-                digits.add(IntStream.range(0, SIDE * SIDE)
-                        .mapToDouble(i -> Integer.parseInt(line.get(i)) / DARKEST)
-                        .toArray());
-            }
+        try (InputStream in = new GZIPInputStream(new ByteArrayInputStream(file))) {
+            return new ArrayList<>(new String(in.readAllBytes(), StandardCharsets.US_ASCII)
+                    .lines()
+                    // the last column is the digit
+                    .map(line -> Arrays.stream(line.split(",", -1))
+                            .limit(SIDE * SIDE)
+                            .mapToDouble(pixel -> Integer.parseInt(pixel) / DARKEST)
+                            .toArray())
+                    .toList());
         }
-        return digits;
     }
 
     private static int side(double... picture) {
@@ -112,28 +109,11 @@ final class PictureExperiment implements Experiment {
     }
 
     @Override
-    public String examples() {
-        return learned.size() + " digits of 8 x 8 pixels to learn from, " + heldOut.size() + " others held out";
-    }
-
-    @Override
-    public String title() {
-        return "Trained on 8 x 8 pixels, tested on other digits, also enlarged ones";
-    }
-
-    @Override
-    public String unit() {
-        return "pixels";
-    }
-
-    @Override
-    public float learningRate() {
-        return 0.002f;
-    }
-
-    @Override
-    public Shape input() {
-        return new Shape(1, SIDE, SIDE);
+    public Description description() {
+        String examples =
+                learned.size() + " digits of 8 x 8 pixels to learn from, " + heldOut.size() + " others held out";
+        String title = "Trained on 8 x 8 pixels, tested on other digits, also enlarged ones";
+        return new Description(examples, title, "accuracy", "pixels", 0.002f, new Shape(1, SIDE, SIDE));
     }
 
     @Override

@@ -30,12 +30,7 @@ enum Play {
         this.file = file;
     }
 
-    /**
-     * Reads the speeches and the stage directions.
-     *
-     * @return the text, one line for each verse, and an empty line before each name of a speaker
-     * @throws IOException if the artifact is not on the class path or cannot be read
-     */
+    /** Reads the speeches and the stage directions: a line for each verse, and an empty one before each speaker. */
     String read() throws IOException {
         byte[] xml = new Resource("/org/exist/samples/shakespeare/" + file + ".xml", "org.exist-db:exist-samples:6.2.0")
                 .read();

@@ -22,11 +22,8 @@ public final class Program implements IVersionProvider {
     }
 
     /**
-     * Creates the command line of a program. It prints a {@link UserError}, a failure of a disk or an invalid option as
-     * one line, and any other exception with its stack trace.
-     *
-     * @param command a picocli command
-     * @return a new command line
+     * Creates the command line of a picocli command. It prints a {@link UserError}, a failure of a disk or an invalid
+     * option as one line, and any other exception with its stack trace.
      */
     public static CommandLine commandLine(Object command) {
         return new CommandLine(command)
@@ -54,14 +51,7 @@ public final class Program implements IVersionProvider {
                 });
     }
 
-    /**
-     * Runs checks of options, and reports a failed one in the same way as picocli reports an option that it cannot
-     * parse.
-     *
-     * @param command the command that has the options
-     * @param checks throw an {@link IllegalArgumentException} for an invalid option
-     * @throws ParameterException if a check fails
-     */
+    /** Runs checks that throw an {@link IllegalArgumentException}, and reports it as picocli reports an option. */
     public static void checkOptions(CommandSpec command, Runnable checks) {
         try {
             checks.run();

@@ -20,12 +20,7 @@ public final class Progress {
 
     private long done;
 
-    /**
-     * Starts the time.
-     *
-     * @param task the name of the task, at most 12 characters
-     * @param total the amount of work
-     */
+    /** Starts the time of a task, whose name has at most 12 characters. */
     public Progress(String task, long total) {
         this(task, total, isTerminal());
     }
@@ -43,11 +38,7 @@ public final class Progress {
         return System.console() != null;
     }
 
-    /**
-     * Adds work that has been done.
-     *
-     * @param amount the amount of this work
-     */
+    /** Adds work that has been done. */
     public void add(long amount) {
         add(amount, () -> timeLeft(startNanos, done, total));
     }

@@ -9,12 +9,7 @@ import java.net.URLConnection;
 import java.util.zip.CRC32;
 import java.util.zip.CheckedInputStream;
 
-/**
- * A file in a Maven artifact.
- *
- * @param path its path in the artifact
- * @param artifact the artifact
- */
+/** A file at a path in a Maven artifact, {@code group:name:version}. */
 public record Resource(String path, String artifact) {
 
     private URL url() throws IOException {
@@ -25,24 +20,13 @@ public record Resource(String path, String artifact) {
         return url;
     }
 
-    /**
-     * Reads the file.
-     *
-     * @return its content
-     * @throws IOException if it is not on the class path or cannot be read
-     */
     public byte[] read() throws IOException {
         try (InputStream in = url().openStream()) {
             return in.readAllBytes();
         }
     }
 
-    /**
-     * Returns the CRC-32 of the file, which a jar has beside it.
-     *
-     * @return the checksum
-     * @throws IOException if the file is not on the class path or cannot be read
-     */
+    /** Returns the CRC-32 of the file, which a jar has beside it. */
     public long checksum() throws IOException {
         URLConnection connection = url().openConnection();
         if (connection instanceof JarURLConnection jar) {

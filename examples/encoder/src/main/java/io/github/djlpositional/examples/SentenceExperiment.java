@@ -13,6 +13,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import picocli.CommandLine;
 
 /** Are the words of a definition in order? On definitions as short as the trained ones, longer, and much longer. */
 final class SentenceExperiment implements Experiment {
@@ -20,15 +21,17 @@ final class SentenceExperiment implements Experiment {
     private static final int TRAINED = TransformerEncoder.TRAINED_WORDS;
     private static final int LONGEST = 40;
 
-    private final TrainingOptions options = new TrainingOptions();
+    private static final String[] SMALL = {
+        "--vocabulary=300", "--size=16", "--layers=1", "--heads=2", "--feed-forward=32"
+    };
+
+    private final TrainingOptions options;
     private final List<List<String>> learned;
     private final Vocabulary vocabulary;
     private final Map<String, WordOrderDataset> measuring = new LinkedHashMap<>();
 
     SentenceExperiment(int count, boolean quick, Device device) throws IOException {
-        if (quick) {
-            options.beQuick();
-        }
+        options = CommandLine.populateCommand(new TrainingOptions(), quick ? SMALL : new String[0]);
         options.chooseFor(device);
         List<List<String>> sentences = Glosses.read(Integer.MAX_VALUE);
         Collections.shuffle(sentences, new Random(1));
@@ -37,7 +40,7 @@ final class SentenceExperiment implements Experiment {
             throw new UserError(count + " definitions of at most " + TRAINED + " words: expected at most "
                     + learned.size() + "; use fewer with --examples");
         }
-        vocabulary = Vocabulary.mostFrequent(learned, options.vocabularySize());
+        vocabulary = Vocabulary.mostFrequent(learned, options.vocabularySize);
         Set<List<String>> known = new HashSet<>(learned);
         for (int[] range : new int[][] {{5, TRAINED}, {TRAINED + 1, 24}, {25, LONGEST}}) {
             List<List<String>> others = heldOut(sentences, known, range[0], range[1], quick ? 50 : 2000);
@@ -55,38 +58,20 @@ final class SentenceExperiment implements Experiment {
     }
 
     @Override
-    public String examples() {
-        return String.format(
+    public Description description() {
+        String examples = String.format(
                 Locale.ROOT,
                 "%,d definitions of at most %d words to learn from, others of %s held out",
                 learned.size(),
                 TRAINED,
                 String.join(", ", measuring.keySet()));
-    }
-
-    @Override
-    public String title() {
-        return "Trained on at most " + TRAINED + " words, tested on others";
-    }
-
-    @Override
-    public String unit() {
-        return "words";
-    }
-
-    @Override
-    public float learningRate() {
-        return options.learningRate;
-    }
-
-    @Override
-    public Shape input() {
-        return new Shape(1, LONGEST);
+        String title = "Trained on at most " + TRAINED + " words, tested on others";
+        return new Description(examples, title, "accuracy", "words", options.learningRate, new Shape(1, LONGEST));
     }
 
     @Override
     public Block block(Encoding encoding) {
-        return new TransformerEncoder(options.spec(encoding, vocabulary.size(), LONGEST), false);
+        return new TransformerEncoder(options.spec(encoding, vocabulary.size(), LONGEST));
     }
 
     @Override

@@ -4,16 +4,28 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/** What encoders learn in a comparison. */
+/** What encoders learn in a comparison, and for how long by default. */
 public enum Task {
     /** Whether the words of a sentence are in order. */
-    SENTENCES,
+    SENTENCES(40_000, 3, 3, 500),
 
     /** The next character of a text. */
-    TEXT,
+    TEXT(32_000, 1, 3, 64),
 
     /** Whether the rows and columns of a picture are in order. */
-    PICTURES;
+    PICTURES(100, 20, 5, 64);
+
+    final int examples;
+    final int epochs;
+    final int seeds;
+    final int quickExamples;
+
+    Task(int examples, int epochs, int seeds, int quickExamples) {
+        this.examples = examples;
+        this.epochs = epochs;
+        this.seeds = seeds;
+        this.quickExamples = quickExamples;
+    }
 
     /** Returns the kinds of positional encoding that are trained, in the order of the table. */
     List<Encoding> encodings() {

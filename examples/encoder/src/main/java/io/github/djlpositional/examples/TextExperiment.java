@@ -11,12 +11,13 @@ import ai.djl.nn.Block;
 import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
-import ai.djl.training.dataset.Batch;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.attention.RelativeEncoding;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerStackBlock;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -62,38 +63,15 @@ final class TextExperiment implements Experiment {
     }
 
     @Override
-    public String examples() {
-        return String.format(
+    public Description description() {
+        String examples = String.format(
                 Locale.ROOT,
                 "%,d windows of %d characters to learn from, windows of %d of another play held out",
                 batches * BATCH,
                 SIZES.trained(),
                 LENGTH);
-    }
-
-    @Override
-    public String title() {
-        return "Trained on " + SIZES.trained() + " characters, tested on " + LENGTH + " of another text";
-    }
-
-    @Override
-    public String measure() {
-        return "loss";
-    }
-
-    @Override
-    public String unit() {
-        return "characters";
-    }
-
-    @Override
-    public float learningRate() {
-        return 0.003f;
-    }
-
-    @Override
-    public Shape input() {
-        return new Shape(1, SIZES.trained());
+        String title = "Trained on " + SIZES.trained() + " characters, tested on " + LENGTH + " of another text";
+        return new Description(examples, title, "loss", "characters", 0.003f, new Shape(1, SIZES.trained()));
     }
 
     @Override
@@ -147,44 +125,37 @@ final class TextExperiment implements Experiment {
     /** Returns the mean losses of the tokens, by the number of tokens before them. */
     static Map<String, Double> losses(Block model, NDManager parent, TextWindows windows) {
         double[] sums = new double[LENGTH];
-        int count = 0;
-        try (NDManager manager = parent.newSubManager()) {
-            ParameterStore store = new ParameterStore(manager, false);
-            for (Batch batch : windows.getData(manager)) {
-                try (batch) {
-                    NDArray logarithms = model.forward(store, batch.getData(), false)
-                            .singletonOrThrow()
-                            .logSoftmax(-1);
-                    NDArray labels = batch.getLabels().singletonOrThrow();
-                    float[] losses = logarithms
-                            .get(new NDIndex().addAllDim().addPickDim(labels))
-                            .neg()
-                            .reshape(-1, LENGTH)
-                            .sum(new int[] {0})
-                            .toFloatArray();
-                    Arrays.setAll(sums, i -> sums[i] + losses[i]);
-                    count += batch.getSize();
-                }
-            }
-        }
+        int[] count = {0};
+        Evaluation.forEachBatch(parent, model, windows, (batch, scores) -> {
+            float[] losses = scores.logSoftmax(-1)
+                    .get(new NDIndex().addAllDim().addPickDim(batch.getLabels().head()))
+                    .neg()
+                    .reshape(-1, LENGTH)
+                    .sum(new int[] {0})
+                    .toFloatArray();
+            Arrays.setAll(sums, i -> sums[i] + losses[i]);
+            count[0] += batch.getSize();
+        });
         Map<String, Double> means = new LinkedHashMap<>();
         for (int from = 0; from < LENGTH; from += RANGE) {
             double sum = Arrays.stream(sums, from, from + RANGE).sum();
-            means.put(from + 1 + "-" + (from + RANGE), sum / RANGE / count);
+            means.put(from + 1 + "-" + (from + RANGE), sum / RANGE / count[0]);
         }
         return means;
     }
 
-    /**
-     * Returns what the learned part of the positions of the first model of each kind adds to the scores of the last
-     * query, whatever the words: a line for each head, with the kind, the layer, the head, and the biases of the keys
-     * at the distances 0, 1, 2, ….
-     */
     @Override
-    public String biases() {
-        return String.join("", biases.values());
+    public void saveMore(Path folder) throws IOException {
+        AtomicFile.write(
+                folder.resolve("biases.csv"),
+                file -> file.write(String.join("", biases.values()).getBytes(StandardCharsets.UTF_8)));
     }
 
+    /**
+     * Returns what the learned part of the positions of a model adds to the scores of the last query, whatever the
+     * words: a line for each head, with the kind, the layer, the head, and the biases of the keys at the distances 0,
+     * 1, 2, ….
+     */
     private static String biases(Encoding encoding, Block trained, NDManager parent) {
         List<TransformerLayerBlock> layers =
                 ((TransformerStackBlock) trained.getChildren().valueAt(0)).getLayers();

@@ -41,7 +41,7 @@ final class TextWindows extends Minibatches {
     }
 
     @Override
-    public Iterable<Batch> getData(NDManager manager) {
+    Iterable<Batch> getData(NDManager manager) {
         return () -> IntStream.range(0, batches())
                 .mapToObj(i -> batch(manager.newSubManager(), i))
                 .iterator();
@@ -49,17 +49,14 @@ final class TextWindows extends Minibatches {
 
     private Batch batch(NDManager manager, int index) {
         int[] chosen = Arrays.copyOfRange(starts, index * batchSize, Math.min(starts.length, (index + 1) * batchSize));
-        NDArray inputs = manager.create(tokens(chosen), new Shape(chosen.length, length));
-        return batch(
-                manager,
-                inputs,
-                tokens(Arrays.stream(chosen).map(start -> start + 1).toArray()),
-                index);
+        NDArray inputs = manager.create(tokens(0, chosen), new Shape(chosen.length, length));
+        return batch(manager, inputs, tokens(1, chosen));
     }
 
-    private int[] tokens(int... from) {
+    /** Returns the tokens of windows that are moved by some tokens. */
+    private int[] tokens(int moved, int... from) {
         return Arrays.stream(from)
-                .flatMap(start -> Arrays.stream(ids, start, start + length))
+                .flatMap(start -> Arrays.stream(ids, start + moved, start + moved + length))
                 .toArray();
     }
 }

@@ -4,11 +4,10 @@ import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.inference.Predictor;
-import ai.djl.modality.Classifications;
+import ai.djl.ndarray.types.Shape;
 import ai.djl.repository.zoo.ZooModel;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -47,8 +46,10 @@ public final class TrainEncoder extends EngineCommand {
             "a person who writes books",
             "books who a writes person");
 
+    private static final int PROOF_STEPS = 100;
+
     @Mixin
-    private TrainingOptions trainingOptions;
+    private TrainingOptions options;
 
     @Option(
             names = "--encoding",
@@ -78,11 +79,7 @@ public final class TrainEncoder extends EngineCommand {
     /** One encoder's row in the table. */
     private record Result(Encoding encoding, double accuracy, Duration time) {}
 
-    /**
-     * Runs the program.
-     *
-     * @param args the options; {@code --help} lists them
-     */
+    /** Runs the program; {@code --help} lists the options. */
     public static void main(String[] args) {
         Program.optOutOfTracking();
         TrainEncoder program = new TrainEncoder();
@@ -97,28 +94,27 @@ public final class TrainEncoder extends EngineCommand {
         System.exit(status);
     }
 
-    /**
-     * Returns the program, which {@code execute} runs without ending the JVM.
-     *
-     * @return a new command line
-     */
+    /** Returns the program, which {@code execute} runs without ending the JVM. */
     public static CommandLine commandLine() {
         return Program.commandLine(new TrainEncoder());
     }
 
     @Override
     protected void checkOptions() {
-        trainingOptions.check();
+        options.check();
         Check.positive("--glosses", glosses);
         Check.positive("--held-out", heldOut);
-        Check.between("--max-words", maxWords, 2, EncoderSpec.MOST_WORDS);
+        for (Encoding encoding : encodings) {
+            // checks the sizes, also those of the encoding
+            new TransformerEncoder(options.spec(encoding, options.vocabularySize, maxWords));
+        }
     }
 
     @Override
     protected void run(PrintWriter out) throws IOException {
         Engine engine = startEngine();
         Device device = deviceOf(engine);
-        trainingOptions.chooseFor(device);
+        options.chooseFor(device);
         AtomicFile.prepare(file);
         isUnsaved = true;
 
@@ -130,7 +126,7 @@ public final class TrainEncoder extends EngineCommand {
         }
         List<List<String>> training = sentences.subList(0, glosses);
         List<List<String>> measuring = sentences.subList(glosses, glosses + heldOut);
-        Vocabulary vocabulary = Vocabulary.mostFrequent(training, trainingOptions.vocabularySize());
+        Vocabulary vocabulary = Vocabulary.mostFrequent(training, options.vocabularySize);
         out.printf(
                 Locale.ROOT,
                 "%,d definitions from WordNet to learn from, %,d others held out; %,d token ids; %s %s on %s%n",
@@ -143,57 +139,57 @@ public final class TrainEncoder extends EngineCommand {
 
         List<Result> results = new ArrayList<>();
         List<TrainingLog.Line> log = new ArrayList<>();
-        WordOrderDataset test = trainingOptions.dataset(vocabulary, measuring, seed, false);
+        WordOrderDataset test = options.dataset(vocabulary, measuring, seed, false);
         for (Encoding encoding : encodings) {
-            EncoderSpec sizes = trainingOptions.spec(encoding, vocabulary.size(), maxWords);
-            boolean isProof = encoding == Encoding.NONE && encodings.size() > 1;
+            EncoderSpec sizes = options.spec(encoding, vocabulary.size(), maxWords);
             out.printf("%nPositions: %s%n", encoding);
             try (Model model = EncoderFile.newModel(engine, device)) {
                 long start = System.nanoTime();
-                log.addAll((isProof
-                                ? trainingOptions.shortTraining(engine, device, seed)
-                                : trainingOptions.training(engine, device, seed))
-                        .train(
-                                sizes,
-                                trainingOptions.dataset(
-                                        vocabulary,
-                                        isProof ? trainingOptions.shortened(training) : training,
-                                        seed,
-                                        true),
-                                model)
-                        .lines());
+                EncoderTraining trained = options.training(engine, device, seed);
+                List<List<String>> learned = training;
+                // a proof needs no long training
+                boolean isProof = encoding == Encoding.NONE && encodings.size() > 1;
+                if (isProof) {
+                    trained = new EncoderTraining(engine, device, seed, 1, trained.learningRate());
+                    learned = training.subList(0, Math.min(glosses, PROOF_STEPS * options.batchSize / 2));
+                }
+                log.addAll(TrainingLog.lines(
+                        encoding,
+                        trained.train(
+                                new TransformerEncoder(sizes),
+                                new Shape(1, maxWords),
+                                options.dataset(vocabulary, learned, seed, true),
+                                model)));
                 Evaluation evaluation = Evaluation.of(model, test);
                 results.add(new Result(encoding, evaluation.accuracy(), Duration.ofNanos(System.nanoTime() - start)));
                 if (isProof) {
-                    out.println(proof(model, test));
+                    out.println(proof(evaluation, test.size()));
                 }
                 if (results.size() == encodings.size()) {
                     printTable(out, results, 2L * test.size());
-                    TrainingLog steps = new TrainingLog(log);
                     Path picture =
                             file.resolveSibling(file.getFileName().toString().replaceAll("\\.zip$", "") + ".svg");
-                    AtomicFile.write(
-                            picture, svg -> svg.write(steps.figure().svg().getBytes(StandardCharsets.UTF_8)));
+                    TrainingLog steps = new TrainingLog(log);
+                    steps.figure().save(picture);
                     EncoderFile.save(file, model, sizes, vocabulary, steps);
                     out.printf("%nThe accuracy at each step: %s%n", picture);
                     isUnsaved = false;
-                    requireSameAnswers(out, model, EncoderFactory.classifier(vocabulary, sizes), measuring);
+                    requireSameAnswers(out, model, new SentenceTranslator(vocabulary, maxWords), measuring);
                 }
             }
         }
     }
 
     /** Shows that an encoder without positions gives both orders of each sentence the same score. */
-    private static String proof(Model model, WordOrderDataset pairs) {
-        double difference = Evaluation.differenceWithinPairs(model, pairs);
-        if (difference > 1e-3) {
-            throw new IllegalStateException("the scores of two orders differ by " + difference);
+    private static String proof(Evaluation evaluation, int sentences) {
+        if (evaluation.difference() > 1e-3) {
+            throw new IllegalStateException("the scores of two orders differ by " + evaluation.difference());
         }
         return String.format(
                 Locale.ROOT,
                 "Both orders of %,d sentences have the same score (largest difference %.0e), so 0.5000 is all it can reach.",
-                pairs.size(),
-                difference);
+                sentences,
+                evaluation.difference());
     }
 
     private void printTable(PrintWriter out, List<Result> results, long examples) {
@@ -214,21 +210,17 @@ public final class TrainEncoder extends EngineCommand {
 
     /** Loads the saved model, compares its answers with those of the trained one, and prints some. */
     private void requireSameAnswers(
-            PrintWriter out,
-            Model trained,
-            SentenceTranslator<Classifications> translator,
-            List<List<String>> measuring) {
+            PrintWriter out, Model trained, SentenceTranslator translator, List<List<String>> measuring) {
         List<String> some = measuring.stream()
                 .limit(500)
                 .map(words -> String.join(" ", words))
                 .toList();
         Engine engine = trained.getNDManager().getEngine();
         Device device = trained.getNDManager().getDevice();
-        try (Predictor<String, Classifications> before = trained.newPredictor(translator);
-                ZooModel<String, Classifications> loaded =
-                        EncoderFile.load(file, engine, device, Classifications.class);
-                Predictor<String, Classifications> after = loaded.newPredictor()) {
-            if (!JudgeSentences.inOrder(after, some).equals(JudgeSentences.inOrder(before, some))) {
+        try (Predictor<String, Judgement> before = trained.newPredictor(translator);
+                ZooModel<String, Judgement> loaded = EncoderFile.load(file, engine, device);
+                Predictor<String, Judgement> after = loaded.newPredictor()) {
+            if (!JudgeSentences.judge(after, some).equals(JudgeSentences.judge(before, some))) {
                 throw new IllegalStateException("the saved model gives different answers from the trained one");
             }
             out.printf(
@@ -236,7 +228,7 @@ public final class TrainEncoder extends EngineCommand {
                     "The model: %s; loaded again, it gives the same answers to %d sentences.%n%n",
                     file,
                     some.size());
-            JudgeSentences.print(out, SENTENCES, JudgeSentences.inOrder(after, SENTENCES));
+            JudgeSentences.print(out, SENTENCES, JudgeSentences.judge(after, SENTENCES));
         }
     }
 }

@@ -1,38 +1,21 @@
 package io.github.djlpositional.examples;
 
-import ai.djl.metric.Metric;
-import ai.djl.metric.Metrics;
-import ai.djl.training.evaluator.Accuracy;
-import ai.djl.training.evaluator.Evaluator;
-import ai.djl.training.listener.EvaluatorTrainingListener;
-import ai.djl.training.loss.Loss;
-import java.io.IOException;
-import java.io.StringReader;
-import java.util.ArrayList;
+import io.github.djlpositional.examples.EncoderTraining.Step;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.apache.commons.csv.CSVFormat;
-import org.apache.commons.csv.CSVRecord;
 
 /**
- * The loss and the accuracy of each step of one or more trainings, from the metrics of the trainer.
+ * The loss and the accuracy of each step of one or more trainings.
  *
  * @param lines the steps of one training after the other
  */
 public record TrainingLog(List<Line> lines) {
 
     private static final int MEAN_OF = 20;
-
-    private static final CSVFormat CSV = CSVFormat.DEFAULT
-            .builder()
-            .setHeader("positions", "step", "loss", "accuracy")
-            .setSkipHeaderRecord(true)
-            .setRecordSeparator('\n')
-            .get();
 
     /**
      * One step.
@@ -44,9 +27,11 @@ public record TrainingLog(List<Line> lines) {
      */
     public record Line(Encoding encoding, int step, double loss, double accuracy) {}
 
-    /** Copies the lines. */
-    public TrainingLog {
-        lines = List.copyOf(lines);
+    static List<Line> lines(Encoding encoding, List<Step> steps) {
+        return IntStream.range(0, steps.size())
+                .mapToObj(i -> new Line(
+                        encoding, i + 1, steps.get(i).loss(), steps.get(i).accuracy()))
+                .toList();
     }
 
     /** Draws the mean accuracy of every {@value #MEAN_OF} steps, with a line for each training. */
@@ -70,51 +55,25 @@ public record TrainingLog(List<Line> lines) {
         return new Figure(1, List.of(chart));
     }
 
-    /** Reads the loss and the accuracy that {@link EncoderTraining} has measured at each step. */
-    static TrainingLog of(Encoding encoding, Metrics metrics) {
-        List<Metric> losses = metricsOf(metrics, Loss.softmaxCrossEntropyLoss());
-        List<Metric> accuracies = metricsOf(metrics, new Accuracy());
-        return new TrainingLog(IntStream.range(0, losses.size())
-                .mapToObj(i -> new Line(
-                        encoding,
-                        i + 1,
-                        losses.get(i).getValue().doubleValue(),
-                        accuracies.get(i).getValue().doubleValue()))
-                .toList());
-    }
-
-    private static List<Metric> metricsOf(Metrics metrics, Evaluator evaluator) {
-        return metrics.getMetric(EvaluatorTrainingListener.metricName(evaluator, EvaluatorTrainingListener.TRAIN_ALL));
-    }
-
-    /**
-     * Writes a row for each step.
-     *
-     * @return CSV with a heading
-     */
+    /** Writes a heading, and a row for each step. */
     public String toCsv() {
-        StringBuilder text = new StringBuilder(String.join(",", CSV.getHeader())).append('\n');
-        lines.forEach(line -> text.append(
-                String.format(Locale.ROOT, "%s,%d,%.5f,%.5f\n", line.encoding, line.step, line.loss, line.accuracy)));
-        return text.toString();
+        return lines.stream()
+                .map(line -> String.format(
+                        Locale.ROOT, "%s,%d,%.5f,%.5f\n", line.encoding, line.step, line.loss, line.accuracy))
+                .collect(Collectors.joining("", "positions,step,loss,accuracy\n", ""));
     }
 
-    /**
-     * Reads what {@link #toCsv} wrote.
-     *
-     * @param csv CSV with a heading
-     * @return the steps
-     * @throws IOException if it is not CSV
-     */
-    public static TrainingLog parse(String csv) throws IOException {
-        List<Line> lines = new ArrayList<>();
-        for (CSVRecord line : CSV.parse(new StringReader(csv))) {
-            lines.add(new Line(
-                    Encoding.valueOf(line.get("positions").toUpperCase(Locale.ROOT)),
-                    Integer.parseInt(line.get("step")),
-                    Double.parseDouble(line.get("loss")),
-                    Double.parseDouble(line.get("accuracy"))));
-        }
+    /** Reads what {@link #toCsv} wrote. */
+    public static TrainingLog parse(String csv) {
+        List<Line> lines = csv.lines()
+                .skip(1)
+                .map(line -> line.split(",", -1))
+                .map(line -> new Line(
+                        Encoding.valueOf(line[0].toUpperCase(Locale.ROOT)),
+                        Integer.parseInt(line[1]),
+                        Double.parseDouble(line[2]),
+                        Double.parseDouble(line[3])))
+                .toList();
         return new TrainingLog(lines);
     }
 }

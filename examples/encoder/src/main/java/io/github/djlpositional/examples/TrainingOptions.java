@@ -10,13 +10,11 @@ import picocli.CommandLine.Option;
 /** The options for the size of an encoder and for its training. */
 final class TrainingOptions {
 
-    private static final int SHORT_STEPS = 100;
-
     @Option(names = "--epochs", description = "The number of passes over all sentences.")
     private int epochs = 3;
 
     @Option(names = "--vocabulary", description = "The number of token ids.")
-    private int vocabularySize = 2500;
+    int vocabularySize = 2500;
 
     @Option(names = "--size", description = "The embedding size D.")
     private int size = 64;
@@ -28,10 +26,10 @@ final class TrainingOptions {
     private int heads = 4;
 
     @Option(names = "--feed-forward", description = "The width of the feed-forward network.")
-    private int feedForwardSize = 256;
+    private int feedForward = 256;
 
     @Option(names = "--dropout", description = "The fraction that is dropped in training, at least 0 and less than 1.")
-    private float dropoutRate = 0;
+    private float dropout = 0;
 
     @Option(names = "--batch", description = "The number of examples in a batch. Default: 128, on a GPU 512.")
     Integer batchSize;
@@ -46,14 +44,18 @@ final class TrainingOptions {
                     + " Default: on a GPU.")
     Boolean mixesLengths;
 
-    /** Makes the encoder and the training small. */
-    void beQuick() {
-        epochs = 1;
-        vocabularySize = Math.min(vocabularySize, 300);
-        size = 16;
-        layers = 1;
-        heads = 2;
-        feedForwardSize = 32;
+    /** Checks all options; {@link #spec} checks the sizes. */
+    void check() {
+        Check.positive("--epochs", epochs);
+        Check.that(
+                batchSize == null || (batchSize > 0 && batchSize % 2 == 0),
+                () -> "--batch " + batchSize
+                        + ": expected an even number, since a batch has both orders of each sentence;"
+                        + " leave it out for the default");
+        Check.that(
+                learningRate == null || (learningRate > 0 && learningRate <= 1),
+                () -> "--learning-rate " + learningRate
+                        + ": expected more than 0 and at most 1; use 0.002 to begin with");
     }
 
     /**
@@ -66,37 +68,12 @@ final class TrainingOptions {
         mixesLengths = Objects.requireNonNullElse(mixesLengths, device.isGpu());
     }
 
-    int vocabularySize() {
-        return vocabularySize;
-    }
-
-    /** Returns the sizes of an encoder. */
     EncoderSpec spec(Encoding encoding, int tokens, int maxWords) {
-        EncoderSpec spec =
-                new EncoderSpec(encoding, tokens, maxWords, size, layers, heads, feedForwardSize, dropoutRate);
-        try {
-            new TransformerEncoder(spec, false);
-        } catch (IllegalArgumentException e) {
-            throw new UserError(
-                    encoding + " positions do not fit --size " + size + " and --heads " + heads + ": " + e.getMessage(),
-                    e);
-        }
-        return spec;
+        return new EncoderSpec(encoding, tokens, maxWords, size, layers, heads, feedForward, dropout);
     }
 
-    /** Returns a training with these options. */
     EncoderTraining training(Engine engine, Device device, int seed) {
         return new EncoderTraining(engine, device, seed, epochs, learningRate);
-    }
-
-    /** Returns a training of one epoch of the {@link #shortened} sentences. */
-    EncoderTraining shortTraining(Engine engine, Device device, int seed) {
-        return new EncoderTraining(engine, device, seed, 1, learningRate);
-    }
-
-    /** Returns as many sentences as {@value #SHORT_STEPS} steps need. */
-    List<List<String>> shortened(List<List<String>> sentences) {
-        return sentences.subList(0, Math.min(sentences.size(), SHORT_STEPS * batchSize / 2));
     }
 
     /** Returns the sentences as examples. */
@@ -112,28 +89,5 @@ final class TrainingOptions {
                             + " --held-out or --vocabulary");
         }
         return new WordOrderDataset(ids, batchSize, seed, newEveryEpoch, newEveryEpoch && mixesLengths);
-    }
-
-    /** Checks all options. */
-    void check() {
-        Check.positive("--epochs", epochs);
-        Check.between("--vocabulary", vocabularySize, Vocabulary.RESERVED + 1, EncoderSpec.MOST_TOKENS);
-        Check.between("--size", size, 1, EncoderSpec.WIDEST);
-        Check.between("--layers", layers, 1, EncoderSpec.MOST_LAYERS);
-        Check.between("--heads", heads, 1, EncoderSpec.MOST_HEADS);
-        Check.between("--feed-forward", feedForwardSize, 1, EncoderSpec.WIDEST);
-        Check.that(
-                batchSize == null || (batchSize > 0 && batchSize % 2 == 0),
-                () -> "--batch " + batchSize
-                        + ": expected an even number, since a batch has both orders of each sentence;"
-                        + " leave it out for the default");
-        Check.that(
-                size % heads == 0,
-                () -> "--size " + size + ": expected a multiple of --heads " + heads + "; change one of them");
-        Check.rate("--dropout", dropoutRate);
-        Check.that(
-                learningRate == null || (learningRate > 0 && learningRate <= 1),
-                () -> "--learning-rate " + learningRate
-                        + ": expected more than 0 and at most 1; use 0.002 to begin with");
     }
 }

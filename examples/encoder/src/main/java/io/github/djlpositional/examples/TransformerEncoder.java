@@ -19,48 +19,39 @@ import io.github.djlpositional.attention.TransformerStackBlock;
  * over the tokens, and a linear head.
  *
  * <p>Input: token ids (B, T), integer, {@link #PADDING} after the end of a sentence. Output: one score for each class,
- * (B, 2), and optionally the mean over the tokens, the sentence's embedding, (B, D).
+ * (B, 2), and the mean over the tokens, the sentence's embedding, (B, D).
  */
 public final class TransformerEncoder extends AbstractBlock {
-
-    /** The token id of padding. */
-    public static final int PADDING = 0;
 
     /** The most words in a training sentence of a comparison, which some encodings are built for. */
     public static final int TRAINED_WORDS = 16;
 
+    /** The token id of padding. */
+    static final int PADDING = 0;
+
     private static final int CLASSES = 2;
 
-    private final EncoderSpec spec;
-    private final boolean returnsEmbedding;
+    private final int size;
     private final TransformerStackBlock layers;
-    private final Block head;
+    private final Block head =
+            addChildBlock("head", Linear.builder().setUnits(CLASSES).build());
 
-    /**
-     * Builds an encoder.
-     *
-     * @param spec the sizes and the kind of positional encoding
-     * @param returnsEmbedding whether a forward returns the embedding in addition to the scores; losses expect only the
-     *     scores
-     */
-    public TransformerEncoder(EncoderSpec spec, boolean returnsEmbedding) {
-        this.spec = spec;
-        this.returnsEmbedding = returnsEmbedding;
+    TransformerEncoder(EncoderSpec spec) {
+        size = spec.size();
         InputEmbeddingBlock.Builder input = InputEmbeddingBlock.builder()
-                .setVocabularySize(spec.vocabularySize())
+                .setVocabularySize(spec.vocabulary())
                 .optPaddingIndex(PADDING)
-                .optDropoutRate(spec.dropoutRate());
+                .optDropoutRate(spec.dropout());
         layers = addChildBlock(
                 "layers",
                 TransformerStackBlock.builder()
                         .optInput(spec.encoding().input(input, sizes(spec)))
                         .setLayers(spec.layers(), () -> layer(spec))
                         .build());
-        head = addChildBlock("head", Linear.builder().setUnits(CLASSES).build());
     }
 
     private static Encoding.Sizes sizes(EncoderSpec spec) {
-        return new Encoding.Sizes(spec.embeddingSize(), spec.heads(), TRAINED_WORDS, spec.maxWords(), false);
+        return new Encoding.Sizes(spec.size(), spec.heads(), TRAINED_WORDS, spec.maxWords(), false);
     }
 
     /** One layer as in the paper, section 3.1: normalized after each part, with ReLU. */
@@ -68,19 +59,10 @@ public final class TransformerEncoder extends AbstractBlock {
         return TransformerLayerBlock.builder()
                 .setAttention(spec.encoding()
                         .attention(sizes(spec))
-                        .optDropoutRate(spec.dropoutRate())
+                        .optDropoutRate(spec.dropout())
                         .build())
-                .setHiddenSize(spec.feedForwardSize())
-                .optDropoutRate(spec.dropoutRate());
-    }
-
-    /**
-     * Returns the sizes of this encoder.
-     *
-     * @return the sizes and the kind of positional encoding
-     */
-    public EncoderSpec spec() {
-        return spec;
+                .setHiddenSize(spec.feedForward())
+                .optDropoutRate(spec.dropout());
     }
 
     @Override
@@ -90,11 +72,8 @@ public final class TransformerEncoder extends AbstractBlock {
         NDArray x = layers.forward(store, inputs, training).singletonOrThrow();
         NDArray sum = x.mul(isToken.expandDims(2)).sum(new int[] {1});
         NDArray mean = sum.div(isToken.sum(new int[] {1}, true));
-        NDList outputs = head.forward(store, new NDList(mean), training);
-        if (returnsEmbedding) {
-            outputs.add(mean);
-        }
-        return outputs;
+        NDArray scores = head.forward(store, new NDList(mean), training).singletonOrThrow();
+        return new NDList(scores, mean);
     }
 
     private NDArray isToken(NDList inputs) {
@@ -116,13 +95,12 @@ public final class TransformerEncoder extends AbstractBlock {
     @Override
     protected void initializeChildBlocks(NDManager manager, DataType dataType, Shape... inputShapes) {
         layers.initialize(manager, dataType, inputShapes);
-        head.initialize(manager, dataType, new Shape(inputShapes[0].get(0), spec.embeddingSize()));
+        head.initialize(manager, dataType, new Shape(inputShapes[0].get(0), size));
     }
 
     @Override
     public Shape[] getOutputShapes(Shape[] inputShapes) {
         long batch = inputShapes[0].get(0);
-        Shape scores = new Shape(batch, CLASSES);
-        return returnsEmbedding ? new Shape[] {scores, new Shape(batch, spec.embeddingSize())} : new Shape[] {scores};
+        return new Shape[] {new Shape(batch, CLASSES), new Shape(batch, size)};
     }
 }

@@ -16,14 +16,8 @@ final class WordOrderDataset extends OrderDataset<int[]> {
     private final boolean mixesLengths;
 
     /**
-     * Creates a dataset.
-     *
-     * @param sentences the token ids of each sentence, at least two of them different
-     * @param batchSize the number of examples in a batch
-     * @param seed determines the shuffles
-     * @param newEveryEpoch whether every epoch has different shuffles
-     * @param mixesLengths whether a batch has sentences of all lengths; otherwise they are similar, so that there is
-     *     little padding
+     * Creates a dataset of token ids, at least two different ones in each sentence. Unless it mixes lengths, the
+     * sentences of a batch are similar, so that there is little padding.
      */
     WordOrderDataset(List<int[]> sentences, int batchSize, long seed, boolean newEveryEpoch, boolean mixesLengths) {
         super(sentences, batchSize, seed, newEveryEpoch);

@@ -36,12 +36,6 @@ class AtomicFileTest {
     }
 
     @Test
-    void replacesTheOldContent() throws IOException {
-        AtomicFile.write(file, out -> out.write(NEW));
-        assertOnlyFileHas("new");
-    }
-
-    @Test
     void keepsTheOldContentIfWritingFails() {
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(() -> AtomicFile.write(file, out -> {
@@ -69,14 +63,6 @@ class AtomicFileTest {
         Files.writeString(unfinished, "a longer unfinished content");
         assertThat(file).hasContent("old");
         AtomicFile.write(file, out -> out.write(NEW));
-        assertOnlyFileHas("new");
-    }
-
-    @Test
-    void writesInAnInterruptedThreadWhichStaysInterrupted() throws IOException {
-        Thread.currentThread().interrupt();
-        AtomicFile.write(file, out -> out.write(NEW));
-        assertThat(Thread.interrupted()).isTrue();
         assertOnlyFileHas("new");
     }
 }

@@ -18,11 +18,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
-import java.util.DoubleSummaryStatistics;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import java.util.Set;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
@@ -127,31 +124,6 @@ class CompareEncodingsTest {
     }
 
     @Test
-    void rowHasTheMeanAndTheRangeOverTheSeeds() {
-        Comparison comparison = new Comparison("accuracy", "words");
-        for (double accuracy : new double[] {0.90, 0.94, 0.89}) {
-            comparison.add(Encoding.SINUSOIDAL, 10, Map.of("5-16", 1.0, "17-24", accuracy));
-            comparison.add(Encoding.LEARNED, 20, Map.of("5-16", 0.5, "17-24", 0.5));
-        }
-        assertThat(comparison.rows().keySet()).containsExactly(Encoding.SINUSOIDAL, Encoding.LEARNED);
-        DoubleSummaryStatistics accuracy =
-                comparison.rows().get(Encoding.SINUSOIDAL).measured().get("17-24");
-        assertThat(accuracy.getAverage()).isCloseTo(0.91, within(1e-12));
-        assertThat(Comparison.halfRange(accuracy)).isCloseTo(0.025, within(1e-12));
-    }
-
-    @Test
-    void heldOutSentencesHaveTheLengthAndAreNotKnown() {
-        List<List<String>> sentences = IntStream.of(4, 5, 16, 17)
-                .mapToObj(words -> Collections.nCopies(words, "a"))
-                .toList();
-        assertThat(SentenceExperiment.heldOut(sentences, Set.of(), 5, 16, 9)).isEqualTo(sentences.subList(1, 3));
-        assertThat(SentenceExperiment.heldOut(sentences, Set.of(), 5, 16, 1)).isEqualTo(sentences.subList(1, 2));
-        assertThat(SentenceExperiment.heldOut(sentences, Set.of(sentences.get(1)), 5, 16, 9))
-                .isEqualTo(sentences.subList(2, 3));
-    }
-
-    @Test
     void playsHaveSpeechesAndStageDirectionsOnly() throws Exception {
         // the first lines of the plays, and a verse with a stage direction inside
         assertThat(Play.HAMLET.read())
@@ -181,21 +153,6 @@ class CompareEncodingsTest {
         }
     }
 
-    @Test
-    void randomWindowsDependOnTheSeedOnly() {
-        try (NDManager manager = Engines.newManager("PyTorch")) {
-            assertThat(firstWindows(1, manager))
-                    .isEqualTo(firstWindows(1, manager))
-                    .isNotEqualTo(firstWindows(2, manager))
-                    .hasSize(32);
-        }
-    }
-
-    private static int[] firstWindows(int seed, NDManager manager) {
-        TextWindows windows = TextWindows.random(IntStream.range(0, 1000).toArray(), 8, 4, 3, seed);
-        return windows.getData(manager).iterator().next().getData().head().toIntArray();
-    }
-
     /** Without weights all tokens have the same probability, and the loss is ln V. */
     @EngineTest
     void lossOfEqualProbabilitiesIsTheLogarithmOfTheirNumber(String engine) {
@@ -210,21 +167,6 @@ class CompareEncodingsTest {
             assertThat(losses).hasSize(8).containsKeys("1-32", "225-256");
             // MXNet's log softmax of five equal numbers is off by 3e-6
             assertThat(losses.values()).allSatisfy(loss -> assertThat(loss).isCloseTo(Math.log(TOKENS), within(5e-6)));
-        }
-    }
-
-    @EngineTest
-    void aTokenDependsOnlyOnTokensBeforeIt(String engine) {
-        try (NDManager manager = Engines.newManager(engine)) {
-            for (Encoding encoding : Task.TEXT.encodings()) {
-                Block model = languageModel(encoding, manager);
-                float[] scores = scores(model, manager.create(new int[] {0, 1, 2, 3}, new Shape(1, 4)));
-                float[] others = scores(model, manager.create(new int[] {0, 1, 4, 0}, new Shape(1, 4)));
-                assertThat(Arrays.copyOf(others, 2 * TOKENS))
-                        .as(encoding.toString())
-                        .containsExactly(Arrays.copyOf(scores, 2 * TOKENS), within(1e-5f));
-                assertThat(others[2 * TOKENS]).as(encoding.toString()).isNotEqualTo(scores[2 * TOKENS]);
-            }
         }
     }
 
@@ -247,19 +189,6 @@ class CompareEncodingsTest {
         assertThat(DoubleStream.of(digits.get(0)).map(pixel -> 16 * pixel))
                 .startsWith(0., 0., 5., 13., 9., 1., 0., 0., 0., 0., 13., 15., 10., 15., 5., 0.);
         assertThat(digits.stream().flatMapToDouble(DoubleStream::of).sum() * 16).isEqualTo(561_718);
-    }
-
-    @Test
-    void shuffledPicturesHaveTheSameRowsAndColumnsInAnotherOrder() {
-        double[] picture = IntStream.range(1, 10).mapToDouble(i -> i / 10.0).toArray();
-        double[] shuffled = new PictureExperiment.Pictures(List.of(picture), 1, false).shuffled(picture, new Random(1));
-        assertThat(shuffled).isNotEqualTo(picture).containsExactlyInAnyOrder(picture);
-        for (int row = 0; row < 3; row++) {
-            DoubleSummaryStatistics pixels =
-                    Arrays.stream(shuffled, 3 * row, 3 * row + 3).summaryStatistics();
-            // a row of the picture has neighboring numbers
-            assertThat(pixels.getMax() - pixels.getMin()).isCloseTo(0.2, within(1e-12));
-        }
     }
 
     @EngineTest

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class GlossesTest {
@@ -19,13 +18,6 @@ class GlossesTest {
                 .isEqualTo(List.of(
                         "that which is perceived or known or inferred to have its own distinct existence living or"
                                 .split(" ", -1)));
-    }
-
-    @Test
-    void haveNoDuplicates() throws Exception {
-        List<List<String>> glosses = Glosses.read(16);
-        Set<List<String>> different = new HashSet<>(glosses);
-        assertThat(different).hasSameSizeAs(glosses);
     }
 
     @Test

@@ -1,163 +1,228 @@
 package io.github.djlpositional.examples;
 
+import static io.github.djlpositional.examples.SmallEncoder.changed;
+import static io.github.djlpositional.examples.SmallEncoder.replacing;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.Device;
-import ai.djl.Model;
 import ai.djl.engine.Engine;
 import ai.djl.engine.EngineException;
 import ai.djl.inference.Predictor;
-import ai.djl.modality.Classifications;
-import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
+import ai.djl.repository.zoo.Criteria;
 import ai.djl.repository.zoo.ZooModel;
+import ai.djl.translate.DeferredTranslatorFactory;
 import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.Engines;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** The answers of a loaded encoder. */
+/** Which files are loaded as a saved encoder, what is reported for others, and what the encoder answers. */
 class LoadedEncoderTest {
+
+    private static final String SENTENCE = "a person who writes books";
+    private static final String SETTINGS = "serving.properties";
+    private static final String PARAMETERS = "encoder-0000.params";
+    private static final String VOCABULARY = "vocabulary.txt";
+
+    /** Rounding, since sums of different lengths are added in a different order. */
+    private static final double ROUNDING = 1e-4;
 
     @TempDir
     private Path folder;
 
     private Path file;
+    private Path saved;
 
     @BeforeEach
-    void nameFile() {
+    void save() {
         file = folder.resolve("encoder.zip");
+        saved = folder.resolve("saved.zip");
+        SmallEncoder.saveTo(saved, "PyTorch");
     }
 
-    /** How far a probability may be from that of the sentence in another batch. */
-    private static double ofRounding(Model model) {
-        return Judgement.Difference.ofRounding(((TransformerEncoder) model.getBlock()).spec())
-                .inOrder();
+    private static ZooModel<String, Judgement> load(Path from) {
+        return EncoderFile.load(from, Engine.getEngine("PyTorch"), Device.cpu());
     }
 
-    private <O> ZooModel<String, O> load(String engine, Class<O> answers) {
-        SmallEncoder.saveTo(file, engine);
-        return EncoderFile.load(file, Engine.getEngine(engine), Device.cpu(), answers);
+    private void assertRejected(String reason) {
+        assertThatThrownBy(() -> load(file))
+                .isInstanceOf(UserError.class)
+                .hasMessageStartingWith("model file '" + file + "' cannot be read (")
+                .hasMessageContaining(reason);
     }
 
-    @EngineTest
-    void sentencesOfAllLengthsHaveTheSameAnswersInABatchAndWithoutOthers(String engine) throws Exception {
-        List<String> sentences = Glosses.mixed(64, 16, 5);
-        try (ZooModel<String, Classifications> model = load(engine, Classifications.class);
-                Predictor<String, Classifications> predictor = model.newPredictor()) {
-            List<Double> single = new ArrayList<>();
-            for (String sentence : sentences) {
-                single.add(predictor.predict(sentence).get("in order").getProbability());
-            }
-            List<Classifications> together = predictor.batchPredict(sentences);
-            for (int i = 0; i < sentences.size(); i++) {
-                assertThat(together.get(i).get("in order").getProbability())
-                        .as(sentences.get(i))
-                        .isCloseTo(single.get(i), within(ofRounding(model)));
-            }
-            assertThat(single).doesNotHaveDuplicates();
+    /** Flips one bit at many places within the entries. */
+    @Test
+    void damagedFileIsRejected() throws IOException {
+        byte[] whole = Files.readAllBytes(saved);
+        // the parameters are last, and the central directory takes the last few hundred bytes
+        for (int at = 40; at < whole.length - 400; at += whole.length / 20) {
+            byte[] damaged = whole.clone();
+            damaged[at] ^= 4;
+            Files.write(file, damaged);
+            assertThatThrownBy(() -> EncoderFile.readLog(file))
+                    .as("byte %d of %d", at, whole.length)
+                    .isInstanceOf(UserError.class);
         }
     }
 
-    @EngineTest
-    void batchIsPaddedToItsLongestSentence(String engine) throws Exception {
-        try (ZooModel<String, Classifications> model = load(engine, Classifications.class);
-                NDManager manager = model.getNDManager().newSubManager();
-                Predictor<String, Classifications> predictor = model.newPredictor()) {
-            Predictor.PredictorContext context = new Predictor.PredictorContext(model, manager, null);
-            NDList batch = model.getTranslator()
-                    .batchProcessInput(context, List.of("books", "a person who writes books", "a b"));
-            assertThat(batch.singletonOrThrow().getShape()).isEqualTo(new Shape(3, 5));
-            assertThat(predictor.batchPredict(List.of("books", "a b"))).hasSize(2);
-        }
+    @ParameterizedTest
+    @ValueSource(doubles = {0, 0.001, 0.5, 0.999})
+    void fileThatIsCutOffIsRejected(double fraction) throws IOException {
+        byte[] whole = Files.readAllBytes(saved);
+        Files.write(file, Arrays.copyOf(whole, (int) (fraction * whole.length)));
+        assertRejected("");
     }
 
-    @EngineTest
-    void judgementHasTheProbabilityAndTheEmbedding(String engine) throws Exception {
-        String sentence = "a person who writes books";
-        Judgement judgement;
-        Judgement other;
-        double tolerance;
-        try (ZooModel<String, Judgement> model = load(engine, Judgement.class);
-                Predictor<String, Judgement> predictor = model.newPredictor()) {
-            List<Judgement> both = predictor.batchPredict(List.of(sentence, "books who a writes person"));
-            judgement = both.get(0);
-            other = both.get(1);
-            tolerance = ofRounding(model);
-        }
-        try (ZooModel<String, Classifications> model =
-                        EncoderFile.load(file, Engine.getEngine(engine), Device.cpu(), Classifications.class);
-                Predictor<String, Classifications> predictor = model.newPredictor()) {
-            assertThat(judgement.inOrder())
-                    .isCloseTo(
-                            JudgeSentences.inOrder(predictor, List.of(sentence)).get(0), within(tolerance));
-        }
-        assertThat(judgement.embedding()).hasSize(64).isNotEqualTo(other.embedding());
-        // each token's vector leaves the last layer normalized: its mean over the dimensions is 0, and so is that of
-        // their mean
-        assertThat(judgement.embedding().stream()
-                        .mapToDouble(Float::doubleValue)
-                        .average()
-                        .orElseThrow())
-                .isCloseTo(0, within(0.05));
+    @ParameterizedTest
+    @ValueSource(strings = {SETTINGS, VOCABULARY, PARAMETERS})
+    void missingEntryIsNamed(String entry) throws IOException {
+        changed(saved, file, entry, content -> null);
+        assertRejected(entry);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "layers\":3, layers\":0, layers 0: expected 1 to 1000",
+        "layers\":3, layers\":\"three\", three",
+        "layers\":3, layers\":1000, ''",
+        "heads\":4, heads\":2000000000, heads 2000000000: expected 1 to 1000",
+        "dropout\":0.0, dropout\":-0.1, dropout -0.1: expected 0 or more and less than 1",
+        "SINUSOIDAL, java.lang.Runtime, encoding is missing",
+        "spec=, other=, spec is missing"
+    })
+    void invalidSettingIsNamed(String setting, String replacement, String message) throws IOException {
+        changed(saved, file, SETTINGS, replacing(setting, replacement));
+        assertRejected(message);
     }
 
     @Test
-    void modelForClassificationsRejectsJudgements() throws Exception {
-        try (ZooModel<String, Classifications> model = load("PyTorch", Classifications.class)) {
-            assertThatThrownBy(() -> new EncoderFactory().newInstance(String.class, Judgement.class, model, Map.of()))
-                    .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining("embedding null for String to Judgement");
-        }
+    void vocabularyOfAnotherSizeIsRejected() throws IOException {
+        changed(saved, file, VOCABULARY, content -> Arrays.copyOf(content, content.length / 2));
+        assertRejected("vocabulary.txt has ");
     }
 
-    @Test
-    void otherTypesOfAnswersAreRejected() {
-        Engines.assumeAvailable("PyTorch");
-        assertThatThrownBy(() -> EncoderFile.load(file, Engine.getEngine("PyTorch"), Device.cpu(), Integer.class))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("java.lang.String to java.lang.Integer: expected");
+    @ParameterizedTest
+    @ValueSource(ints = {0, 3, 300, 100_000})
+    void parametersThatAreCutOffAreRejected(int length) throws IOException {
+        changed(saved, file, PARAMETERS, content -> Arrays.copyOf(content, length));
+        assertRejected("");
     }
 
     @Test
     void missingDeviceIsNotReportedAsADamagedFile() {
-        SmallEncoder.saveTo(file, "PyTorch");
-        assertThatThrownBy(() ->
-                        EncoderFile.load(file, Engine.getEngine("PyTorch"), Device.gpu(77), Classifications.class))
+        assertThatThrownBy(() -> EncoderFile.load(saved, Engine.getEngine("PyTorch"), Device.gpu(77)))
                 .isInstanceOf(EngineException.class);
+    }
+
+    @Test
+    void isLoadedByDjl() throws Exception {
+        System.setProperty("DJL_CACHE_DIR", folder.resolve("cache").toString());
+        Files.copy(saved, file);
+        // tag::load[]
+        Criteria<String, Judgement> criteria = Criteria.builder()
+                .setTypes(String.class, Judgement.class)
+                .optModelPath(file) // the zip that train-encoder saved
+                .optTranslatorFactory(new DeferredTranslatorFactory()) // the one that serving.properties names
+                .build();
+        try (ZooModel<String, Judgement> model = criteria.loadModel();
+                Predictor<String, Judgement> predictor = model.newPredictor()) {
+            double inOrder = predictor.predict("a person who writes books").inOrder();
+            // end::load[]
+            try (ZooModel<String, Judgement> same = load(file);
+                    Predictor<String, Judgement> other = same.newPredictor()) {
+                assertThat(inOrder).isCloseTo(other.predict(SENTENCE).inOrder(), within(ROUNDING));
+            }
+            // tag::load[]
+        }
+        // end::load[]
+        System.clearProperty("DJL_CACHE_DIR");
+    }
+
+    private ZooModel<String, Judgement> trained(String engine) {
+        SmallEncoder.saveTo(file, engine);
+        return EncoderFile.load(file, Engine.getEngine(engine), Device.cpu());
+    }
+
+    @EngineTest
+    void sentencesOfAllLengthsHaveTheSameAnswersInABatchAndWithoutOthers(String engine) throws Exception {
+        List<String> sentences = sentences(64);
+        try (ZooModel<String, Judgement> model = trained(engine);
+                Predictor<String, Judgement> predictor = model.newPredictor()) {
+            List<Judgement> together = predictor.batchPredict(sentences);
+            for (int i = 0; i < sentences.size(); i++) {
+                assertThat(together.get(i).inOrder())
+                        .as(sentences.get(i))
+                        .isCloseTo(predictor.predict(sentences.get(i)).inOrder(), within(ROUNDING));
+            }
+        }
+    }
+
+    private static List<String> sentences(int count) throws IOException {
+        return Glosses.read(16).stream()
+                .limit(count)
+                .map(words -> String.join(" ", words))
+                .toList();
+    }
+
+    @EngineTest
+    void batchIsPaddedToItsLongestSentence(String engine) throws Exception {
+        try (ZooModel<String, Judgement> model = trained(engine);
+                NDManager manager = model.getNDManager().newSubManager()) {
+            Predictor.PredictorContext context = new Predictor.PredictorContext(model, manager, null);
+            assertThat(model.getTranslator()
+                            .batchProcessInput(context, List.of("books", SENTENCE, "a b"))
+                            .singletonOrThrow()
+                            .getShape())
+                    .isEqualTo(new Shape(3, 5));
+        }
+    }
+
+    /** Each token's vector leaves the last layer normalized: its mean is 0, and so is the mean of the embedding. */
+    @EngineTest
+    void embeddingIsTheMeanOfNormalizedVectors(String engine) throws Exception {
+        try (ZooModel<String, Judgement> model = trained(engine);
+                Predictor<String, Judgement> predictor = model.newPredictor()) {
+            List<Float> embedding = predictor.predict(SENTENCE).embedding();
+            assertThat(embedding).hasSize(64);
+            assertThat(embedding.stream().mapToDouble(Float::doubleValue).sum() / 64)
+                    .isCloseTo(0, within(0.05));
+        }
     }
 
     @EngineTest
     void eightThreadsGiveTheAnswersOfOne(String engine) throws Exception {
-        List<String> sentences = Glosses.mixed(200, 16, 1);
-        try (ZooModel<String, Classifications> model = load(engine, Classifications.class)) {
-            List<Double> expected;
-            try (Predictor<String, Classifications> predictor = model.newPredictor()) {
-                expected = JudgeSentences.inOrder(predictor, sentences);
-            }
+        List<String> sentences = sentences(200);
+        try (ZooModel<String, Judgement> model = trained(engine)) {
             // tag::pool[]
-            ThreadLocal<Predictor<String, Classifications>> predictors = ThreadLocal.withInitial(model::newPredictor);
+            ThreadLocal<Predictor<String, Judgement>> predictors = ThreadLocal.withInitial(model::newPredictor);
             ExecutorService pool = Executors.newFixedThreadPool(8);
-            List<Future<Classifications>> answers = new ArrayList<>();
+            List<Future<Judgement>> answers = new ArrayList<>();
             for (String sentence : sentences) {
                 answers.add(pool.submit(() -> predictors.get().predict(sentence)));
             }
             // end::pool[]
-            double tolerance = ofRounding(model);
-            for (int i = 0; i < answers.size(); i++) {
-                double inOrder = answers.get(i).get().get("in order").getProbability();
-                assertThat(inOrder).isCloseTo(expected.get(i), within(tolerance));
+            try (Predictor<String, Judgement> predictor = model.newPredictor()) {
+                for (int i = 0; i < answers.size(); i++) {
+                    assertThat(answers.get(i).get().inOrder())
+                            .isCloseTo(predictor.predict(sentences.get(i)).inOrder(), within(ROUNDING));
+                }
             }
             pool.shutdown();
         }

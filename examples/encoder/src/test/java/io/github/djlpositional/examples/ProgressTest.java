@@ -6,8 +6,6 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.Charset;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 class ProgressTest {
 
@@ -33,17 +31,6 @@ class ProgressTest {
         assertThat(printed.lines()).hasSize(10).allMatch(line -> line.matches("Embedding: +\\d+ %  0:00 left"));
         assertThat(printed.lines().map(line -> line.replaceAll("\\D+(\\d+) %.*", "$1")))
                 .containsExactly("10", "20", "30", "40", "50", "60", "70", "80", "90", "100");
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {1, 3, 7, 10, 11, 4321})
-    void aFileGetsALineOnlyWhereATenthIsReached(int total) {
-        assertThat(printed(false, total, 1).lines())
-                .hasSize(Math.min(10, total))
-                .last()
-                .asString()
-                .contains("100 %");
-        assertThat(printed(false, total, total).lines()).hasSize(1);
     }
 
     @Test

@@ -22,13 +22,6 @@ class ResourceTest {
     }
 
     @Test
-    void checksumIsThatOfTheContentInAFolder() throws Exception {
-        String name = "/" + ResourceTest.class.getName().replace('.', '/') + ".class";
-        Resource resource = new Resource(name, "a:b:1");
-        assertThat(resource.checksum()).isEqualTo(crc(resource.read()));
-    }
-
-    @Test
     void aMissingFileNamesItsArtifact() {
         assertThatThrownBy(new Resource("/none", "a:b:1")::read)
                 .isInstanceOf(IOException.class)

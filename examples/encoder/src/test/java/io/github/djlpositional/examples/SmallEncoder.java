@@ -26,11 +26,8 @@ public final class SmallEncoder {
     private SmallEncoder() {}
 
     /**
-     * Saves an encoder.
-     *
-     * @param file the file
-     * @param engine the engine; the test is skipped if it is not available
-     * @param more further options of {@code train-encoder}; {@code --encoding} is sinusoidal by default
+     * Saves an encoder, trained on an engine; the test is skipped if the engine is not available. By default, the
+     * positions are sinusoidal.
      */
     public static void saveTo(Path file, String engine, String... more) {
         Engines.assumeAvailable(engine);
@@ -62,16 +59,7 @@ public final class SmallEncoder {
         }
     }
 
-    /**
-     * Copies a saved encoder with one changed entry, whose checksum is correct.
-     *
-     * @param saved the file
-     * @param to the changed file
-     * @param name the name of the entry
-     * @param change returns the new content; the entry is removed if it returns null
-     * @return the changed file
-     * @throws IOException if that fails
-     */
+    /** Copies a saved encoder with one changed entry, or without it if the change returns null. */
     public static Path changed(Path saved, Path to, String name, UnaryOperator<byte[]> change) throws IOException {
         boolean isChanged = false;
         try (ZipFile from = new ZipFile(saved.toFile());
@@ -93,13 +81,7 @@ public final class SmallEncoder {
         return to;
     }
 
-    /**
-     * Replaces a part of a text, which must occur in it.
-     *
-     * @param from the part
-     * @param to its replacement
-     * @return a change of an entry
-     */
+    /** Returns a change of an entry that replaces a part, which must occur in it. */
     public static UnaryOperator<byte[]> replacing(String from, String to) {
         return content -> {
             String text = new String(content, StandardCharsets.UTF_8);

@@ -21,9 +21,4 @@ class VocabularyTest {
         assertThat(vocabulary.size()).isEqualTo(4);
         assertThat(vocabulary.idsOf(List.of("b", "x", "a", "c"))).containsExactly(2, 1, 3, 1);
     }
-
-    @Test
-    void isSmallerThanAskedWhereThereAreFewerWords() {
-        assertThat(Vocabulary.mostFrequent(SENTENCES, 100).size()).isEqualTo(6);
-    }
 }

@@ -58,7 +58,7 @@ final class LengthExtrapolation {
             LineChart chart = LineChart.of(kind, "words", "accuracy");
             accuracies.forEach((other, accuracy) -> chart.behind(other + " behind", words, accuracy));
             chart.mark("trained", TransformerEncoder.TRAINED_WORDS, 0.5, 1);
-            chart.ahead(kind, words, accuracies.get(kind));
+            chart.line(1, kind, words, accuracies.get(kind));
             chart.yRange(0.5, 1.0).hideLegend();
             charts.add(chart);
         }

@@ -281,11 +281,11 @@ final class TrainedHeads {
     }
 
     private static HeatMapChart wordMap(AttentionMaps maps, Head head, String title) {
-        return HeatMapChart.ofWords(
+        return HeatMapChart.ofWordRows(
                         title,
                         "attended word",
-                        "attending word",
                         maps.words(),
+                        maps.words().size(),
                         (row, column) -> maps.weight(head.layer(), head.head(), row, column))
                 .range(0, 1);
     }

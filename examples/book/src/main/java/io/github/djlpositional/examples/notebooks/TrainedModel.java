@@ -2,13 +2,13 @@ package io.github.djlpositional.examples.notebooks;
 
 import ai.djl.Device;
 import ai.djl.engine.Engine;
-import ai.djl.modality.Classifications;
 import ai.djl.ndarray.NDArray;
 import ai.djl.repository.zoo.ZooModel;
 import io.github.djlpositional.examples.AtomicFile;
 import io.github.djlpositional.examples.AttentionMaps;
 import io.github.djlpositional.examples.EncoderFile;
 import io.github.djlpositional.examples.Encoding;
+import io.github.djlpositional.examples.Judgement;
 import io.github.djlpositional.examples.Resource;
 import io.github.djlpositional.examples.TrainEncoder;
 import io.github.djlpositional.examples.TrainingLog;
@@ -148,8 +148,7 @@ public final class TrainedModel {
 
     /** A row for each position of the learned table of a saved encoder. */
     private static String tableCsv(Path file) {
-        try (ZooModel<String, Classifications> model =
-                EncoderFile.load(file, Engine.getEngine("PyTorch"), Device.cpu(), Classifications.class)) {
+        try (ZooModel<String, Judgement> model = EncoderFile.load(file, Engine.getEngine("PyTorch"), Device.cpu())) {
             NDArray table = model.getBlock().getParameters().stream()
                     .filter(parameter -> parameter.getKey().endsWith("encodings"))
                     .map(parameter -> parameter.getValue().getArray())

@@ -34,7 +34,7 @@ class HeatMapTest {
         assertThat(map.xTitle()).isEqualTo("dimension");
         assertThat(map.yTitle()).isEqualTo("position");
         assertThat(map.rows()).hasSize(100);
-        assertThat(map.columns()).hasSize(64);
+        assertThat(map.columns()).isEqualTo(64);
         for (int position : new int[] {0, 1, 50, 99}) {
             for (int dimension : new int[] {0, 1, 30, 63}) {
                 assertThat(ChapterRun.value(map, position, dimension))

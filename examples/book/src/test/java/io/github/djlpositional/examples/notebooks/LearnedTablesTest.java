@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.within;
 
 import ai.djl.Device;
 import ai.djl.engine.Engine;
-import ai.djl.modality.Classifications;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.repository.zoo.ZooModel;
 import io.github.djlpositional.examples.EncoderFile;
 import io.github.djlpositional.examples.HeatMapChart;
+import io.github.djlpositional.examples.Judgement;
 import io.github.djlpositional.examples.LineChart;
 import io.github.djlpositional.examples.SmallEncoder;
 import java.nio.file.Path;
@@ -81,8 +81,8 @@ class LearnedTablesTest {
     void tableOfTheExampleIsThatOfItsModel() {
         HeatMapChart own = run.map("learned-tables-own", "Learned by the example");
         double[] printed = run.after("position     length   cosine to the next one", 3 * 15);
-        try (ZooModel<String, Classifications> model = EncoderFile.load(
-                folder.resolve("model.zip"), Engine.getEngine("MXNet"), Device.cpu(), Classifications.class)) {
+        try (ZooModel<String, Judgement> model =
+                EncoderFile.load(folder.resolve("model.zip"), Engine.getEngine("MXNet"), Device.cpu())) {
             NDArray table = model.getBlock().getParameters().stream()
                     .map(parameter -> parameter.getValue().getArray())
                     .filter(array -> array.getShape().equals(new Shape(16, 64)))

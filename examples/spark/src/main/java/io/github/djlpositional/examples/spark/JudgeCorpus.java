@@ -90,7 +90,8 @@ public final class JudgeCorpus implements Callable<Integer> {
     @Override
     public Integer call() {
         Program.checkOptions(spec, () -> Check.positive("--batch", batchSize));
-        EncoderFile.requireIntact(model);
+        // not a saved encoder: an error before Spark starts
+        EncoderFile.readLog(model);
         SparkConf conf = new SparkConf().setIfMissing("spark.app.name", "judge-corpus");
         if (!conf.contains("spark.master")) {
             // everything in this JVM, and no open ports

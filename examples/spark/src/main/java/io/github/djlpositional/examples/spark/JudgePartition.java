@@ -45,6 +45,8 @@ final class JudgePartition implements FlatMapFunction<Iterator<Tuple2<String, Lo
 
     private static final Logger LOGGER = LoggerFactory.getLogger(JudgePartition.class);
 
+    private static final String THREADS = "ai.djl.pytorch.num_threads";
+
     private static ZooModel<String, Judgement> model;
 
     private final int batchSize;
@@ -98,8 +100,10 @@ final class JudgePartition implements FlatMapFunction<Iterator<Tuple2<String, Lo
             long start = System.nanoTime();
             Program.optOutOfTracking();
             // an executor runs as many tasks as it has cores
-            EncoderFile.useOneThreadPerForward();
-            model = EncoderFile.load(path, Engine.getEngine("PyTorch"), Device.cpu(), Judgement.class);
+            if (System.getProperty(THREADS) == null) {
+                System.setProperty(THREADS, "1");
+            }
+            model = EncoderFile.load(path, Engine.getEngine("PyTorch"), Device.cpu());
             LOGGER.info(
                     "Loaded the encoder in {} ms",
                     Duration.ofNanos(System.nanoTime() - start).toMillis());
