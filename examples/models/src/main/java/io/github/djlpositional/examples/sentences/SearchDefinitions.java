@@ -2,15 +2,20 @@ package io.github.djlpositional.examples.sentences;
 
 import ai.djl.Device;
 import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.examples.AtomicFile;
 import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.examples.EngineCommand;
+import io.github.djlpositional.examples.Progress;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.IntStream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -31,58 +36,93 @@ public final class SearchDefinitions extends EngineCommand {
     @Option(
             names = "--definitions",
             paramLabel = "COUNT",
-            description = "Embed only this number of definitions, spread over all. By default, all.")
-    private Integer limit;
+            description = "Embed only this number of definitions, spread over all.")
+    private int count = Definition.COUNT;
 
     @Option(names = "--count", description = "The number of definitions to find.")
-    private int count = 10;
+    private int found = 10;
 
     @Parameters(paramLabel = "TEXT", arity = "1..*", description = "One or more texts, each in quotes.")
     private List<String> texts;
 
     @Override
     protected void checkOptions() {
-        Check.positive("--count", count);
-        if (limit != null) {
-            Check.positive("--definitions", limit);
-        }
+        Check.positive("--count", found);
+        Check.between("--definitions", count, 1, Definition.COUNT);
         Check.that(
                 texts.stream().noneMatch(String::isBlank),
                 () -> "an empty text was given: expected one or more words; give a text in quotes");
     }
 
+    /**
+     * A definition that was found.
+     *
+     * @param similarity the cosine of the angle between its vector and the query's
+     */
+    record Hit(Definition definition, double similarity) {}
+
     @Override
     protected void run(PrintWriter out) throws IOException {
         Engine engine = startEngine();
         Device device = deviceOf(engine);
-        Path file = folder.resolve("vectors.safetensors");
-        AtomicFile.prepare(file);
-        List<Definition> definitions = Definition.read(limit);
-        DefinitionIndex index = new DefinitionIndex(
-                file, definitions, SentenceEncoder.checksum() + "-" + Definition.checksum() + definitions.size());
-        boolean isCurrent = index.isCurrent();
-        try (SentenceEncoder encoder = SentenceEncoder.load(engine, device);
-                NDManager manager = engine.newBaseManager(device)) {
-            if (!isCurrent) {
-                long start = System.nanoTime();
-                index.write(encoder, manager);
-                out.printf(
-                        Locale.ROOT,
-                        "%,d definitions embedded in %.0f s, saved to '%s'%n",
-                        definitions.size(),
-                        (System.nanoTime() - start) / 1e9,
-                        folder);
-            }
-            List<List<DefinitionIndex.Hit>> found = index.nearest(encoder.encode(texts), count, manager);
-            for (int i = 0; i < found.size(); i++) {
-                print(out, texts.get(i), found.get(i));
+        VectorFile file = new VectorFile(
+                folder.resolve("vectors.safetensors"),
+                SentenceEncoder.checksum() + "-" + Definition.checksum() + count);
+        AtomicFile.prepare(file.path());
+        List<Definition> definitions = Definition.read(count);
+        try (NDManager manager = engine.newBaseManager(device)) {
+            NDArray vectors = file.read(manager);
+            try (SentenceEncoder encoder = SentenceEncoder.load(engine, device)) {
+                if (vectors == null) {
+                    long start = System.nanoTime();
+                    vectors = embed(encoder, definitions, manager);
+                    file.write(vectors);
+                    out.printf(
+                            Locale.ROOT,
+                            "%,d definitions embedded in %.0f s, saved to '%s'%n",
+                            count,
+                            (System.nanoTime() - start) / 1e9,
+                            folder);
+                }
+                float[][] queries = encoder.encode(texts);
+                for (int i = 0; i < queries.length; i++) {
+                    print(out, texts.get(i), nearest(queries[i], definitions, vectors, found));
+                }
             }
         }
     }
 
-    private static void print(PrintWriter out, String text, List<DefinitionIndex.Hit> hits) {
+    private static NDArray embed(SentenceEncoder encoder, List<Definition> definitions, NDManager manager) {
+        List<String> texts = definitions.stream().map(Definition::text).toList();
+        List<TokenBatch> batches = encoder.batches(texts, SentenceEncoder.TOKENS_PER_BATCH);
+        Progress progress = new Progress(
+                "Embedding", batches.stream().mapToLong(TokenBatch::tokens).sum());
+        float[][] vectors = new float[texts.size()][];
+        for (TokenBatch batch : batches) {
+            encoder.encode(batch, vectors);
+            progress.add(batch.tokens());
+        }
+        return manager.create(vectors);
+    }
+
+    /**
+     * Returns the definitions whose unit vectors have the greatest scalar products with a query, the greatest first.
+     */
+    static List<Hit> nearest(float[] query, List<Definition> definitions, NDArray vectors, int count) {
+        try (NDArray column = vectors.getManager().create(query, new Shape(query.length, 1));
+                NDArray products = vectors.matMul(column)) {
+            float[] similarities = products.toFloatArray();
+            return IntStream.range(0, similarities.length)
+                    .mapToObj(i -> new Hit(definitions.get(i), similarities[i]))
+                    .sorted(Comparator.comparingDouble(hit -> -hit.similarity))
+                    .limit(count)
+                    .toList();
+        }
+    }
+
+    private static void print(PrintWriter out, String text, List<Hit> hits) {
         out.printf("%n%s%n%n%10s  %-9s  %-24s %s%n", text, "similarity", "", "word", "definition");
-        for (DefinitionIndex.Hit hit : hits) {
+        for (Hit hit : hits) {
             Definition found = hit.definition();
             out.printf(
                     Locale.ROOT,

@@ -19,11 +19,12 @@ import java.util.stream.Stream;
  * @param continuation the greedy continuation of the prompt, of a forward over the whole sequence for each token
  * @param cachedContinuation the same with a cache; it is another one with dynamic NTK only
  */
+@SuppressWarnings("ArrayRecordComponent") // never compared
 public record StoredModel(
         String text,
         String continuedText,
-        List<Long> prompt,
-        List<List<Double>> logits,
+        long[] prompt,
+        float[][] logits,
         List<Long> continuation,
         List<Long> cachedContinuation) {
 
@@ -32,11 +33,6 @@ public record StoredModel(
     /** Reads what a model computes. */
     public static StoredModel of(String name) throws IOException {
         return json(name + ".json", StoredModel.class);
-    }
-
-    /** The tokens of the prompt. */
-    long[] promptIds() {
-        return prompt.stream().mapToLong(id -> id).toArray();
     }
 
     static <T> T json(String file, Class<T> type) throws IOException {
