@@ -48,10 +48,9 @@ record ClassifierTraining(
     }
 
     /**
-     * Trains the block of a model.
+     * Trains the block of a model, which maps token ids, and a mask if there is padding, to scores.
      *
-     * @param task the text of the progress bar
-     * @param model has a block that maps token ids, and a mask if there is padding, to scores
+     * @param task the name of the progress bar
      * @param learningRate the highest learning rate
      * @return the learning curve; its last accuracy is the trained block's
      */

@@ -60,12 +60,7 @@ final class OnnxWeights {
         }
     }
 
-    /**
-     * Creates an array of a tensor.
-     *
-     * @param name its name in PyTorch
-     * @return its numbers in the shape that it has in PyTorch
-     */
+    /** Creates an array of the tensor with a name in PyTorch, in the shape that it has there. */
     NDArray get(NDManager manager, String name) {
         UnknownFieldSet tensor = stored.get(transposed.getOrDefault(name, name));
         Shape shape = new Shape(tensor.getField(TENSOR_DIMENSION).getVarintList());

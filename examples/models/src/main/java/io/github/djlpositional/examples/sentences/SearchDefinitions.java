@@ -4,7 +4,6 @@ import ai.djl.Device;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.examples.AtomicFile;
 import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.examples.EngineCommand;
@@ -37,29 +36,22 @@ public final class SearchDefinitions extends EngineCommand {
             names = "--definitions",
             paramLabel = "COUNT",
             description = "Embed only this number of definitions, spread over all.")
-    private int count = Definition.COUNT;
+    private int definitions = Definition.COUNT;
 
     @Option(names = "--count", description = "The number of definitions to find.")
-    private int found = 10;
+    private int count = 10;
 
     @Parameters(paramLabel = "TEXT", arity = "1..*", description = "One or more texts, each in quotes.")
     private List<String> texts;
 
     @Override
     protected void checkOptions() {
-        Check.positive("--count", found);
-        Check.between("--definitions", count, 1, Definition.COUNT);
+        Check.positive("--count", count);
+        Check.between("--definitions", definitions, 1, Definition.COUNT);
         Check.that(
                 texts.stream().noneMatch(String::isBlank),
                 () -> "an empty text was given: expected one or more words; give a text in quotes");
     }
-
-    /**
-     * A definition that was found.
-     *
-     * @param similarity the cosine of the angle between its vector and the query's
-     */
-    record Hit(Definition definition, double similarity) {}
 
     @Override
     protected void run(PrintWriter out) throws IOException {
@@ -67,26 +59,29 @@ public final class SearchDefinitions extends EngineCommand {
         Device device = deviceOf(engine);
         VectorFile file = new VectorFile(
                 folder.resolve("vectors.safetensors"),
-                SentenceEncoder.checksum() + "-" + Definition.checksum() + count);
+                SentenceEncoder.checksum() + "-" + Definition.checksum() + definitions);
         AtomicFile.prepare(file.path());
-        List<Definition> definitions = Definition.read(count);
+        List<Definition> all = Definition.read(definitions);
         try (NDManager manager = engine.newBaseManager(device)) {
             NDArray vectors = file.read(manager);
             try (SentenceEncoder encoder = SentenceEncoder.load(engine, device)) {
                 if (vectors == null) {
                     long start = System.nanoTime();
-                    vectors = embed(encoder, definitions, manager);
+                    vectors = embed(encoder, all, manager);
                     file.write(vectors);
+                    double seconds = (System.nanoTime() - start) / 1e9;
                     out.printf(
                             Locale.ROOT,
                             "%,d definitions embedded in %.0f s, saved to '%s'%n",
-                            count,
-                            (System.nanoTime() - start) / 1e9,
+                            definitions,
+                            seconds,
                             folder);
                 }
-                float[][] queries = encoder.encode(texts);
-                for (int i = 0; i < queries.length; i++) {
-                    print(out, texts.get(i), nearest(queries[i], definitions, vectors, found));
+                for (String text : texts) {
+                    NDArray query = manager.create(encoder.encode(List.of(text))[0]);
+                    out.printf("%n%s%n%n%10s  %-9s  %-24s %s%n", text, "similarity", "", "word", "definition");
+                    // both have the length 1, so the products are cosines
+                    print(out, all, vectors.matMul(query).toFloatArray());
                 }
             }
         }
@@ -105,32 +100,22 @@ public final class SearchDefinitions extends EngineCommand {
         return manager.create(vectors);
     }
 
-    /**
-     * Returns the definitions whose unit vectors have the greatest scalar products with a query, the greatest first.
-     */
-    static List<Hit> nearest(float[] query, List<Definition> definitions, NDArray vectors, int count) {
-        try (NDArray column = vectors.getManager().create(query, new Shape(query.length, 1));
-                NDArray products = vectors.matMul(column)) {
-            float[] similarities = products.toFloatArray();
-            return IntStream.range(0, similarities.length)
-                    .mapToObj(i -> new Hit(definitions.get(i), similarities[i]))
-                    .sorted(Comparator.comparingDouble(hit -> -hit.similarity))
-                    .limit(count)
-                    .toList();
-        }
-    }
-
-    private static void print(PrintWriter out, String text, List<Hit> hits) {
-        out.printf("%n%s%n%n%10s  %-9s  %-24s %s%n", text, "similarity", "", "word", "definition");
-        for (Hit hit : hits) {
-            Definition found = hit.definition();
-            out.printf(
-                    Locale.ROOT,
-                    "%10.3f  %-9s  %-24s %s%n",
-                    hit.similarity(),
-                    found.partOfSpeech(),
-                    found.word(),
-                    found.text().length() <= WIDTH ? found.text() : found.text().substring(0, WIDTH - 1) + "…");
-        }
+    /** Prints the definitions with the greatest similarities. */
+    private void print(PrintWriter out, List<Definition> all, float... similarities) {
+        IntStream.range(0, similarities.length)
+                .boxed()
+                .sorted(Comparator.comparingDouble(i -> -similarities[i]))
+                .limit(count)
+                .forEach(i -> {
+                    Definition found = all.get(i);
+                    String text = found.text();
+                    out.printf(
+                            Locale.ROOT,
+                            "%10.3f  %-9s  %-24s %s%n",
+                            similarities[i],
+                            found.partOfSpeech(),
+                            found.word(),
+                            text.length() <= WIDTH ? text : text.substring(0, WIDTH - 1) + "…");
+                });
     }
 }

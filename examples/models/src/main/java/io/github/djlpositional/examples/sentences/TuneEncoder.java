@@ -105,7 +105,7 @@ public final class TuneEncoder extends EngineCommand {
             TextClassifier fresh = classifier(new BertEncoder(SIZES), SIZES.layers());
             Block tunedBlock = tuned.block();
             for (Contender contender : List.of(
-                    new Contender("bag of words", 0.05f, bagOfWords(SIZES.vocabulary(), CLASSES.size())),
+                    new Contender("bag of words", 0.05f, bagOfWords()),
                     new Contender("frozen", 0.01f, frozen.block()),
                     new Contender("tuned", 3e-4f, tunedBlock),
                     new Contender("new encoder", 3e-4f, fresh.block()))) {
@@ -133,10 +133,10 @@ public final class TuneEncoder extends EngineCommand {
     }
 
     /** Creates a linear classifier of the counts of the tokens: each token adds its scores, wherever it is. */
-    static Block bagOfWords(int vocabulary, int classes) {
+    private static Block bagOfWords() {
         InputEmbeddingBlock scores = InputEmbeddingBlock.builder()
-                .setVocabularySize(vocabulary)
-                .setEmbeddingSize(classes)
+                .setVocabularySize(SIZES.vocabulary())
+                .setEmbeddingSize(CLASSES.size())
                 .optNoPositions()
                 .optPaddingIndex(0)
                 .build();

@@ -12,6 +12,7 @@ import io.github.djlpositional.weights.WeightFile.TensorInfo;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,15 +25,18 @@ class SentenceCommandsTest {
     private Path folder;
 
     @EngineTest
-    void searchSavesTheDefinitionsAndFindsThem(String engine) {
+    void searchSavesTheDefinitionsAndFindsThem(String engine) throws Exception {
         Engines.assumeAvailable(engine);
+        Definition definition = Definition.read(50).get(20);
         String options = "search --definitions 50 --count 3 --engine " + engine + " --index " + folder;
-        String first = ProgramRun.of(Models.commandLine(), options, "without sound", "a ship")
+        String first = ProgramRun.of(Models.commandLine(), options, "a ship", definition.text())
                 .success();
-        assertThat(first).contains("50 definitions embedded in ");
+        assertThat(first)
+                .contains("50 definitions embedded in ")
+                .containsPattern("\\R +1\\.000  \\S+ +" + Pattern.quote(definition.word() + " "));
         assertThat(first.lines().filter(line -> line.matches(" +[01]\\.\\d{3} .*")))
                 .hasSize(6);
-        String second = ProgramRun.of(Models.commandLine(), options, "without sound", "a ship")
+        String second = ProgramRun.of(Models.commandLine(), options, "a ship", definition.text())
                 .success();
         assertThat(second).isEqualTo(first.substring(first.indexOf('\n') + 1));
     }
