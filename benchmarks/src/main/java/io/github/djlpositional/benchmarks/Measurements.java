@@ -34,7 +34,7 @@ final class Measurements {
     }
 
     /** Measures the time of every case once. */
-    void times(Collection<Case> cases) throws RunnerException {
+    void times(Collection<Case> cases) throws IOException, RunnerException {
         for (Case each : cases) {
             double time = each.isPython()
                     ? python.time(each, seconds)

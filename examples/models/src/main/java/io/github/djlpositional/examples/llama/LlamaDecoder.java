@@ -102,25 +102,19 @@ public final class LlamaDecoder extends AbstractBlock {
      */
     public static LlamaDecoder load(Path folder, NDManager manager) throws IOException {
         ModelFolder files = new ModelFolder(folder);
-        Path config = files.file("config.json");
-        Collection<WeightFile> weights = files.weights();
-        List<Shape> tensors = weights.stream()
-                .flatMap(file -> file.getTensors().values().stream())
-                .map(TensorInfo::shape)
-                .toList();
-        LlamaDecoder decoder;
         try {
-            HuggingFaceRope.read(config); // also refuses repeated keys and deep nesting
-            LlamaConfig read = LlamaConfig.of(files.json("config.json"));
+            HuggingFaceRope.read(files.file("config.json")); // also refuses repeated keys and deep nesting
+            LlamaConfig config = LlamaConfig.of(files.json("config.json"));
+            Collection<WeightFile> weights = files.weights();
+            List<Shape> tensors = weights.stream()
+                    .flatMap(file -> file.getTensors().values().stream())
+                    .map(TensorInfo::shape)
+                    .toList();
             Check.that(
-                    read.layerCount() < tensors.size(),
-                    () -> "num_hidden_layers " + read.layerCount() + ": expected fewer than the " + tensors.size()
+                    config.layerCount() < tensors.size(),
+                    () -> "num_hidden_layers " + config.layerCount() + ": expected fewer than the " + tensors.size()
                             + " tensors of the weights; download both again");
-            decoder = new LlamaDecoder(read);
-        } catch (IllegalArgumentException | MalformedModelException e) {
-            throw new UserError("file '" + config + "': " + e.getMessage(), e);
-        }
-        try {
+            LlamaDecoder decoder = new LlamaDecoder(config);
             WeightLoader loader = decoder.addTo(WeightLoader.ofAll(weights))
                     .oneByOne() // while a tensor is loaded, it is in memory twice
                     // the frequencies of the rotary encoding, and a copy of a table that is the head too
@@ -132,19 +126,17 @@ public final class LlamaDecoder extends AbstractBlock {
                     described <= stored,
                     () -> String.format(
                             Locale.ROOT,
-                            "%,.0f numbers, of which the files have %,.0f: expected one for each parameter; download"
-                                    + " both again",
+                            "a model of %,.0f numbers: expected at most the %,.0f of the weights; download both again",
                             described,
                             stored));
             decoder.setInitializer(Initializer.ZEROS, parameter -> true);
             decoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
             loader.load(decoder);
+            decoder.freezeParameters(true);
+            return decoder;
         } catch (IllegalArgumentException | MalformedModelException e) {
-            throw new UserError(
-                    "the weights in '" + folder + "' are not those that config.json describes: " + e.getMessage(), e);
+            throw new UserError("model folder '" + folder + "', config.json and weights: " + e.getMessage(), e);
         }
-        decoder.freezeParameters(true);
-        return decoder;
     }
 
     private static double count(Stream<Shape> shapes) {

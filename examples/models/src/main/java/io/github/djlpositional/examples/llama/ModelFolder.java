@@ -56,9 +56,9 @@ final class ModelFolder {
     }
 
     /** Opens the files of the weights. */
-    Collection<WeightFile> weights() throws IOException {
+    Collection<WeightFile> weights() throws IOException, MalformedModelException {
         if (!Files.exists(folder.resolve(INDEX))) {
-            return List.of(open(WEIGHTS));
+            return List.of(WeightFile.open(file(WEIGHTS)));
         }
         if (!(json(INDEX).get("weight_map") instanceof Map<?, ?> places) || places.isEmpty()) {
             throw new UserError("file '" + folder.resolve(INDEX)
@@ -72,17 +72,9 @@ final class ModelFolder {
                         + "': expected files in its folder; download it again");
             }
             if (!shards.containsKey(shard)) {
-                shards.put(shard, open(shard));
+                shards.put(shard, WeightFile.open(file(shard)));
             }
         }
         return shards.values();
-    }
-
-    private WeightFile open(String name) throws IOException {
-        try {
-            return WeightFile.open(file(name));
-        } catch (MalformedModelException e) {
-            throw new UserError("model folder '" + folder + "': " + e.getMessage(), e);
-        }
     }
 }

@@ -64,12 +64,9 @@ final class OnnxWeights {
     NDArray get(NDManager manager, String name) {
         UnknownFieldSet tensor = stored.get(transposed.getOrDefault(name, name));
         Shape shape = new Shape(tensor.getField(TENSOR_DIMENSION).getVarintList());
+        ByteString bytes = bytes(tensor, TENSOR_BYTES, 0);
         NDArray array = manager.create(
-                bytes(tensor, TENSOR_BYTES, 0)
-                        .asReadOnlyByteBuffer()
-                        .order(ByteOrder.LITTLE_ENDIAN)
-                        .asFloatBuffer(),
-                shape);
+                bytes.asReadOnlyByteBuffer().order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer(), shape);
         return transposed.containsKey(name) ? array.transpose() : array;
     }
 

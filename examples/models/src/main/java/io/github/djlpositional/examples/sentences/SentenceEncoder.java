@@ -15,7 +15,6 @@ import io.github.djlpositional.examples.AttentionMaps;
 import io.github.djlpositional.examples.Resource;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -82,15 +81,15 @@ public final class SentenceEncoder implements AutoCloseable {
 
     /** Reads the published table of learned positions, one row of numbers for each position. */
     public static double[][] positionTable() throws IOException {
-        double[][] table = new double[MOST_TOKENS][SIZE];
         try (NDManager manager = NDManager.newBaseManager(Device.cpu(), "PyTorch")) {
-            NDArray published = new OnnxWeights(publishedModel()).get(manager, POSITIONS);
-            FloatBuffer numbers = FloatBuffer.wrap(published.toFloatArray());
-            for (double[] row : table) {
-                Arrays.setAll(row, i -> numbers.get());
+            float[] numbers =
+                    new OnnxWeights(publishedModel()).get(manager, POSITIONS).toFloatArray();
+            double[][] table = new double[MOST_TOKENS][SIZE];
+            for (int i = 0; i < numbers.length; i++) {
+                table[i / SIZE][i % SIZE] = numbers[i];
             }
+            return table;
         }
-        return table;
     }
 
     /**

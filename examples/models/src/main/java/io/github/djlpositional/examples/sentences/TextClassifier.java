@@ -14,21 +14,19 @@ import java.util.Map;
 /** An encoder, and a linear layer on the mean over the vectors of a text's tokens. */
 record TextClassifier(BertEncoder encoder, Linear head) {
 
-    TextClassifier(BertEncoder encoder, int classes) {
-        this(encoder, Linear.builder().setUnits(classes).build());
+    /**
+     * Creates a classifier whose training changes the linear layer and the last layers of the encoder, or all of it.
+     */
+    static TextClassifier of(BertEncoder encoder, int classes, int trainedLayers) {
+        List<TransformerLayerBlock> layers = encoder.layers();
+        encoder.freezeParameters(trainedLayers < layers.size());
+        layers.subList(layers.size() - trainedLayers, layers.size()).forEach(layer -> layer.freezeParameters(false));
+        return new TextClassifier(encoder, Linear.builder().setUnits(classes).build());
     }
 
     /** Returns a block that maps the inputs of the encoder to a score for each class, (B, classes). */
     Block block() {
         return new SequentialBlock().add(encoder).add(BertEncoder::mean).add(head);
-    }
-
-    /** Trains only the linear layer and the last layers of the encoder; with all layers, the whole encoder. */
-    TextClassifier trainOnlyLastLayers(int count) {
-        List<TransformerLayerBlock> layers = encoder.layers();
-        encoder.freezeParameters(count < layers.size());
-        layers.subList(layers.size() - count, layers.size()).forEach(layer -> layer.freezeParameters(false));
-        return this;
     }
 
     /** Saves the parameters as safetensors, under the names that Hugging Face gives to an encoder and a classifier. */

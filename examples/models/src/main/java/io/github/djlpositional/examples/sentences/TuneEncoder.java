@@ -100,9 +100,10 @@ public final class TuneEncoder extends EngineCommand {
         LineChart curves = LineChart.of("Noun, verb, adjective or adverb?", "definitions seen", "held-out accuracy");
         List<String> table = new ArrayList<>();
         try (NDManager manager = engine.newBaseManager(device)) {
-            TextClassifier frozen = classifier(SentenceEncoder.published(manager), 0);
-            TextClassifier tuned = classifier(SentenceEncoder.published(manager), layers);
-            TextClassifier fresh = classifier(new BertEncoder(SIZES), SIZES.layers());
+            int classes = CLASSES.size();
+            TextClassifier frozen = TextClassifier.of(SentenceEncoder.published(manager), classes, 0);
+            TextClassifier tuned = TextClassifier.of(SentenceEncoder.published(manager), classes, layers);
+            TextClassifier fresh = TextClassifier.of(new BertEncoder(SIZES), classes, SIZES.layers());
             Block tunedBlock = tuned.block();
             for (Contender contender : List.of(
                     new Contender("bag of words", 0.05f, bagOfWords()),
@@ -145,10 +146,6 @@ public final class TuneEncoder extends EngineCommand {
                 .add(inputs -> new NDList(inputs.head())) // without the mask
                 .add(scores)
                 .add(LambdaBlock.singleton(ofTokens -> ofTokens.sum(new int[] {1})));
-    }
-
-    private static TextClassifier classifier(BertEncoder encoder, int trainedLayers) {
-        return new TextClassifier(encoder, CLASSES.size()).trainOnlyLastLayers(trainedLayers);
     }
 
     /** Chooses different definitions of each part of speech. */

@@ -7,17 +7,12 @@ import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
 import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
-import ai.djl.util.JsonUtils;
-import com.google.gson.reflect.TypeToken;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Engines;
 import java.io.IOException;
-import java.io.Reader;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -111,10 +106,7 @@ class LlamaDecoderTest {
     })
     void numberOfParametersIsThePublishedOne(
             String model, int vocabularySize, int hiddenSize, boolean isTied, long parameters) throws IOException {
-        Map<String, Object> config;
-        try (Reader reader = Files.newBufferedReader(CONFIGURATIONS.resolve(model + ".json"))) {
-            config = JsonUtils.GSON.fromJson(reader, new TypeToken<LinkedHashMap<String, Object>>() {});
-        }
+        Map<String, Object> config = new ModelFolder(CONFIGURATIONS).json(model + ".json");
         config.put("vocab_size", vocabularySize);
         config.put("intermediate_size", hiddenSize);
         config.put("tie_word_embeddings", isTied);

@@ -70,18 +70,16 @@ class SentenceCommandsTest {
         assertThat(ProgramRun.of(Models.commandLine(), command).error(2)).contains(named);
     }
 
-    @Test
-    void anotherProgramsIndexEndsWithOneLine() throws Exception {
-        Files.writeString(folder.resolve("vectors.safetensors"), "damaged");
-        assertThat(ProgramRun.of(Models.commandLine(), "search cat --index " + folder)
+    @ParameterizedTest
+    @CsvSource({
+        "search cat --index, vectors.safetensors' is damaged",
+        "tune --definitions 100000 --out, and 1000 held out"
+    })
+    void userErrorEndsWithOneLine(String command, String named) throws Exception {
+        Path file = Files.writeString(folder.resolve("vectors.safetensors"), "damaged");
+        Path output = command.startsWith("search") ? folder : file;
+        assertThat(ProgramRun.of(Models.commandLine(), command, output.toString())
                         .error(1))
-                .contains("vectors.safetensors' is damaged");
-    }
-
-    @Test
-    void tuneSaysHowManyDefinitionsThereAre() {
-        assertThat(ProgramRun.of(Models.commandLine(), "tune --definitions 100000 --out " + folder.resolve("a"))
-                        .error(1))
-                .contains("100000 definitions and 1000 held out");
+                .contains(named);
     }
 }

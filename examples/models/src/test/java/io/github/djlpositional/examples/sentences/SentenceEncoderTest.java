@@ -10,7 +10,6 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.training.ParameterStore;
 import ai.onnxruntime.OnnxTensor;
 import ai.onnxruntime.OrtEnvironment;
-import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Engines;
@@ -19,8 +18,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -34,19 +31,6 @@ class SentenceEncoderTest {
      */
     private static final float TOLERANCE = 5e-5f;
 
-    private static final OrtEnvironment ENVIRONMENT = OrtEnvironment.getEnvironment();
-    private static OrtSession reference;
-
-    @BeforeAll
-    static void load() throws Exception {
-        reference = ENVIRONMENT.createSession(SentenceEncoder.publishedModel());
-    }
-
-    @AfterAll
-    static void close() throws OrtException {
-        reference.close();
-    }
-
     /** Returns texts of random tokens. */
     private static TokenBatch batch(String lengths) {
         Random random = new Random(1);
@@ -58,13 +42,15 @@ class SentenceEncoderTest {
     }
 
     /** Returns the vectors of all tokens, (B, T, {@link SentenceEncoder#SIZE}), with those of padding. */
-    private static float[][][] expected(TokenBatch batch) throws OrtException {
+    private static float[][][] expected(TokenBatch batch) throws Exception {
         long[][] noTypes = new long[batch.ids().length][batch.ids()[0].length];
-        try (OnnxTensor ids = OnnxTensor.createTensor(ENVIRONMENT, batch.ids());
-                OnnxTensor mask = OnnxTensor.createTensor(ENVIRONMENT, batch.mask());
-                OnnxTensor types = OnnxTensor.createTensor(ENVIRONMENT, noTypes);
+        OrtEnvironment environment = OrtEnvironment.getEnvironment();
+        try (OrtSession published = environment.createSession(SentenceEncoder.publishedModel());
+                OnnxTensor ids = OnnxTensor.createTensor(environment, batch.ids());
+                OnnxTensor mask = OnnxTensor.createTensor(environment, batch.mask());
+                OnnxTensor types = OnnxTensor.createTensor(environment, noTypes);
                 OrtSession.Result result =
-                        reference.run(Map.of("input_ids", ids, "attention_mask", mask, "token_type_ids", types))) {
+                        published.run(Map.of("input_ids", ids, "attention_mask", mask, "token_type_ids", types))) {
             return (float[][][]) result.get(0).getValue();
         }
     }
@@ -123,7 +109,7 @@ class SentenceEncoderTest {
                 .sum();
     }
 
-    private static float[] expected(SentenceEncoder encoder, String text) throws OrtException {
+    private static float[] expected(SentenceEncoder encoder, String text) throws Exception {
         float[][] tokens = expected(encoder.batches(List.of(text), 100).get(0))[0];
         float[] vector = new float[SentenceEncoder.SIZE];
         for (int d = 0; d < vector.length; d++) {

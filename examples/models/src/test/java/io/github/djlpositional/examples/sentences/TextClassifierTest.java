@@ -30,8 +30,8 @@ class TextClassifierTest {
     @TempDir
     private Path folder;
 
-    private static TextClassifier classifier(NDManager manager) {
-        TextClassifier classifier = new TextClassifier(new BertEncoder(SMALL), CLASSES);
+    private static TextClassifier classifier(NDManager manager, int trainedLayers) {
+        TextClassifier classifier = TextClassifier.of(new BertEncoder(SMALL), CLASSES, trainedLayers);
         classifier.block().initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         return classifier;
     }
@@ -50,7 +50,7 @@ class TextClassifierTest {
     @EngineTest
     void theLibraryReadsSavedWeights(String engine) throws Exception {
         try (NDManager manager = Engines.newManager(engine)) {
-            TextClassifier saved = classifier(manager);
+            TextClassifier saved = classifier(manager, 0);
             // biases that are not zero, too
             saved.encoder()
                     .getParameters()
@@ -58,7 +58,7 @@ class TextClassifierTest {
                     .forEach(parameter -> parameter.getArray().addi(0.1f));
             Path file = folder.resolve("saved.safetensors");
             saved.save(file);
-            TextClassifier loaded = classifier(manager);
+            TextClassifier loaded = classifier(manager, 0);
             // tag::load[]
             WeightLoader loader = WeightLoader.of(WeightFile.open(file));
             loaded.encoder().parametersByName().forEach(loader::table);
@@ -72,7 +72,7 @@ class TextClassifierTest {
     void learnsWithItsLastLayerOnly(String engine) {
         Engines.assumeAvailable(engine);
         try (Model model = Model.newInstance("classifier", Device.cpu(), engine)) {
-            TextClassifier classifier = classifier(model.getNDManager()).trainOnlyLastLayers(1);
+            TextClassifier classifier = classifier(model.getNDManager(), 1);
             Map<String, float[]> before = values(classifier.encoder());
             model.setBlock(classifier.block());
             // texts whose class is that of their first token: a bag of words cannot know it
