@@ -57,11 +57,6 @@ record AttentionKind(String text, String encoding) {
         return MASKS.contains(text);
     }
 
-    /** Whether the mask of DJL's block is computed from learned numbers. */
-    boolean isLearned() {
-        return text.equals("t5") || text.equals("kerple");
-    }
-
     boolean isInPython() {
         return isMask() || IN_PYTHON.contains(text);
     }

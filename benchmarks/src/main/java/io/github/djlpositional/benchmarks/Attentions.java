@@ -2,35 +2,28 @@ package io.github.djlpositional.benchmarks;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
-import ai.djl.ndarray.NDResource;
 import ai.djl.nn.Block;
 import ai.djl.nn.transformer.ScaledDotProductAttentionBlock;
-import java.util.concurrent.Callable;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /** Self-attentions of this library, and DJL's. */
 final class Attentions {
 
-    static final Operation ATTEND = new Operation("ATTEND", "", setting -> inference(setting, own(setting, true)));
+    static final Operation ATTEND = inference("ATTEND", "", setting -> own(setting, true));
     static final Operation ATTEND_NOT_FUSED =
-            new Operation("ATTEND_NOT_FUSED", "not fused", setting -> inference(setting, own(setting, false)));
-    static final Operation ATTEND_DJL =
-            new Operation("ATTEND_DJL", "DJL", setting -> inference(setting, djl(setting, () -> null)));
-    static final Operation ATTEND_DJL_MASK = new Operation(
-            "ATTEND_DJL_MASK",
-            "DJL with mask",
-            setting -> inference(setting, djl(setting, Masks.ofDjl(setting, false))));
+            inference("ATTEND_NOT_FUSED", "not fused", setting -> own(setting, false));
+    static final Operation ATTEND_DJL = inference("ATTEND_DJL", "DJL", setting -> djl(setting, () -> null));
+    static final Operation ATTEND_DJL_MASK =
+            inference("ATTEND_DJL_MASK", "DJL with mask", setting -> djl(setting, Masks.ofDjl(setting, false)));
 
-    static final Operation TRAIN_ATTENTION =
-            new Operation("TRAIN_ATTENTION", "", setting -> training(setting, own(setting, true)));
+    static final Operation TRAIN_ATTENTION = training("TRAIN_ATTENTION", "", setting -> own(setting, true));
     static final Operation TRAIN_ATTENTION_NOT_FUSED =
-            new Operation("TRAIN_ATTENTION_NOT_FUSED", "not fused", setting -> training(setting, own(setting, false)));
+            training("TRAIN_ATTENTION_NOT_FUSED", "not fused", setting -> own(setting, false));
     static final Operation TRAIN_ATTENTION_DJL =
-            new Operation("TRAIN_ATTENTION_DJL", "DJL", setting -> training(setting, djl(setting, () -> null)));
-    static final Operation TRAIN_ATTENTION_DJL_MASK = new Operation(
-            "TRAIN_ATTENTION_DJL_MASK",
-            "DJL with mask",
-            setting -> training(setting, djl(setting, Masks.ofDjl(setting, true))));
+            training("TRAIN_ATTENTION_DJL", "DJL", setting -> djl(setting, () -> null));
+    static final Operation TRAIN_ATTENTION_DJL_MASK =
+            training("TRAIN_ATTENTION_DJL_MASK", "DJL with mask", setting -> djl(setting, Masks.ofDjl(setting, true)));
 
     private Attentions() {}
 
@@ -62,16 +55,20 @@ final class Attentions {
     }
 
     /** A forward with frozen parameters. */
-    private static Callable<NDResource> inference(Setting setting, Attention attention) {
-        // DJL's block leaves temporary arrays
-        Supplier<NDArray> forward = forward(setting, attention, false);
-        return () -> setting.scoped(forward);
+    private static Operation inference(String name, String column, Function<Setting, Attention> attention) {
+        return new Operation(name, column, setting -> {
+            Supplier<NDArray> forward = forward(setting, attention.apply(setting), false);
+            // DJL's block leaves temporary arrays
+            return () -> setting.scoped(forward);
+        });
     }
 
     /** A forward and a backward, with gradients of the parameters and of x. */
-    private static Callable<NDResource> training(Setting setting, Attention attention) {
-        Supplier<NDArray> forward = forward(setting, attention, true);
-        return () -> setting.backward(forward);
+    private static Operation training(String name, String column, Function<Setting, Attention> attention) {
+        return new Operation(name, column, setting -> {
+            Supplier<NDArray> forward = forward(setting, attention.apply(setting), true);
+            return () -> setting.backward(forward);
+        });
     }
 
     private static Supplier<NDArray> forward(Setting setting, Attention attention, boolean isTraining) {

@@ -1,8 +1,10 @@
 package io.github.djlpositional.benchmarks;
 
 import ai.djl.engine.Engine;
+import io.github.djlpositional.examples.Check;
+import io.github.djlpositional.examples.Program;
 import java.io.IOException;
-import java.io.PrintStream;
+import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,13 +19,13 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** Measures this library and what it is compared with, with every {@link Allocator}, and prints tables. */
 @Command(
         name = "benchmarks",
         mixinStandardHelpOptions = true,
+        versionProvider = Program.class,
         sortOptions = false,
         showDefaultValues = true,
         description = "Measure this library and its alternatives in turns, and print tables.")
@@ -71,36 +73,37 @@ public final class Benchmarks implements Callable<Integer> {
      * @param args its options; {@code --help} lists them
      */
     public static void main(String[] args) {
-        System.setProperty("OPT_OUT_TRACKING", "true");
+        Program.optOutOfTracking();
         System.exit(commandLine().execute(args));
     }
 
     static CommandLine commandLine() {
-        return new CommandLine(new Benchmarks()).setCaseInsensitiveEnumValuesAllowed(true);
+        return Program.commandLine(new Benchmarks());
     }
 
     @Override
     public Integer call() throws Exception {
-        require(rounds >= 1, "--rounds " + rounds + " is too small: give 1 or more");
-        require(threads >= 1, "--threads " + threads + " is too small: give 1 or more");
-        // an hour is more than anyone waits for, and less than what a time can hold
-        require(seconds > 0 && seconds <= 3600, "--seconds " + seconds + " is outside (0, 3600]: give such as 0.3");
+        Program.checkOptions(spec, this::checkOptions);
+        PrintWriter out = spec.commandLine().getOut();
         if (inThisProcess) {
-            measure(System.out, System.err);
+            measure(out);
             return 0;
         }
         int status = 0;
         for (Allocator allocator : allocators) {
-            System.out.printf("%n### %s%n%n", allocator.title());
+            out.printf("%n### %s%n%n", allocator.title());
             status = Math.max(status, child(allocator));
         }
         return status;
     }
 
-    private void require(boolean holds, String message) {
-        if (!holds) {
-            throw new ParameterException(spec.commandLine(), message);
-        }
+    private void checkOptions() {
+        Check.positive("--rounds", rounds);
+        Check.positive("--threads", threads);
+        // an hour is more than anyone waits for, and less than what a time can hold
+        Check.that(
+                seconds > 0 && seconds <= 3600,
+                () -> "--seconds " + seconds + ": expected more than 0 and at most 3600; set it to 0.3, for example");
     }
 
     private int child(Allocator allocator) throws IOException, InterruptedException {
@@ -120,7 +123,7 @@ public final class Benchmarks implements Callable<Integer> {
         return builder.start().waitFor();
     }
 
-    private void measure(PrintStream out, PrintStream progress) throws IOException, RunnerException {
+    private void measure(PrintWriter out) throws IOException, RunnerException {
         if (quick) {
             rounds = 1;
             seconds = 0.001;
@@ -139,14 +142,12 @@ public final class Benchmarks implements Callable<Integer> {
                     rounds,
                     seconds);
             for (Table table : only) {
-                measure(table, peers, out, progress);
-                out.flush();
+                measure(table, peers, out);
             }
         }
     }
 
-    private void measure(Table table, PythonPeers peers, PrintStream out, PrintStream progress)
-            throws IOException, RunnerException {
+    private void measure(Table table, PythonPeers peers, PrintWriter out) throws IOException, RunnerException {
         if (table.needsGpu() && !quick && !Setting.hasGpu()) {
             out.printf("%nPyTorch finds no GPU: the table %s is omitted%n", table);
             return;
@@ -164,7 +165,7 @@ public final class Benchmarks implements Callable<Integer> {
         if (cases.isEmpty()) {
             return;
         }
-        Measurements measurements = new Measurements(seconds, peers, progress);
+        Measurements measurements = new Measurements(seconds, peers);
         if (table.isMemory()) {
             measurements.peakMemory(cases);
         } else {

@@ -1,7 +1,6 @@
 package io.github.djlpositional.benchmarks;
 
 import java.io.IOException;
-import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -27,17 +26,15 @@ final class Measurements {
 
     private final double seconds;
     private final PythonPeers python;
-    private final PrintStream progress;
     private final Map<Case, List<Double>> values = new LinkedHashMap<>();
 
-    Measurements(double seconds, PythonPeers python, PrintStream progress) {
+    Measurements(double seconds, PythonPeers python) {
         this.seconds = seconds;
         this.python = python;
-        this.progress = progress;
     }
 
     /** Measures the time of every case once. */
-    void times(Collection<Case> cases) throws RunnerException {
+    void times(Collection<Case> cases) throws IOException, RunnerException {
         for (Case each : cases) {
             double time = each.isPython()
                     ? python.time(each, seconds)
@@ -47,7 +44,7 @@ final class Measurements {
                             .getScore();
             add(each, time);
         }
-        progress.println();
+        System.err.println();
     }
 
     /** Measures the peak memory of every case, each in a process of its own. */
@@ -55,13 +52,12 @@ final class Measurements {
         for (Case each : cases) {
             add(each, each.isPython() ? pythonPeak(each) : ownPeak(each));
         }
-        progress.println();
+        System.err.println();
     }
 
     private void add(Case measured, double value) {
         values.computeIfAbsent(measured, key -> new ArrayList<>()).add(value);
-        progress.print('.');
-        progress.flush();
+        System.err.print('.');
     }
 
     private double pythonPeak(Case measured) throws IOException {

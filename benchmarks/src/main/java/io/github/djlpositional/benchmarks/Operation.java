@@ -3,7 +3,6 @@ package io.github.djlpositional.benchmarks;
 import ai.djl.Device;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDResource;
-import ai.djl.ndarray.index.NDIndex;
 import java.util.concurrent.Callable;
 
 /**
@@ -37,9 +36,9 @@ record Operation(String name, String column, int calls, Preparation preparation)
                     call.call().close();
                 }
                 NDResource last = call.call();
-                try (NDArray first = last.getResourceNDArrays().get(0).get(NDIndex.sliceAxis(0, 0, 1));
-                        NDArray row = first.get(NDIndex.sliceAxis(1, 0, 1));
-                        NDArray read = row.toDevice(Device.cpu(), true)) {
+                NDArray array = last.getResourceNDArrays().get(0);
+                try (NDArray corner = array.get("0:1, 0:1");
+                        NDArray read = corner.toDevice(Device.cpu(), true)) {
                     read.toByteBuffer();
                 }
                 return last;

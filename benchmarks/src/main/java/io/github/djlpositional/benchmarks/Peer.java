@@ -6,23 +6,22 @@ import java.util.function.UnaryOperator;
 interface Peer {
 
     /** The usual module of PyTorch in Python. */
-    Peer PYTHON = of("Python", own -> own.on(Case.PYTHON));
+    Peer PYTHON = new SameOperation("Python", own -> own.on(Case.PYTHON));
 
     /** An attention without positions and masks. */
-    Peer NONE = of("none", own -> own.with(AttentionKind.NONE));
+    Peer NONE = new SameOperation("none", own -> own.with(AttentionKind.NONE));
 
     /** The name of the column. */
     String column();
 
     Case beside(Case own);
 
-    private static Peer of(String column, UnaryOperator<Case> beside) {
-        record Named(String column, UnaryOperator<Case> of) implements Peer {
-            @Override
-            public Case beside(Case own) {
-                return of.apply(own);
-            }
+    /** The same operation elsewhere, or of another kind. */
+    record SameOperation(String column, UnaryOperator<Case> change) implements Peer {
+
+        @Override
+        public Case beside(Case own) {
+            return change.apply(own);
         }
-        return new Named(column, beside);
     }
 }

@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.OutputStreamWriter;
-import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -48,24 +47,20 @@ record PythonPeers(
     }
 
     /** The mean time of a call, in microseconds. */
-    double time(Case measured, double seconds) {
-        try {
-            questions.write(String.format(
-                    Locale.ROOT,
-                    "%s %s %s %f%n",
-                    measured.operation(),
-                    measured.sizes(","),
-                    measured.kind() == null ? "none" : measured.kind().text(),
-                    seconds));
-            questions.flush();
-            String answer = answers.readLine();
-            if (answer == null) {
-                throw new IllegalStateException("Python ended in " + measured);
-            }
-            return Double.parseDouble(answer);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+    double time(Case measured, double seconds) throws IOException {
+        questions.write(String.format(
+                Locale.ROOT,
+                "%s %s %s %f%n",
+                measured.operation(),
+                measured.sizes(","),
+                measured.kind() == null ? "none" : measured.kind().text(),
+                seconds));
+        questions.flush();
+        String answer = answers.readLine();
+        if (answer == null) {
+            throw new IOException("Python ended in " + measured);
         }
+        return Double.parseDouble(answer);
     }
 
     @Override

@@ -11,8 +11,7 @@ import io.github.djlpositional.examples.sentences.Definition;
 import io.github.djlpositional.examples.sentences.SentenceEncoder;
 import io.github.djlpositional.examples.sentences.TokenBatch;
 import java.io.IOException;
-import java.nio.LongBuffer;
-import java.util.Collections;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -53,10 +52,10 @@ final class Sentences {
     }
 
     private static void run(OrtEnvironment environment, OrtSession session, TokenBatch batch) {
-        long[] shape = batch.shape().getShape();
-        try (OnnxTensor ids = OnnxTensor.createTensor(environment, batch.paddedIds(), shape);
-                OnnxTensor mask = OnnxTensor.createTensor(environment, batch.mask(), shape);
-                OnnxTensor types = OnnxTensor.createTensor(environment, LongBuffer.allocate(batch.tokens()), shape)) {
+        long[][] noTypes = new long[batch.ids().length][batch.ids()[0].length];
+        try (OnnxTensor ids = OnnxTensor.createTensor(environment, batch.ids());
+                OnnxTensor mask = OnnxTensor.createTensor(environment, batch.mask());
+                OnnxTensor types = OnnxTensor.createTensor(environment, noTypes)) {
             session.run(Map.of("input_ids", ids, "attention_mask", mask, "token_type_ids", types))
                     .close();
         } catch (OrtException e) {
@@ -72,13 +71,11 @@ final class Sentences {
     private static List<TokenBatch> batches(Setting setting, SentenceEncoder encoder) throws IOException {
         int size = setting.size(0);
         if (setting.shape().dimension() == 1) {
-            return encoder.batches(
-                    Definition.read(Math.min(DEFINITIONS, size)).stream()
-                            .map(Definition::text)
-                            .toList(),
-                    size);
+            List<Definition> definitions = Definition.read(Math.min(DEFINITIONS, size));
+            return encoder.batches(definitions.stream().map(Definition::text).toList(), size);
         }
-        long[] ids = LongStream.range(1000, 1000 + setting.size(1)).toArray();
-        return List.of(new TokenBatch(IntStream.range(0, size).boxed().toList(), Collections.nCopies(size, ids)));
+        long[][] ids = new long[size][];
+        Arrays.fill(ids, LongStream.range(1000, 1000 + setting.size(1)).toArray());
+        return List.of(new TokenBatch(IntStream.range(0, size).boxed().toList(), ids));
     }
 }

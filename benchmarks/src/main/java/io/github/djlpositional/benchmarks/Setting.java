@@ -82,10 +82,6 @@ record Setting(Case of, NDManager manager, ParameterStore store, Deque<AutoClose
         return block.forward(store, new NDList(inputs), false);
     }
 
-    NDArray train(Block block, NDArray input) {
-        return block.forward(store, new NDList(input), true).singletonOrThrow();
-    }
-
     /** A forward that frees all arrays but the result. */
     NDArray scoped(Supplier<NDArray> forward) {
         try (NDScope scope = new NDScope()) {

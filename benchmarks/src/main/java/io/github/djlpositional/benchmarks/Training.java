@@ -27,7 +27,8 @@ final class Training {
     private static final int SIZE = 64;
     private static final int LAYERS = 3;
 
-    static final Operation TRAIN = new Operation("TRAIN", "the step", setting -> step(setting, trainer(setting)));
+    static final Operation TRAIN =
+            new Operation("TRAIN", "the step", setting -> step(setting, trainer(setting, encoding(setting))));
     static final Operation TRAIN_LIKE_BOOK = new Operation(
             "TRAIN_LIKE_BOOK",
             "book",
@@ -39,12 +40,13 @@ final class Training {
         NDArray embedded = setting.numbers(shape);
         embedded.setRequiresGradient(true);
         Block encoding = setting.initialized(encoding(setting), shape);
-        return () -> setting.backward(() -> setting.train(encoding, embedded));
+        return () -> setting.backward(() ->
+                encoding.forward(setting.store(), new NDList(embedded), true).singletonOrThrow());
     });
 
     /** The optimizer alone, with the gradients of a step. */
     static final Operation TRAIN_OPTIMIZER = new Operation("TRAIN_OPTIMIZER", "optimizer", setting -> {
-        Trainer trainer = trainer(setting);
+        Trainer trainer = trainer(setting, encoding(setting));
         step(setting, trainer).call().close();
         return () -> {
             trainer.step();
@@ -76,10 +78,6 @@ final class Training {
                 .add(Linear.builder().setUnits(2).build());
     }
 
-    static Trainer trainer(Setting setting) {
-        return trainer(setting, encoding(setting));
-    }
-
     private static Trainer trainer(Setting setting, Block positions) {
         Model model = setting.own(
                 Model.newInstance("encoder", Device.cpu(), setting.of().engine()));
@@ -91,7 +89,7 @@ final class Training {
         return trainer;
     }
 
-    static Callable<NDResource> step(Setting setting, Trainer trainer) {
+    private static Callable<NDResource> step(Setting setting, Trainer trainer) {
         NDArray ids = setting.ids(setting.shape(), VOCABULARY);
         NDArray labels = setting.manager().zeros(new Shape(setting.size(0), 1));
         return () -> {

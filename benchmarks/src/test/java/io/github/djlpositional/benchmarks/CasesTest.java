@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ai.djl.ndarray.NDResource;
 import ai.djl.ndarray.types.Shape;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -13,10 +14,13 @@ class CasesTest {
 
     private static final Shape SHAPE = new Shape(2, 16, 64);
 
+    /** The masks that DJL's block gets from learned numbers, which are different. */
+    private static final Set<String> LEARNED = Set.of("t5", "kerple");
+
     static Stream<Row> rows() {
         Stream<Row> attentions = AttentionKind.ALL.stream()
                 .map(kind -> Case.of(Attentions.ATTEND, SHAPE).with(kind))
-                .map(own -> own.kind().isMask() && !own.kind().isLearned()
+                .map(own -> own.kind().isMask() && !LEARNED.contains(own.kind().text())
                         ? Row.of(own, Attentions.ATTEND_NOT_FUSED, Attentions.ATTEND_DJL_MASK)
                         : Row.of(own, Attentions.ATTEND_NOT_FUSED));
         Stream<Row> others = Stream.of(

@@ -17,21 +17,13 @@ public final class Models {
 
     private Models() {}
 
-    /**
-     * Runs the program.
-     *
-     * @param args a command and its options; {@code --help} lists them
-     */
+    /** Runs the program; {@code --help} lists the commands and their options. */
     public static void main(String[] args) {
         Program.optOutOfTracking();
         System.exit(commandLine().execute(args));
     }
 
-    /**
-     * Returns the program, which {@code execute} runs without ending the JVM.
-     *
-     * @return a new command line
-     */
+    /** Returns the program, which {@code execute} runs without ending the JVM. */
     public static CommandLine commandLine() {
         return Program.commandLine(new Models());
     }

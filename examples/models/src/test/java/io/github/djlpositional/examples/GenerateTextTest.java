@@ -2,16 +2,22 @@ package io.github.djlpositional.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
+import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Engines;
+import io.github.djlpositional.examples.llama.LlamaDecoder;
+import io.github.djlpositional.examples.llama.Sampling;
 import io.github.djlpositional.examples.llama.StoredModel;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.ToIntFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The output of {@code generate} and its exit status. */
@@ -69,21 +75,39 @@ class GenerateTextTest {
                 .isNotEqualTo(text(model, "--tokens 12"));
     }
 
-    @ParameterizedTest
-    @CsvSource({
-        "--tokens 251, 'a prompt of 7 tokens with --tokens 251: expected at most 256'",
-        "--engine Theano, unknown engine 'Theano'"
-    })
-    void userErrorEndsWithOneLine(String options, String message) {
-        assertThat(generate(StoredModel.folder("llama_2"), options, "the cat sat on the mat")
-                        .error(1))
-                .contains(message);
+    @Test
+    void codeOfTheGuideGeneratesTheText() throws IOException {
+        Path folder = StoredModel.folder("llama_3");
+        try (NDManager manager = Engines.newManager("PyTorch")) {
+            // tag::load[]
+            LlamaDecoder decoder = LlamaDecoder.load(folder, manager); // the manager owns the weights
+            try (HuggingFaceTokenizer tokenizer = HuggingFaceTokenizer.builder()
+                    .optTokenizerPath(folder.resolve("tokenizer.json"))
+                    .optTruncation(false) // by default, texts are cut to 512 tokens
+                    .build()) {
+                long[] prompt = tokenizer.encode("the cat sat on the mat").getIds();
+                List<Long> ids = new ArrayList<>();
+                ToIntFunction<float[]> choice = Sampling.greedy(); // or Sampling.of(temperature, topP, seed)
+                decoder.generate(prompt, choice, id -> {
+                    ids.add(id);
+                    return ids.size() < 12 && !decoder.getEndTokens().contains(id);
+                });
+                String text = tokenizer.decode(ids.stream().mapToLong(id -> id).toArray());
+                // end::load[]
+                assertThat(text).isEqualTo(StoredModel.of("llama_3").continuedText());
+                // tag::load[]
+            }
+            // end::load[]
+        }
     }
 
     @Test
-    void longPromptIsNotCut() {
-        String prompt = "the" + " cat".repeat(600);
-        assertThat(generate(StoredModel.folder("llama_3"), "--tokens 1", prompt).error(1))
+    void longTextsEndWithOneLine() {
+        Path model = StoredModel.folder("llama_2");
+        assertThat(generate(model, "--tokens 251", "the cat sat on the mat").error(1))
+                .contains("a prompt of 7 tokens with --tokens 251: expected at most 256");
+        // not cut to 512 tokens
+        assertThat(generate(model, "--tokens 1", "the" + " cat".repeat(600)).error(1))
                 .contains("a prompt of 602 tokens");
     }
 

@@ -8,7 +8,6 @@ import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
-import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
 import ai.djl.training.ParameterStore;
@@ -26,17 +25,19 @@ import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.examples.UserError;
 import io.github.djlpositional.weights.HuggingFaceRope;
 import io.github.djlpositional.weights.WeightFile;
+import io.github.djlpositional.weights.WeightFile.TensorInfo;
 import io.github.djlpositional.weights.WeightLoader;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
+import java.util.Collection;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.LongPredicate;
 import java.util.function.ToIntFunction;
+import java.util.stream.Stream;
 
 /**
  * A decoder of the Llama family: Llama 2 and 3, Mistral, Qwen 2 and 3. It maps token ids (B, T) to logits (B, T, V),
@@ -94,110 +95,77 @@ public final class LlamaDecoder extends AbstractBlock {
     }
 
     /**
-     * Loads a model. The weights, F32, F16 or BF16, are FLOAT32 in the decoder, and frozen.
+     * Loads the model in a folder as Hugging Face publishes it. The weights, F32, F16 or BF16, are FLOAT32 in the
+     * decoder, and frozen; the manager owns them.
      *
-     * @param folder the folder with {@code config.json} and {@code model.safetensors}, or the files that
-     *     {@code model.safetensors.index.json} names
-     * @param manager owns the weights
-     * @return the decoder, ready for inference
      * @throws UserError if the folder is not that of such a model, or a file is missing or damaged
-     * @throws IOException if a file cannot be read
      */
     public static LlamaDecoder load(Path folder, NDManager manager) throws IOException {
         ModelFolder files = new ModelFolder(folder);
-        Path config = files.file("config.json");
-        Map<String, WeightFile> weights = files.weights();
-        LlamaDecoder decoder;
         try {
-            HuggingFaceRope.read(config); // also refuses repeated keys and deep nesting
-            LlamaConfig read = LlamaConfig.of(files.json("config.json"));
+            HuggingFaceRope.read(files.file("config.json")); // also refuses repeated keys and deep nesting
+            LlamaConfig config = LlamaConfig.of(files.json("config.json"));
+            Collection<WeightFile> weights = files.weights();
+            List<Shape> tensors = weights.stream()
+                    .flatMap(file -> file.getTensors().values().stream())
+                    .map(TensorInfo::shape)
+                    .toList();
             Check.that(
-                    read.layerCount() < weights.size(),
-                    () -> "num_hidden_layers " + read.layerCount() + ": expected fewer than the " + weights.size()
+                    config.layerCount() < tensors.size(),
+                    () -> "num_hidden_layers " + config.layerCount() + ": expected fewer than the " + tensors.size()
                             + " tensors of the weights; download both again");
-            decoder = new LlamaDecoder(read);
-        } catch (IllegalArgumentException | MalformedModelException e) {
-            throw new UserError("file '" + config + "': " + e.getMessage(), e);
-        }
-        Map<String, Parameter> parameters = decoder.parametersByName();
-        requireSame(folder, weights, parameters);
-        try {
+            LlamaDecoder decoder = new LlamaDecoder(config);
+            WeightLoader loader = decoder.addTo(WeightLoader.ofAll(weights))
+                    .oneByOne() // while a tensor is loaded, it is in memory twice
+                    // the frequencies of the rotary encoding, and a copy of a table that is the head too
+                    .allowUnused("*.rotary_emb.inv_freq", "lm_head.weight");
+            // before arrays are created, which may be too large
+            double described = count(decoder.getParameters().values().stream().map(Parameter::getShape));
+            double stored = count(tensors.stream());
+            Check.that(
+                    described <= stored,
+                    () -> String.format(
+                            Locale.ROOT,
+                            "a model of %,.0f numbers: expected at most the %,.0f of the weights; download both again",
+                            described,
+                            stored));
             decoder.setInitializer(Initializer.ZEROS, parameter -> true);
             decoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
-            WeightLoader loader = WeightLoader.ofAll(new LinkedHashSet<>(weights.values()))
-                    .oneByOne() // while a tensor is loaded, it is in memory twice
-                    .allowUnused("*"); // all others are redundant
-            parameters.forEach(loader::table);
             loader.load(decoder);
+            decoder.freezeParameters(true);
+            return decoder;
         } catch (IllegalArgumentException | MalformedModelException e) {
-            throw new UserError("model folder '" + folder + "': " + e.getMessage(), e);
+            throw new UserError("model folder '" + folder + "', config.json and weights: " + e.getMessage(), e);
         }
-        decoder.freezeParameters(true);
-        return decoder;
     }
 
-    /** The parameters by the names of their tensors in published files. */
-    private Map<String, Parameter> parametersByName() {
-        Map<String, Parameter> parameters = new LinkedHashMap<>();
-        parameters.put("model.embed_tokens.weight", layers.getInput().getTokenTable());
+    private static double count(Stream<Shape> shapes) {
+        return shapes.mapToDouble(Shape::size).sum();
+    }
+
+    /** Adds the tensors to a loader, by their names in published files. */
+    private WeightLoader addTo(WeightLoader loader) {
+        loader.table("model.embed_tokens.weight", layers.getInput().getTokenTable());
         for (int i = 0; i < config.layerCount(); i++) {
             TransformerLayerBlock layer = layers.getLayers().get(i);
             MultiHeadAttentionBlock attention = layer.getAttention();
             String prefix = "model.layers." + i + ".";
-            add(parameters, prefix + "input_layernorm", layer.getAttentionNorm());
-            add(parameters, prefix + "self_attn.q_proj", attention.getQueryProjection());
-            add(parameters, prefix + "self_attn.k_proj", attention.getKeyProjection());
-            add(parameters, prefix + "self_attn.v_proj", attention.getValueProjection());
-            add(parameters, prefix + "self_attn.o_proj", attention.getResultProjection());
+            loader.module(prefix + "input_layernorm.", layer.getAttentionNorm())
+                    .module(prefix + "self_attn.q_proj.", attention.getQueryProjection())
+                    .module(prefix + "self_attn.k_proj.", attention.getKeyProjection())
+                    .module(prefix + "self_attn.v_proj.", attention.getValueProjection())
+                    .module(prefix + "self_attn.o_proj.", attention.getResultProjection())
+                    .module(prefix + "post_attention_layernorm.", layer.getFeedForwardNorm())
+                    .module(prefix + "mlp.gate_proj.", layer.getGateProjection())
+                    .module(prefix + "mlp.up_proj.", layer.getHiddenProjection())
+                    .module(prefix + "mlp.down_proj.", layer.getOutputProjection());
             if (attention.getQueryNorm() != null) {
-                add(parameters, prefix + "self_attn.q_norm", attention.getQueryNorm());
-                add(parameters, prefix + "self_attn.k_norm", attention.getKeyNorm());
-            }
-            add(parameters, prefix + "post_attention_layernorm", layer.getFeedForwardNorm());
-            add(parameters, prefix + "mlp.gate_proj", layer.getGateProjection());
-            add(parameters, prefix + "mlp.up_proj", layer.getHiddenProjection());
-            add(parameters, prefix + "mlp.down_proj", layer.getOutputProjection());
-        }
-        add(parameters, "model.norm", layers.getFinalNorm());
-        if (!config.isHeadTied()) {
-            parameters.put("lm_head.weight", head);
-        }
-        return parameters;
-    }
-
-    /** Adds the weight, and the bias if there is one; the weight of a normalization is called gamma in DJL. */
-    private static void add(Map<String, Parameter> parameters, String prefix, Block block) {
-        block.getDirectParameters()
-                .forEach(parameter -> parameters.put(
-                        prefix + (parameter.getKey().equals("bias") ? ".bias" : ".weight"), parameter.getValue()));
-    }
-
-    /** Checks that the files have a tensor for each parameter, and no others. */
-    private static void requireSame(Path folder, Map<String, WeightFile> weights, Map<String, Parameter> parameters) {
-        parameters.forEach((name, parameter) -> {
-            WeightFile file = weights.get(name);
-            if (file == null || !file.getTensors().containsKey(name)) {
-                throw new UserError("model folder '" + folder + "' has no tensor " + name
-                        + ": expected the weights of the model that config.json describes; download both again");
-            }
-            Shape stored = file.getTensors().get(name).shape();
-            if (!stored.equals(parameter.getShape())) {
-                throw new UserError("tensor " + name + " of '" + file.getPath() + "' has shape " + stored
-                        + ": expected " + parameter.getShape() + " after config.json; download both again");
-            }
-        });
-        for (String name : weights.keySet()) {
-            if (!parameters.containsKey(name) && !isRedundant(name)) {
-                throw new UserError("model folder '" + folder + "' has a tensor " + name
-                        + ", which the model that config.json describes does not have: expected only its weights;"
-                        + " give the folder of a model without adapters or quantization");
+                loader.module(prefix + "self_attn.q_norm.", attention.getQueryNorm())
+                        .module(prefix + "self_attn.k_norm.", attention.getKeyNorm());
             }
         }
-    }
-
-    /** Some files also have the frequencies of the rotary encoding, or a copy of a table that is the head too. */
-    private static boolean isRedundant(String name) {
-        return name.endsWith(".rotary_emb.inv_freq") || name.equals("lm_head.weight");
+        loader.module("model.norm.", layers.getFinalNorm());
+        return config.isHeadTied() ? loader : loader.table("lm_head.weight", head);
     }
 
     /** {@return the number of token ids, V} */

@@ -11,9 +11,11 @@ import java.io.Reader;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HashMap;
+import java.util.Collection;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 /**
  * The folder of a published model: {@code config.json}, {@code tokenizer.json}, and the weights in
@@ -53,38 +55,26 @@ final class ModelFolder {
         }
     }
 
-    /** Opens the files of the weights, and returns the file of each tensor by the tensor's name. */
-    Map<String, WeightFile> weights() throws IOException {
-        Map<String, WeightFile> files = new LinkedHashMap<>();
+    /** Opens the files of the weights. */
+    Collection<WeightFile> weights() throws IOException, MalformedModelException {
         if (!Files.exists(folder.resolve(INDEX))) {
-            WeightFile only = open(WEIGHTS);
-            only.getTensors().keySet().forEach(name -> files.put(name, only));
-            return files;
+            return List.of(WeightFile.open(file(WEIGHTS)));
         }
-        if (!(json(INDEX).get("weight_map") instanceof Map<?, ?> places)) {
+        if (!(json(INDEX).get("weight_map") instanceof Map<?, ?> places) || places.isEmpty()) {
             throw new UserError("file '" + folder.resolve(INDEX)
                     + "' has no weight_map: expected the file of each tensor; download it again");
         }
-        Map<String, WeightFile> shards = new HashMap<>();
-        for (Map.Entry<?, ?> place : places.entrySet()) {
-            String shard = String.valueOf(place.getValue());
+        Map<String, WeightFile> shards = new TreeMap<>();
+        for (Object place : places.values()) {
+            String shard = String.valueOf(place);
             if (!shard.matches("[\\w.-]+")) { // would lead to another folder
                 throw new UserError("file '" + folder.resolve(INDEX) + "' names the file '" + shard
                         + "': expected files in its folder; download it again");
             }
             if (!shards.containsKey(shard)) {
-                shards.put(shard, open(shard));
+                shards.put(shard, WeightFile.open(file(shard)));
             }
-            files.put(String.valueOf(place.getKey()), shards.get(shard));
         }
-        return files;
-    }
-
-    private WeightFile open(String name) throws IOException {
-        try {
-            return WeightFile.open(file(name));
-        } catch (MalformedModelException e) {
-            throw new UserError("model folder '" + folder + "': " + e.getMessage(), e);
-        }
+        return shards.values();
     }
 }

@@ -14,17 +14,9 @@ import java.util.stream.IntStream;
  * Text Degeneration</em> (2020), sections 3.1 and 3.3. Tokens that are as probable as the last of the nucleus take part
  * too.
  */
-public final class Sampling implements ToIntFunction<float[]> {
+public final class Sampling {
 
-    private final double temperature;
-    private final double nucleus;
-    private final Random random;
-
-    private Sampling(double temperature, double nucleus, Random random) {
-        this.temperature = temperature;
-        this.nucleus = nucleus;
-        this.random = random;
-    }
+    private Sampling() {}
 
     /** {@return the choice of the token with the greatest logit, the first one of several} */
     public static ToIntFunction<float[]> greedy() {
@@ -32,15 +24,12 @@ public final class Sampling implements ToIntFunction<float[]> {
     }
 
     /**
-     * Returns a random choice.
+     * Returns a random choice, for one thread. The same seed gives the same choices.
      *
      * @param temperature above 0: below 1 the best tokens get more probable than in the model, above 1 less
      * @param nucleus p, the probability of the tokens that take part, above 0; 1 for all tokens
-     * @param seed the same seed gives the same choices
-     * @return the choice, for one thread
-     * @throws IllegalArgumentException if a number is out of range
      */
-    public static Sampling of(double temperature, double nucleus, long seed) {
+    public static ToIntFunction<float[]> of(double temperature, double nucleus, long seed) {
         Check.that(
                 temperature > 0 && Double.isFinite(temperature),
                 () -> "temperature " + temperature
@@ -48,36 +37,35 @@ public final class Sampling implements ToIntFunction<float[]> {
         Check.that(
                 nucleus > 0 && nucleus <= 1,
                 () -> "top-p " + nucleus + ": expected more than 0 and at most 1; use 1 for all tokens");
-        return new Sampling(temperature, nucleus, new Random(seed));
-    }
-
-    @Override
-    public int applyAsInt(float[] logits) {
-        double greatest = logits[greedy().applyAsInt(logits)];
-        double[] weights = new double[logits.length];
-        Arrays.setAll(weights, i -> Math.exp((logits[i] - greatest) / temperature));
-        double least = leastOfNucleus(weights);
-        int[] tokens = IntStream.range(0, weights.length)
-                .filter(i -> weights[i] >= least)
-                .toArray();
-        double left = random.nextDouble()
-                * Arrays.stream(tokens).mapToDouble(i -> weights[i]).sum();
-        for (int token : tokens) {
-            left -= weights[token];
-            if (left < 0) {
-                return token;
+        Random random = new Random(seed);
+        return logits -> {
+            double greatest = logits[greedy().applyAsInt(logits)];
+            double[] weights = IntStream.range(0, logits.length)
+                    .mapToDouble(i -> Math.exp((logits[i] - greatest) / temperature))
+                    .toArray();
+            double least = leastOfNucleus(nucleus, weights);
+            int[] tokens = IntStream.range(0, weights.length)
+                    .filter(i -> weights[i] >= least)
+                    .toArray();
+            double left = random.nextDouble()
+                    * Arrays.stream(tokens).mapToDouble(i -> weights[i]).sum();
+            for (int token : tokens) {
+                left -= weights[token];
+                if (left < 0) {
+                    return token;
+                }
             }
-        }
-        return tokens[tokens.length - 1]; // the sum was rounded
+            return tokens[tokens.length - 1]; // the sum was rounded
+        };
     }
 
     /** The weight of the least probable token of the nucleus. */
-    private double leastOfNucleus(double... weights) {
-        double total = Arrays.stream(weights).sum();
+    private static double leastOfNucleus(double nucleus, double... weights) {
+        double needed = nucleus * Arrays.stream(weights).sum();
         double[] sorted = Arrays.stream(weights).sorted().toArray();
         double sum = 0;
         int i = sorted.length;
-        while (i > 0 && sum < nucleus * total) {
+        while (i > 0 && sum < needed) {
             i--;
             sum += sorted[i];
         }

@@ -27,17 +27,12 @@ import java.util.Map;
  * and pass through layers that are normalized after each part, with GELU.
  *
  * <p>Inputs: token ids (B, T), integer, and, if there is padding, a mask (B, T), 1 for a token and 0 for padding.
- * Output: a vector for each token, (B, T, D).
+ * Outputs: a vector for each token, (B, T, D), and the mask, if there is one.
  */
 final class BertEncoder extends AbstractBlock {
 
     /** As in the published configuration. */
     private static final double EPSILON = 1e-12;
-
-    private static final int TOKEN_TYPES = 2;
-
-    /** The standard deviation of new weights, as in BERT. */
-    private static final float DEVIATION = 0.02f;
 
     /**
      * The sizes of an encoder: the numbers of token ids and of positions, the size of a token's vector, D, the number
@@ -73,7 +68,7 @@ final class BertEncoder extends AbstractBlock {
         tokenTypes = addParameter(Parameter.builder()
                 .setName("tokenTypes")
                 .setType(Parameter.Type.WEIGHT)
-                .optShape(new Shape(TOKEN_TYPES, sizes.size))
+                .optShape(new Shape(2, sizes.size))
                 .build());
         inputNorm = addChildBlock(
                 "inputNorm",
@@ -92,15 +87,11 @@ final class BertEncoder extends AbstractBlock {
                                         .optNonlinearity(TransformerLayerBlock.Nonlinearity.GELU)
                                         .optEpsilon(EPSILON))
                         .build());
-        // the position table starts like this too
-        Initializer initializer = new NormalInitializer(DEVIATION);
+        // as in BERT; the position table starts like this too
+        Initializer initializer = new NormalInitializer(0.02f);
         input.getTokenTable().setInitializer(initializer);
         tokenTypes.setInitializer(initializer);
         layers.setInitializer(initializer, Parameter.Type.WEIGHT);
-    }
-
-    Sizes sizes() {
-        return sizes;
     }
 
     /** Returns the layers, from the first to the last. */
@@ -153,26 +144,27 @@ final class BertEncoder extends AbstractBlock {
     @Override
     protected NDList forwardInternal(
             ParameterStore store, NDList inputs, boolean training, PairList<String, Object> params) {
-        NDList given = embed(store, inputs, training);
-        given.addAll(inputs.subNDList(1));
-        return layers.forward(store, given, training);
+        NDList mask = inputs.subNDList(1);
+        NDList embedded = embed(store, inputs, training).addAll(mask);
+        return layers.forward(store, embedded, training).addAll(mask);
     }
 
     private NDList embed(ParameterStore store, NDList inputs, boolean training) {
         NDArray x = input.forward(store, new NDList(inputs.head()), training).singletonOrThrow();
-        // all tokens of a single text have type 0
+        // all tokens of a single text have the first type
         NDArray type = store.getValue(tokenTypes, x.getDevice(), training).get(0);
         return inputNorm.forward(store, new NDList(x.add(type)), training);
     }
 
-    /** Returns the mean over the vectors of the tokens, (B, D), of the inputs and the output (B, T, D) of a forward. */
-    static NDArray mean(NDArray vectors, NDList inputs) {
-        if (inputs.size() == 1) {
-            return vectors.mean(new int[] {1});
+    /** Returns the mean over the vectors of the tokens, (B, D), for the outputs of a forward. */
+    static NDList mean(NDList outputs) {
+        NDArray vectors = outputs.head();
+        if (outputs.size() == 1) {
+            return new NDList(vectors.mean(new int[] {1}));
         }
-        NDArray isToken = inputs.get(1).toType(vectors.getDataType(), false);
+        NDArray isToken = outputs.get(1).toType(vectors.getDataType(), false);
         NDArray sum = isToken.expandDims(1).matMul(vectors).squeeze(1);
-        return sum.div(isToken.sum(new int[] {1}, true));
+        return new NDList(sum.div(isToken.sum(new int[] {1}, true)));
     }
 
     @Override

@@ -22,23 +22,18 @@ public record Definition(PartOfSpeech partOfSpeech, String word, String text) {
     /** What separates a definition from its examples. */
     private static final Pattern SEPARATORS = Pattern.compile("[;:, ]+$");
 
-    /** Reads all definitions, one for each set of synonyms, in the order of the files. */
-    static List<Definition> readAll() throws IOException {
-        List<Definition> definitions = new ArrayList<>();
-        for (PartOfSpeech partOfSpeech : PartOfSpeech.values()) {
-            partOfSpeech.lines().forEach(line -> definitions.add(of(partOfSpeech, line)));
-        }
-        return definitions;
-    }
+    /** The number of definitions, one for each set of synonyms. */
+    static final int COUNT = 117_791;
 
-    /** Reads a number of definitions, spread evenly over all; null for all. */
-    public static List<Definition> read(Integer count) throws IOException {
-        List<Definition> all = readAll();
-        return count == null || count >= all.size()
-                ? all
-                : IntStream.range(0, count)
-                        .mapToObj(i -> all.get(Math.toIntExact((long) i * all.size() / count)))
-                        .toList();
+    /** Reads a number of definitions, at most all, spread evenly over the files. */
+    public static List<Definition> read(int count) throws IOException {
+        List<Definition> all = new ArrayList<>(COUNT);
+        for (PartOfSpeech partOfSpeech : PartOfSpeech.values()) {
+            partOfSpeech.lines().forEach(line -> all.add(of(partOfSpeech, line)));
+        }
+        return IntStream.range(0, count)
+                .mapToObj(i -> all.get((int) ((long) i * all.size() / count)))
+                .toList();
     }
 
     /** Returns a checksum of all definitions. */

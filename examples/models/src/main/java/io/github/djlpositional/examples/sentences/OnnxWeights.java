@@ -1,23 +1,23 @@
 package io.github.djlpositional.examples.sentences;
 
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.Shape;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedInputStream;
-import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.UnknownFieldSet;
 import com.google.protobuf.UnsafeByteOperations;
 import java.io.IOException;
 import java.nio.ByteOrder;
-import java.nio.FloatBuffer;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.LongStream;
 
 /**
- * The weights in an ONNX file, under the names that they have in PyTorch.
+ * The weights in the ONNX file of the published encoder, under the names that they have in PyTorch.
  *
  * <p>An ONNX file is a protobuf message. Its weights are initializers of the graph. PyTorch's exporter keeps the names
  * of most, but stores the matrix of a linear layer transposed, (in, out), under a generated name. It is found through
@@ -33,116 +33,63 @@ final class OnnxWeights {
     private static final int GRAPH_INITIALIZER = 5;
     private static final int NODE_INPUT = 1;
     private static final int NODE_NAME = 3;
-    private static final int NODE_OPERATION = 4;
     private static final int TENSOR_DIMENSION = 1;
-    private static final int TENSOR_TYPE = 2;
     private static final int TENSOR_NAME = 8;
     private static final int TENSOR_BYTES = 9;
 
-    /** {@code TensorProto.FLOAT}. */
-    private static final long FLOAT = 1;
+    private static final Pattern LINEAR = Pattern.compile("/(.*)/MatMul");
 
-    private static final Pattern LINEAR = Pattern.compile("/(.*)/MatMul", Pattern.DOTALL);
+    /** The tensors by their names in the file. */
+    private final Map<String, UnknownFieldSet> stored = new HashMap<>();
 
-    /** The tensors by their names in PyTorch or, of linear layers, by generated names. */
-    private final Map<String, ByteString> stored = new HashMap<>();
+    /** The names in the file of the transposed matrices, by their names in PyTorch. */
+    private final Map<String, String> transposed = new HashMap<>();
 
-    /** The tensors of linear layers by their names in PyTorch. */
-    private final Map<String, ByteString> transposed = new HashMap<>();
-
-    /**
-     * Reads the graph of a file; the tensors are read by {@link #get}.
-     *
-     * @param file the content of the file, which must not change
-     * @throws IOException if it is damaged
-     */
+    /** Reads the graph of a file; the tensors are converted by {@link #get}. */
     OnnxWeights(byte[] file) throws IOException {
-        UnknownFieldSet graph = message(only(message(UnsafeByteOperations.unsafeWrap(file)), MODEL_GRAPH));
-        for (ByteString tensor : all(graph, GRAPH_INITIALIZER)) {
-            stored.put(only(message(tensor), TENSOR_NAME).toStringUtf8(), tensor);
+        UnknownFieldSet graph = messages(message(UnsafeByteOperations.unsafeWrap(file)), MODEL_GRAPH)
+                .get(0);
+        for (UnknownFieldSet tensor : messages(graph, GRAPH_INITIALIZER)) {
+            stored.put(text(tensor, TENSOR_NAME, 0), tensor);
         }
-        for (ByteString bytes : all(graph, GRAPH_NODE)) {
-            UnknownFieldSet node = message(bytes);
-            Matcher path = LINEAR.matcher(only(node, NODE_NAME).toStringUtf8());
-            List<ByteString> inputs = all(node, NODE_INPUT);
-            if (only(node, NODE_OPERATION).toStringUtf8().equals("MatMul") && path.matches() && inputs.size() == 2) {
-                // null if the second input is not a weight
-                transposed.put(
-                        path.group(1).replace('/', '.') + ".weight",
-                        stored.get(inputs.get(1).toStringUtf8()));
+        for (UnknownFieldSet node : messages(graph, GRAPH_NODE)) {
+            Matcher path = LINEAR.matcher(text(node, NODE_NAME, 0));
+            if (path.matches()) {
+                transposed.put(path.group(1).replace('/', '.') + ".weight", text(node, NODE_INPUT, 1));
             }
         }
     }
 
-    /**
-     * Reads a tensor.
-     *
-     * @param name its name in PyTorch
-     * @param shape its shape in PyTorch
-     * @return its numbers in C order
-     * @throws IOException if the file has no such tensor of floats, or the tensor is damaged
-     */
-    FloatBuffer get(String name, Shape shape) throws IOException {
-        ByteString linear = transposed.get(name);
-        ByteString bytes = linear == null ? stored.get(name) : linear;
-        if (bytes == null) {
-            throw new IOException("no tensor '" + name + "' is among the " + stored.size()
-                    + " tensors of the ONNX file: expected the names of PyTorch; use the file of another export");
-        }
-        UnknownFieldSet tensor = message(bytes);
-        List<Long> type = tensor.getField(TENSOR_TYPE).getVarintList();
-        List<Long> found = tensor.getField(TENSOR_DIMENSION).getVarintList();
-        Shape expected = linear == null ? shape : new Shape(shape.get(1), shape.get(0));
-        if (!type.equals(List.of(FLOAT))
-                || !found.equals(LongStream.of(expected.getShape()).boxed().toList())) {
-            throw new IOException("tensor '" + name + "' has the ONNX type " + type + " and the shape " + found
-                    + ": expected " + FLOAT + ", float, and " + expected + "; use the file of a model of this size that"
-                    + " is not quantized");
-        }
-        ByteString content = only(tensor, TENSOR_BYTES);
-        if (content.size() != Float.BYTES * shape.size()) {
-            throw new IOException("tensor '" + name + "' of the ONNX file has " + content.size()
-                    + " bytes: expected floats of the shape " + expected + "; download the file again");
-        }
-        FloatBuffer numbers =
-                content.asReadOnlyByteBuffer().order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer();
-        return linear == null ? numbers : transposed(numbers, shape);
+    /** Creates an array of the tensor with a name in PyTorch, in the shape that it has there. */
+    NDArray get(NDManager manager, String name) {
+        UnknownFieldSet tensor = stored.get(transposed.getOrDefault(name, name));
+        Shape shape = new Shape(tensor.getField(TENSOR_DIMENSION).getVarintList());
+        ByteString bytes = bytes(tensor, TENSOR_BYTES, 0);
+        NDArray array = manager.create(
+                bytes.asReadOnlyByteBuffer().order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer(), shape);
+        return transposed.containsKey(name) ? array.transpose() : array;
     }
 
-    private static FloatBuffer transposed(FloatBuffer numbers, Shape shape) {
-        int rows = Math.toIntExact(shape.get(0));
-        int columns = Math.toIntExact(shape.get(1));
-        FloatBuffer result = FloatBuffer.allocate(rows * columns);
-        for (int row = 0; row < rows; row++) {
-            for (int column = 0; column < columns; column++) {
-                result.put(numbers.get(column * rows + row));
-            }
-        }
-        return result.flip();
-    }
-
+    /** Parses a message; the fields are parts of the given bytes, not copies. */
     private static UnknownFieldSet message(ByteString bytes) throws IOException {
         CodedInputStream in = bytes.newCodedInput();
-        // the fields are parts of the given bytes, not copies
         in.enableAliasing(true);
-        try {
-            return UnknownFieldSet.newBuilder().mergeFrom(in).build();
-        } catch (InvalidProtocolBufferException e) {
-            throw new IOException(
-                    "the ONNX file is damaged: expected one that PyTorch has exported; download it again", e);
-        }
+        return UnknownFieldSet.newBuilder().mergeFrom(in).build();
     }
 
-    private static List<ByteString> all(UnknownFieldSet message, int field) {
-        return message.getField(field).getLengthDelimitedList();
+    private static List<UnknownFieldSet> messages(UnknownFieldSet message, int field) throws IOException {
+        List<UnknownFieldSet> messages = new ArrayList<>();
+        for (ByteString bytes : message.getField(field).getLengthDelimitedList()) {
+            messages.add(message(bytes));
+        }
+        return messages;
     }
 
-    private static ByteString only(UnknownFieldSet message, int field) throws IOException {
-        List<ByteString> values = all(message, field);
-        if (values.size() != 1) {
-            throw new IOException("the ONNX file has field " + field + " " + values.size()
-                    + " times in a message: expected once; use a file that PyTorch has exported");
-        }
-        return values.get(0);
+    private static ByteString bytes(UnknownFieldSet message, int field, int index) {
+        return message.getField(field).getLengthDelimitedList().get(index);
+    }
+
+    private static String text(UnknownFieldSet message, int field, int index) {
+        return bytes(message, field, index).toStringUtf8();
     }
 }

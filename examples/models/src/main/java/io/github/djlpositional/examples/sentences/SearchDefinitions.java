@@ -2,15 +2,19 @@ package io.github.djlpositional.examples.sentences;
 
 import ai.djl.Device;
 import ai.djl.engine.Engine;
+import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import io.github.djlpositional.examples.AtomicFile;
 import io.github.djlpositional.examples.Check;
 import io.github.djlpositional.examples.EngineCommand;
+import io.github.djlpositional.examples.Progress;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.IntStream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -31,8 +35,8 @@ public final class SearchDefinitions extends EngineCommand {
     @Option(
             names = "--definitions",
             paramLabel = "COUNT",
-            description = "Embed only this number of definitions, spread over all. By default, all.")
-    private Integer limit;
+            description = "Embed only this number of definitions, spread over all.")
+    private int definitions = Definition.COUNT;
 
     @Option(names = "--count", description = "The number of definitions to find.")
     private int count = 10;
@@ -43,9 +47,7 @@ public final class SearchDefinitions extends EngineCommand {
     @Override
     protected void checkOptions() {
         Check.positive("--count", count);
-        if (limit != null) {
-            Check.positive("--definitions", limit);
-        }
+        Check.between("--definitions", definitions, 1, Definition.COUNT);
         Check.that(
                 texts.stream().noneMatch(String::isBlank),
                 () -> "an empty text was given: expected one or more words; give a text in quotes");
@@ -55,42 +57,65 @@ public final class SearchDefinitions extends EngineCommand {
     protected void run(PrintWriter out) throws IOException {
         Engine engine = startEngine();
         Device device = deviceOf(engine);
-        Path file = folder.resolve("vectors.safetensors");
-        AtomicFile.prepare(file);
-        List<Definition> definitions = Definition.read(limit);
-        DefinitionIndex index = new DefinitionIndex(
-                file, definitions, SentenceEncoder.checksum() + "-" + Definition.checksum() + definitions.size());
-        boolean isCurrent = index.isCurrent();
-        try (SentenceEncoder encoder = SentenceEncoder.load(engine, device);
-                NDManager manager = engine.newBaseManager(device)) {
-            if (!isCurrent) {
-                long start = System.nanoTime();
-                index.write(encoder, manager);
-                out.printf(
-                        Locale.ROOT,
-                        "%,d definitions embedded in %.0f s, saved to '%s'%n",
-                        definitions.size(),
-                        (System.nanoTime() - start) / 1e9,
-                        folder);
-            }
-            List<List<DefinitionIndex.Hit>> found = index.nearest(encoder.encode(texts), count, manager);
-            for (int i = 0; i < found.size(); i++) {
-                print(out, texts.get(i), found.get(i));
+        VectorFile file = new VectorFile(
+                folder.resolve("vectors.safetensors"),
+                SentenceEncoder.checksum() + "-" + Definition.checksum() + definitions);
+        AtomicFile.prepare(file.path());
+        List<Definition> all = Definition.read(definitions);
+        try (NDManager manager = engine.newBaseManager(device)) {
+            NDArray vectors = file.read(manager);
+            try (SentenceEncoder encoder = SentenceEncoder.load(engine, device)) {
+                if (vectors == null) {
+                    long start = System.nanoTime();
+                    vectors = embed(encoder, all, manager);
+                    file.write(vectors);
+                    double seconds = (System.nanoTime() - start) / 1e9;
+                    out.printf(
+                            Locale.ROOT,
+                            "%,d definitions embedded in %.0f s, saved to '%s'%n",
+                            definitions,
+                            seconds,
+                            folder);
+                }
+                for (String text : texts) {
+                    NDArray query = manager.create(encoder.encode(List.of(text))[0]);
+                    out.printf("%n%s%n%n%10s  %-9s  %-24s %s%n", text, "similarity", "", "word", "definition");
+                    // both have the length 1, so the products are cosines
+                    print(out, all, vectors.matMul(query).toFloatArray());
+                }
             }
         }
     }
 
-    private static void print(PrintWriter out, String text, List<DefinitionIndex.Hit> hits) {
-        out.printf("%n%s%n%n%10s  %-9s  %-24s %s%n", text, "similarity", "", "word", "definition");
-        for (DefinitionIndex.Hit hit : hits) {
-            Definition found = hit.definition();
-            out.printf(
-                    Locale.ROOT,
-                    "%10.3f  %-9s  %-24s %s%n",
-                    hit.similarity(),
-                    found.partOfSpeech(),
-                    found.word(),
-                    found.text().length() <= WIDTH ? found.text() : found.text().substring(0, WIDTH - 1) + "…");
+    private static NDArray embed(SentenceEncoder encoder, List<Definition> definitions, NDManager manager) {
+        List<String> texts = definitions.stream().map(Definition::text).toList();
+        List<TokenBatch> batches = encoder.batches(texts, SentenceEncoder.TOKENS_PER_BATCH);
+        Progress progress = new Progress(
+                "Embedding", batches.stream().mapToLong(TokenBatch::tokens).sum());
+        float[][] vectors = new float[texts.size()][];
+        for (TokenBatch batch : batches) {
+            encoder.encode(batch, vectors);
+            progress.add(batch.tokens());
         }
+        return manager.create(vectors);
+    }
+
+    /** Prints the definitions with the greatest similarities. */
+    private void print(PrintWriter out, List<Definition> all, float... similarities) {
+        IntStream.range(0, similarities.length)
+                .boxed()
+                .sorted(Comparator.comparingDouble(i -> -similarities[i]))
+                .limit(count)
+                .forEach(i -> {
+                    Definition found = all.get(i);
+                    String text = found.text();
+                    out.printf(
+                            Locale.ROOT,
+                            "%10.3f  %-9s  %-24s %s%n",
+                            similarities[i],
+                            found.partOfSpeech(),
+                            found.word(),
+                            text.length() <= WIDTH ? text : text.substring(0, WIDTH - 1) + "…");
+                });
     }
 }

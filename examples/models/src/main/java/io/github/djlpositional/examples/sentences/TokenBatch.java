@@ -2,8 +2,6 @@ package io.github.djlpositional.examples.sentences;
 
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.Shape;
-import java.nio.LongBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -14,16 +12,14 @@ import java.util.stream.IntStream;
  * The token ids of texts of similar lengths, the longest first.
  *
  * @param texts the indices of the texts
- * @param ids the token ids of each of these texts
+ * @param ids the token ids of each of these texts, and 0 for padding
  */
-public record TokenBatch(List<Integer> texts, List<long[]> ids) {
+@SuppressWarnings("ArrayRecordComponent") // never compared
+public record TokenBatch(List<Integer> texts, long[][] ids) {
 
     /**
-     * Sorts texts by their number of tokens, and divides them into batches.
-     *
-     * @param ids the token ids of each text
-     * @param maxTokens the maximum number of tokens in a batch, padding included; a longer text is a batch of its own
-     * @return the batches, the longest texts first
+     * Sorts texts by their number of tokens, and divides them into batches, the longest texts first. A batch has at
+     * most a number of tokens, padding included; a longer text is a batch of its own.
      */
     static List<TokenBatch> sortedByLength(List<long[]> ids, int maxTokens) {
         List<Integer> order = IntStream.range(0, ids.size())
@@ -32,46 +28,37 @@ public record TokenBatch(List<Integer> texts, List<long[]> ids) {
                 .toList();
         List<TokenBatch> batches = new ArrayList<>();
         for (int from = 0; from < order.size(); ) {
-            int fitting = Math.max(1, Math.floorDiv(maxTokens, ids.get(order.get(from)).length));
-            int to = Math.min(order.size(), from + fitting);
+            int length = ids.get(order.get(from)).length;
+            int to = Math.min(order.size(), from + Math.max(1, Math.floorDiv(maxTokens, length)));
             List<Integer> texts = order.subList(from, to);
-            batches.add(new TokenBatch(texts, texts.stream().map(ids::get).toList()));
+            batches.add(new TokenBatch(
+                    texts,
+                    texts.stream()
+                            .map(text -> Arrays.copyOf(ids.get(text), length))
+                            .toArray(long[][]::new)));
             from = to;
         }
         return batches;
     }
 
-    /** Returns the shape of the ids with padding. */
-    public Shape shape() {
-        return new Shape(ids.size(), ids.get(0).length);
-    }
-
     /** Returns the number of tokens with padding. */
     public int tokens() {
-        return Math.toIntExact(shape().size());
+        return ids.length * ids[0].length;
     }
 
-    /** Returns the ids with padding of 0, row by row. */
-    public LongBuffer paddedIds() {
-        LongBuffer padded = LongBuffer.allocate(tokens());
-        ids.forEach(text -> padded.put(Arrays.copyOf(text, ids.get(0).length)));
-        return padded.flip();
-    }
-
-    /** Returns 1 for each token and 0 for padding, row by row. */
-    public LongBuffer mask() {
-        LongBuffer mask = LongBuffer.allocate(tokens());
-        for (long[] text : ids) {
-            IntStream.range(0, ids.get(0).length).forEach(i -> mask.put(i < text.length ? 1 : 0));
-        }
-        return mask.flip();
+    /** Returns 1 for each token and 0 for padding. */
+    public long[][] mask() {
+        return Arrays.stream(ids)
+                .map(text -> Arrays.stream(text).map(id -> id == 0 ? 0 : 1).toArray())
+                .toArray(long[][]::new);
     }
 
     /** Returns the inputs of a {@link BertEncoder}: ids, and a mask if there is padding. */
     NDList inputs(NDManager manager) {
-        NDList inputs = new NDList(manager.create(paddedIds(), shape()));
-        if (ids.get(ids.size() - 1).length < ids.get(0).length) {
-            inputs.add(manager.create(mask(), shape()));
+        NDList inputs = new NDList(manager.create(ids));
+        long[] shortest = ids[ids.length - 1];
+        if (shortest[shortest.length - 1] == 0) {
+            inputs.add(manager.create(mask()));
         }
         return inputs;
     }

@@ -70,8 +70,8 @@ public final class TuneEncoder extends EngineCommand {
     @Option(names = "--out", description = "The file for the tuned weights; the picture is saved beside it.")
     private Path file = Path.of("tuned.safetensors");
 
-    /** A classifier to train. */
-    private record Contender(String name, String task, float learningRate, Block block) {}
+    /** A classifier to train, with a name of at most 12 characters. */
+    private record Contender(String name, float learningRate, Block block) {}
 
     @Override
     protected void checkOptions() {
@@ -100,35 +100,27 @@ public final class TuneEncoder extends EngineCommand {
         LineChart curves = LineChart.of("Noun, verb, adjective or adverb?", "definitions seen", "held-out accuracy");
         List<String> table = new ArrayList<>();
         try (NDManager manager = engine.newBaseManager(device)) {
-            TextClassifier tuned = classifier(SentenceEncoder.published(manager), layers);
+            int classes = CLASSES.size();
+            TextClassifier frozen = TextClassifier.of(SentenceEncoder.published(manager), classes, 0);
+            TextClassifier tuned = TextClassifier.of(SentenceEncoder.published(manager), classes, layers);
+            TextClassifier fresh = TextClassifier.of(new BertEncoder(SIZES), classes, SIZES.layers());
+            Block tunedBlock = tuned.block();
             for (Contender contender : List.of(
-                    new Contender(
-                            "bag of words", "Bag of words", 0.05f, bagOfWords(SIZES.vocabulary(), CLASSES.size())),
-                    new Contender(
-                            "encoder, frozen", "Frozen", 0.01f, classifier(SentenceEncoder.published(manager), 0)),
-                    new Contender("encoder, last " + layers + " layers tuned", "Tuned", 3e-4f, tuned),
-                    new Contender("new encoder", "New", 3e-4f, classifier(new BertEncoder(SIZES), SIZES.layers())))) {
+                    new Contender("bag of words", 0.05f, bagOfWords()),
+                    new Contender("frozen", 0.01f, frozen.block()),
+                    new Contender("tuned", 3e-4f, tunedBlock),
+                    new Contender("new encoder", 3e-4f, fresh.block()))) {
                 engine.setRandomSeed(seed);
                 try (Model model = Model.newInstance("classifier", device, engine.getEngineName())) {
                     model.setBlock(contender.block);
                     long start = System.nanoTime();
-                    List<ClassifierTraining.Point> curve =
-                            training.train(contender.task, model, device, contender.learningRate);
+                    ClassifierTraining.Curve curve =
+                            training.train(contender.name, model, device, contender.learningRate);
+                    double seconds = (System.nanoTime() - start) / 1e9;
                     table.add(String.format(
-                            Locale.ROOT,
-                            "%-30s %18.4f %6.0f s",
-                            contender.name,
-                            curve.get(curve.size() - 1).accuracy(),
-                            (System.nanoTime() - start) / 1e9));
-                    curves.line(
-                            contender.name,
-                            curve.stream()
-                                    .mapToDouble(ClassifierTraining.Point::textsSeen)
-                                    .toArray(),
-                            curve.stream()
-                                    .mapToDouble(ClassifierTraining.Point::accuracy)
-                                    .toArray());
-                    if (contender.block.equals(tuned)) {
+                            Locale.ROOT, "%-12s %18.4f %6.0f s", contender.name, curve.lastAccuracy(), seconds));
+                    curves.line(contender.name, curve.textsSeen(), curve.accuracies());
+                    if (contender.block.equals(tunedBlock)) {
                         tuned.save(file);
                     }
                 }
@@ -136,16 +128,16 @@ public final class TuneEncoder extends EngineCommand {
         }
         Path picture = file.resolveSibling(file.getFileName() + ".svg");
         new Figure(1, List.of(curves)).save(picture);
-        out.printf("%n%-30s %18s %8s%n", "", "held-out accuracy", "time");
+        out.printf("%n%-12s %18s %8s%n", "", "held-out accuracy", "time");
         table.forEach(out::println);
         out.printf("%nThe tuned weights are in '%s', the learning curves in '%s'.%n", file, picture);
     }
 
     /** Creates a linear classifier of the counts of the tokens: each token adds its scores, wherever it is. */
-    static Block bagOfWords(int vocabulary, int classes) {
+    private static Block bagOfWords() {
         InputEmbeddingBlock scores = InputEmbeddingBlock.builder()
-                .setVocabularySize(vocabulary)
-                .setEmbeddingSize(classes)
+                .setVocabularySize(SIZES.vocabulary())
+                .setEmbeddingSize(CLASSES.size())
                 .optNoPositions()
                 .optPaddingIndex(0)
                 .build();
@@ -156,15 +148,9 @@ public final class TuneEncoder extends EngineCommand {
                 .add(LambdaBlock.singleton(ofTokens -> ofTokens.sum(new int[] {1})));
     }
 
-    private static TextClassifier classifier(BertEncoder encoder, int trainedLayers) {
-        TextClassifier classifier = new TextClassifier(encoder, CLASSES.size());
-        classifier.trainOnlyLastLayers(trainedLayers);
-        return classifier;
-    }
-
     /** Chooses different definitions of each part of speech. */
     private ClassifierTraining training() throws IOException {
-        List<Definition> shuffled = new ArrayList<>(Definition.readAll());
+        List<Definition> shuffled = new ArrayList<>(Definition.read(Definition.COUNT));
         Collections.shuffle(shuffled, new Random(seed));
         Set<String> texts = new HashSet<>();
         shuffled.removeIf(definition -> !texts.add(definition.text()));
@@ -191,6 +177,7 @@ public final class TuneEncoder extends EngineCommand {
                 measured.addAll(chosen.subList(ofEach, chosen.size()));
             }
         }
+        Collections.shuffle(learned, new Random(seed));
         return new ClassifierTraining(learned, measured, epochs, seed);
     }
 }

@@ -1,9 +1,10 @@
 package io.github.djlpositional.examples.llama;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import ai.djl.util.JsonUtils;
 import java.io.IOException;
 import java.io.Reader;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -19,11 +20,12 @@ import java.util.stream.Stream;
  * @param continuation the greedy continuation of the prompt, of a forward over the whole sequence for each token
  * @param cachedContinuation the same with a cache; it is another one with dynamic NTK only
  */
+@SuppressWarnings("ArrayRecordComponent") // never compared
 public record StoredModel(
         String text,
         String continuedText,
-        List<Long> prompt,
-        List<List<Double>> logits,
+        long[] prompt,
+        float[][] logits,
         List<Long> continuation,
         List<Long> cachedContinuation) {
 
@@ -32,11 +34,6 @@ public record StoredModel(
     /** Reads what a model computes. */
     public static StoredModel of(String name) throws IOException {
         return json(name + ".json", StoredModel.class);
-    }
-
-    /** The tokens of the prompt. */
-    long[] promptIds() {
-        return prompt.stream().mapToLong(id -> id).toArray();
     }
 
     static <T> T json(String file, Class<T> type) throws IOException {
@@ -60,23 +57,19 @@ public record StoredModel(
     }
 
     /** Copies a model to an existing folder, and returns the folder. */
-    public static Path copy(String name, Path folder) {
+    public static Path copy(String name, Path folder) throws IOException {
         try (Stream<Path> files = Files.list(folder(name))) {
             for (Path file : files.toList()) {
                 Files.copy(file, folder.resolve(file.getFileName()));
             }
             return folder;
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
         }
     }
 
     /** Replaces a part of a file, which must be there. */
     public static void edit(Path file, String before, String after) throws IOException {
         String text = Files.readString(file);
-        if (!text.contains(before)) {
-            throw new IllegalArgumentException(file + " does not contain " + before);
-        }
+        assertThat(text).contains(before);
         Files.writeString(file, text.replace(before, after));
     }
 }

@@ -3,30 +3,14 @@ package io.github.djlpositional.examples.sentences;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.djlpositional.examples.PartOfSpeech;
-import java.util.List;
-import java.util.Map;
-import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 class DefinitionTest {
 
-    /** The counts are those of the lines of the data files that begin with a digit. */
-    @Test
-    void areOneForEachSetOfSynonyms() throws Exception {
-        Map<PartOfSpeech, Long> counts = Definition.readAll().stream()
-                .collect(Collectors.groupingBy(Definition::partOfSpeech, Collectors.counting()));
-        assertThat(counts)
-                .isEqualTo(Map.of(
-                        PartOfSpeech.NOUN, 82_192L,
-                        PartOfSpeech.VERB, 13_789L,
-                        PartOfSpeech.ADJECTIVE, 18_185L,
-                        PartOfSpeech.ADVERB, 3625L));
-    }
-
     @Test
     void haveNoExamples() throws Exception {
-        List<Definition> all = Definition.readAll();
-        assertThat(all)
+        assertThat(Definition.read(Definition.COUNT))
+                .hasSize(Definition.COUNT)
                 .contains(
                         new Definition(PartOfSpeech.ADVERB, "a cappella", "without musical accompaniment"),
                         new Definition(

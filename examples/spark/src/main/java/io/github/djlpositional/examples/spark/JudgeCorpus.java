@@ -88,7 +88,7 @@ public final class JudgeCorpus implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() {
+    public Integer call() throws Exception {
         Program.checkOptions(spec, () -> Check.positive("--batch", batchSize));
         // not a saved encoder: an error before Spark starts
         EncoderFile.readLog(model);
@@ -151,7 +151,7 @@ public final class JudgeCorpus implements Callable<Integer> {
     /**
      * Returns what the user can correct as one line, from whatever Spark has wrapped around it, or the failure itself.
      */
-    private RuntimeException explained(Exception failure) {
+    private Exception explained(Exception failure) {
         if (failure instanceof SparkThrowable thrown && "PATH_ALREADY_EXISTS".equals(thrown.getCondition())) {
             return new UserError(
                     "output '" + output + "' already exists: expected a new folder; remove it, or name another with"
@@ -170,8 +170,6 @@ public final class JudgeCorpus implements Callable<Integer> {
                         failure);
             }
         }
-        return failure instanceof RuntimeException unexpected
-                ? unexpected
-                : new IllegalStateException("the job failed", failure);
+        return failure;
     }
 }

@@ -9,7 +9,6 @@ import io.github.djlpositional.examples.EncoderFile;
 import io.github.djlpositional.examples.Judgement;
 import io.github.djlpositional.examples.Program;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -23,8 +22,6 @@ import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.TaskCompletionListener;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import scala.Tuple2;
 
 /**
@@ -42,8 +39,6 @@ final class JudgePartition implements FlatMapFunction<Iterator<Tuple2<String, Lo
             .add("sentence", DataTypes.StringType, false)
             .add("score", DataTypes.DoubleType, false)
             .add("embedding", DataTypes.createArrayType(DataTypes.FloatType, false), false);
-
-    private static final Logger LOGGER = LoggerFactory.getLogger(JudgePartition.class);
 
     private static final String THREADS = "ai.djl.pytorch.num_threads";
 
@@ -97,16 +92,12 @@ final class JudgePartition implements FlatMapFunction<Iterator<Tuple2<String, Lo
 
     private static synchronized Predictor<String, Judgement> newPredictor(Path path) {
         if (model == null) {
-            long start = System.nanoTime();
             Program.optOutOfTracking();
             // an executor runs as many tasks as it has cores
             if (System.getProperty(THREADS) == null) {
                 System.setProperty(THREADS, "1");
             }
             model = EncoderFile.load(path, Engine.getEngine("PyTorch"), Device.cpu());
-            LOGGER.info(
-                    "Loaded the encoder in {} ms",
-                    Duration.ofNanos(System.nanoTime() - start).toMillis());
         }
         return model.newPredictor();
     }

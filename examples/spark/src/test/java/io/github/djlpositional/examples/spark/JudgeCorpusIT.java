@@ -111,8 +111,8 @@ class JudgeCorpusIT {
         Path output = folder.resolve("judged-by-cluster");
         // away from target/spark: Spark comes from the cluster
         Path jar = Files.copy(JAR, folder.resolve("judge-corpus.jar"));
-        try (SparkProcess master = SparkProcess.of(
-                folder.resolve("master"), "master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")) {
+        try (SparkProcess master =
+                SparkProcess.of(folder.resolve("master"), "master.Master --host 127.0.0.1 --port 0 --webui-port 0")) {
             String url = master.await(Pattern.compile("Starting Spark master at (\\S+)"))
                     .group(1);
             try (SparkProcess survivor = worker("survivor", url);
@@ -120,13 +120,10 @@ class JudgeCorpusIT {
                     // small batches, so that the worker dies before the job ends
                     SparkProcess job = SparkProcess.of(
                             folder.resolve("job"),
-                            "SparkSubmit",
+                            "SparkSubmit --conf=spark.driver.host=127.0.0.1 --conf=spark.ui.enabled=false"
+                                    // 24 partitions
+                                    + " --conf=spark.executor.memory=512m --conf=spark.default.parallelism=6",
                             "--master=" + url,
-                            "--conf=spark.driver.host=127.0.0.1",
-                            "--conf=spark.ui.enabled=false",
-                            "--conf=spark.executor.memory=512m",
-                            // 24 partitions
-                            "--conf=spark.default.parallelism=6",
                             jar.toString(),
                             "--model=" + model,
                             "--input=" + text,
@@ -150,15 +147,7 @@ class JudgeCorpusIT {
     private static SparkProcess worker(String name, String master) throws IOException {
         SparkProcess worker = SparkProcess.of(
                 folder.resolve(name),
-                "worker.Worker",
-                "--host",
-                "127.0.0.1",
-                "--webui-port",
-                "0",
-                "--cores",
-                "1",
-                "--memory",
-                "1g",
+                "worker.Worker --host 127.0.0.1 --webui-port 0 --cores 1 --memory 1g",
                 "--work-dir",
                 folder.resolve(name).toString(),
                 master);

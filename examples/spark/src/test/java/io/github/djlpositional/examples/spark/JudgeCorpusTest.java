@@ -3,9 +3,8 @@ package io.github.djlpositional.examples.spark;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.djlpositional.examples.DocumentedCommands;
+import io.github.djlpositional.examples.ProgramRun;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.util.List;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
@@ -19,14 +18,7 @@ class JudgeCorpusTest {
     @ParameterizedTest
     @ValueSource(strings = {"--batch=0", "--batch=many", "--what"})
     void badOptionsEndWithOneLine(String option) {
-        StringWriter err = new StringWriter();
-        int status = JudgeCorpus.commandLine().setErr(new PrintWriter(err)).execute(option);
-        assertThat(status).isEqualTo(2);
-        assertThat(err.toString().lines())
-                .singleElement()
-                .asString()
-                .startsWith("error: ")
-                .endsWith("(--help shows all options)");
+        assertThat(ProgramRun.of(JudgeCorpus.commandLine(), option).error(2)).endsWith("(--help shows all options)");
     }
 
     @TestFactory

@@ -49,11 +49,14 @@ final class SparkProcess implements AutoCloseable {
         Runtime.getRuntime().addShutdownHook(new Thread(this::kill));
     }
 
-    /** Starts a program of Spark. */
-    static SparkProcess of(Path folder, String program, String... arguments) throws IOException {
+    /**
+     * Starts a program of Spark with options that are separated by spaces, and further ones that may contain spaces.
+     */
+    static SparkProcess of(Path folder, String program, String... more) throws IOException {
         List<String> command = new ArrayList<>(List.of(JavaModuleOptions.defaultModuleOptionArray()));
-        command.addAll(List.of("-cp", HOME.resolve("jars") + "/*", "org.apache.spark.deploy." + program));
-        command.addAll(List.of(arguments));
+        command.addAll(List.of("-cp", HOME.resolve("jars") + "/*"));
+        command.addAll(List.of(("org.apache.spark.deploy." + program).split(" ", -1)));
+        command.addAll(List.of(more));
         return new SparkProcess(folder, command);
     }
 
