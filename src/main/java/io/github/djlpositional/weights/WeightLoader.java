@@ -60,8 +60,7 @@ import java.util.stream.Stream;
  * before.
  *
  * <p>Numbers are never rounded. A {@code FLOAT16} parameter accepts F16; {@code FLOAT32} accepts F32, F16 and BF16;
- * {@code FLOAT64} accepts F64 and all of these. In npz, F16, F32 and F64 are {@code <f2}, {@code <f4} and {@code <f8},
- * or with {@code >} in the other byte order; npz has no BF16. Integers and all other types are rejected.
+ * {@code FLOAT64} accepts F64 and all of these. Integers and all other types are rejected.
  *
  * <p>Load before a trainer is initialized and before a predictor on another device is created: they copy parameters to
  * their devices. During {@link #load}, no other thread may use the model, and this thread may have no open
@@ -559,9 +558,8 @@ public final class WeightLoader {
 
         private void requireValue(long index, double found) {
             int width = encoding.getEmbeddingSize();
-            long height = tensor.shape().size() / width;
-            long position = tensor.isColumnMajor() ? index % height : index / width;
-            int dimension = (int) (tensor.isColumnMajor() ? index / height : index % width);
+            long position = index / width;
+            int dimension = (int) (index % width);
             double expected = encoding.value((double) position, dimension);
             // also false for NaN
             if (!(Math.abs(found - expected) <= tolerance(position, dimension))) {

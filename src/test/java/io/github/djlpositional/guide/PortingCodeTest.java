@@ -36,8 +36,8 @@ import org.junit.jupiter.api.Test;
  */
 class PortingCodeTest {
 
-    private static final Path PATH = Path.of("src/test/resources/layers/language_model.npz");
-    private static final Path OUTPUT = PATH.resolveSibling("language_model_output.npz");
+    private static final Path PATH = Path.of("src/test/resources/layers/language_model.safetensors");
+    private static final Path OUTPUT = PATH.resolveSibling("language_model_output.safetensors");
 
     // tag::model[]
     /** Token ids (B, T) and a mask (B, T), 1 for a token, to scores (B, T, 11). */

@@ -43,7 +43,7 @@ class WeightsCodeTest {
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         PrintStream out = new PrintStream(printed, true, StandardCharsets.UTF_8);
         // tag::listing[]
-        WeightFile file = WeightFile.open(path); // "model.safetensors" or "weights.npz", for example
+        WeightFile file = WeightFile.open(path); // "model.safetensors", for example
         file.getTensors().forEach((name, info) -> out.println(name + " " + info.type() + " " + info.shape()));
         // end::listing[]
         assertThat(printed.toString(StandardCharsets.UTF_8))
@@ -116,7 +116,7 @@ class WeightsCodeTest {
         // end::offset[]
         PositionalEncodingBlock sinusoids =
                 PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
-        WeightFile tutorial = WeightFile.open(file("tutorial.npz"));
+        WeightFile tutorial = WeightFile.open(file("tutorial.safetensors"));
         // tag::encodings[]
         WeightLoader.of(tutorial)
                 .encodings("pos_encoder.pe", sinusoids.getEncoding()) // compares the table, does not load it
@@ -166,7 +166,7 @@ class WeightsCodeTest {
 
     @EngineTest
     void modules(NDManager manager) throws Exception {
-        Path path = Path.of("src/test/resources/layers/transformer_pre_norm.npz");
+        Path path = Path.of("src/test/resources/layers/transformer_pre_norm.safetensors");
         // tag::modules[]
         TransformerStackBlock encoder = TransformerStackBlock.builder()
                 .setLayers(2, () -> layer())

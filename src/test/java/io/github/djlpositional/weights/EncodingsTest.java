@@ -81,18 +81,13 @@ class EncodingsTest {
         }
     }
 
-    /**
-     * 5000 positions of PyTorch's tutorial, (n, 1, D); a diffusion model's frequencies from 1000 to 1; Fortran's order.
-     */
+    /** 5000 positions of PyTorch's tutorial, (n, 1, D); a diffusion model's frequencies from 1000 to 1. */
     @Test
-    void longScaledAndColumnMajorTables() throws Exception {
-        check("tutorial.npz", "pos_encoder.pe", SinusoidalEncoding.vaswani(4));
-        assertRejected("tutorial.npz", "pos_encoder.pe", SinusoidalEncoding.vaswani(4, 10_000.1), "dimension ");
-        check("diffusion.npz", "scaled", scaled(PairLayout.CONCATENATED, 1000));
-        assertRejected("diffusion.npz", "scaled", scaled(PairLayout.CONCATENATED, 1000.1), "dimension ");
-        check("encodings.npz", "fortran", PAPER);
-        check("encodings.npz", "fortran_3d", PAPER);
-        assertRejected("encodings.npz", "fortran", HALVES, "position 0, dimension 1");
+    void longAndScaledTables() throws Exception {
+        check("tutorial.safetensors", "pos_encoder.pe", SinusoidalEncoding.vaswani(4));
+        assertRejected("tutorial.safetensors", "pos_encoder.pe", SinusoidalEncoding.vaswani(4, 10_000.1), "dimension ");
+        check("diffusion.safetensors", "scaled", scaled(PairLayout.CONCATENATED, 1000));
+        assertRejected("diffusion.safetensors", "scaled", scaled(PairLayout.CONCATENATED, 1000.1), "dimension ");
         check("encodings.safetensors", "one", PAPER);
     }
 
