@@ -153,7 +153,6 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
      * which throws, nor by the garbage collector.
      */
     protected final <T, E extends Exception> T reading(Reading<T, E> result) throws E {
-        DataTypes.requireNoneAwaited(this);
         int held = 0;
         try {
             while (held < readLocks.size()) {

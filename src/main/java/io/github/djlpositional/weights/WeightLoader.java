@@ -27,7 +27,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -48,10 +47,6 @@ import java.util.stream.Stream;
  * <p>Loading is strict, as PyTorch's {@code load_state_dict}: each parameter of the model must get a tensor, and each
  * tensor of the file must be used. {@link #allowMissing} and {@link #allowUnused} name exceptions. All files of a model
  * belong to one loader, which is passed to the parts of the model.
- *
- * <p>A load cannot be forgotten: from the time a tensor is added for a parameter until {@link #load} is called, or this
- * loader throws an exception, a block of this library that has the parameter throws {@link IllegalStateException} when
- * it is used or saved.
  *
  * <p>A parameter may be of any block, not only of this library's: a bias (buckets, N) of T5, vectors (2k + 1, H) of
  * Shaw, a weight (out, in) of {@code Linear}. A layer normalization's {@code weight} and {@code bias} are {@code gamma}
@@ -131,7 +126,7 @@ public final class WeightLoader {
      * @throws IllegalArgumentException if the file has no such tensor, or the tensor or the parameter was added before
      */
     public WeightLoader table(String name, Parameter parameter) {
-        return add(() -> TensorPart.whole(tensor(name)), parameter);
+        return add(TensorPart.whole(tensor(name)), parameter);
     }
 
     /**
@@ -148,7 +143,7 @@ public final class WeightLoader {
      *     the parameter were added before
      */
     public WeightLoader rows(String name, long from, long to, Parameter parameter) {
-        return add(() -> new TensorPart(tensor(name), false, from, to), parameter);
+        return add(new TensorPart(tensor(name), false, from, to), parameter);
     }
 
     /**
@@ -164,7 +159,7 @@ public final class WeightLoader {
      *     columns, or these columns or the parameter were added before
      */
     public WeightLoader columnsAsRows(String name, long from, long to, Parameter parameter) {
-        return add(() -> new TensorPart(tensor(name), true, from, to), parameter);
+        return add(new TensorPart(tensor(name), true, from, to), parameter);
     }
 
     /**
@@ -181,18 +176,16 @@ public final class WeightLoader {
      */
     public WeightLoader multiheadAttention(String prefix, MultiHeadAttentionBlock block) {
         ParameterList results = block.getResultProjection().getDirectParameters();
-        adding(() -> {
-            // every module has this one: if there is none, the message suggests other prefixes
-            StoredTensor output = tensor(Objects.requireNonNull(prefix, "prefix") + "out_proj.weight");
-            List<String> expected = ATTENTION_NAMES.subList(0, 2 * results.size());
-            List<String> found =
-                    ATTENTION_NAMES.stream().filter(name -> has(prefix + name)).toList();
-            Check.that(
-                    found.equals(expected),
-                    () -> "the attention " + InvalidFileException.quoted(prefix) + " of " + output.file() + " has "
-                            + found + ": expected " + expected + "; build the block with optBias as in PyTorch, and the"
-                            + " module without kdim, vdim and add_bias_kv");
-        });
+        // every module has this one: if there is none, the message suggests other prefixes
+        StoredTensor output = tensor(Objects.requireNonNull(prefix, "prefix") + "out_proj.weight");
+        List<String> expected = ATTENTION_NAMES.subList(0, 2 * results.size());
+        List<String> found =
+                ATTENTION_NAMES.stream().filter(name -> has(prefix + name)).toList();
+        Check.that(
+                found.equals(expected),
+                () -> "the attention " + InvalidFileException.quoted(prefix) + " of " + output.file() + " has "
+                        + found + ": expected " + expected + "; build the block with optBias as in PyTorch, and the"
+                        + " module without kdim, vdim and add_bias_kv");
         List<Linear> projections =
                 List.of(block.getQueryProjection(), block.getKeyProjection(), block.getValueProjection());
         long size = block.getEmbeddingSize();
@@ -247,13 +240,13 @@ public final class WeightLoader {
             return multiheadAttention(prefix, attention);
         }
         ParameterList parameters = block.getDirectParameters();
-        adding(() -> Check.that(
+        Check.that(
                 !parameters.isEmpty()
                         && MODULE_NAMES.keySet().containsAll(parameters.keys())
                         && block.getChildren().isEmpty(),
                 () -> "the block " + block.getClass().getSimpleName() + " with the parameters "
                         + block.getParameters().keys() + ": expected one that corresponds to a module of PyTorch; load"
-                        + " its parts with module, or its parameters with table"));
+                        + " its parts with module, or its parameters with table");
         parameters.forEach(each -> {
             String name = prefix + MODULE_NAMES.get(each.getKey());
             if (!each.getKey().equals("beta") || has(name)) {
@@ -265,11 +258,11 @@ public final class WeightLoader {
 
     private WeightLoader layer(String prefix, TransformerLayerBlock layer) {
         boolean isDecoder = layer.getCrossAttention() != null;
-        adding(() -> Check.that(
+        Check.that(
                 layer.getGateProjection() == null,
                 () -> "the layer for " + InvalidFileException.quoted(prefix) + " has a gate: expected a feed-forward"
                         + " network without one, as PyTorch's; build it with another optNonlinearity, or load its parts"
-                        + " with module"));
+                        + " with module");
         module(prefix + "self_attn.", layer.getAttention()).module(prefix + "norm1.", layer.getAttentionNorm());
         if (isDecoder) {
             module(prefix + "multihead_attn.", layer.getCrossAttention());
@@ -294,8 +287,8 @@ public final class WeightLoader {
      */
     public WeightLoader encodings(String name, SinusoidalEncoding encoding) {
         Objects.requireNonNull(encoding, "encoding");
-        return adding(() -> encodings.add(
-                new EncodingCheck(unused(TensorPart.whole(tensor(name))).tensor(), encoding)));
+        encodings.add(new EncodingCheck(unused(TensorPart.whole(tensor(name))).tensor(), encoding));
+        return this;
     }
 
     /**
@@ -351,29 +344,15 @@ public final class WeightLoader {
         return WeightFile.tensor(files, name);
     }
 
-    private WeightLoader add(Supplier<TensorPart> source, Parameter parameter) {
+    private WeightLoader add(TensorPart part, Parameter parameter) {
         Objects.requireNonNull(parameter, "parameter");
-        return adding(() -> {
-            TensorPart part = source.get();
-            part.requireExists();
-            Check.that(
-                    !copies.containsKey(parameter),
-                    () -> "parameter " + InvalidFileException.quoted(parameter.getName()) + " was added before " + part
-                            + ": expected one tensor for each parameter; add each parameter once");
-            copies.put(parameter, new Copy(unused(part), parameter));
-            DataTypes.await(List.of(parameter), part.tensor().file());
-        });
-    }
-
-    /** Runs a step. After an exception, which says that nothing was loaded, no parameter is waited for. */
-    private WeightLoader adding(Runnable step) {
-        try {
-            step.run();
-            return this;
-        } catch (RuntimeException e) {
-            DataTypes.await(copies.keySet(), null);
-            throw e;
-        }
+        part.requireExists();
+        Check.that(
+                !copies.containsKey(parameter),
+                () -> "parameter " + InvalidFileException.quoted(parameter.getName()) + " was added before " + part
+                        + ": expected one tensor for each parameter; add each parameter once");
+        copies.put(parameter, new Copy(unused(part), parameter));
+        return this;
     }
 
     private TensorPart unused(TensorPart part) {
@@ -398,7 +377,6 @@ public final class WeightLoader {
      * @throws IOException if the file cannot be read
      */
     public void load(Block... models) throws IOException, MalformedModelException {
-        DataTypes.await(copies.keySet(), null);
         Check.that(
                 !parts.isEmpty(),
                 () -> "nothing was added to load from " + WeightFile.paths(files)

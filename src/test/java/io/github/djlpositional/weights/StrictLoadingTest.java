@@ -3,7 +3,6 @@ package io.github.djlpositional.weights;
 import static io.github.djlpositional.weights.Weights.assertRejected;
 import static io.github.djlpositional.weights.Weights.assertUnchanged;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
@@ -11,16 +10,14 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
-import io.github.djlpositional.BlockBytes;
 import io.github.djlpositional.EngineTest;
-import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
 import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What a loader says about tensors that nothing uses, parameters that get none, and a load that was forgotten. */
+/** What a loader says about tensors that nothing uses and parameters that get none. */
 class StrictLoadingTest {
 
     private static final String BERT = "bert.embeddings.";
@@ -164,44 +161,5 @@ class StrictLoadingTest {
             assertThat(parameter.getArray().toFloatArray()).doesNotContain(7);
         }
         assertThat(manager.getManagedArrays()).hasSize(open);
-    }
-
-    @EngineTest
-    void usingABlockBeforeTheLoadIsRefused(NDManager manager) throws Exception {
-        initialized(manager);
-        NDArray ids = manager.create(new int[][] {{3, 1, 4}});
-        float[] before = Forward.infer(manager, input, ids).toFloatArray();
-        WeightLoader loader = tables().allowUnused("*");
-        assertThatIllegalStateException()
-                .isThrownBy(() -> Forward.infer(manager, input, ids))
-                .withMessageContainingAll("bert.safetensors", ": expected load(model)", "; ");
-        assertThatIllegalStateException()
-                .isThrownBy(() -> BlockBytes.saved(input))
-                .withMessageContaining("bert.safetensors");
-        // blocks without these parameters are not concerned
-        NDArray other = manager.ones(new Shape(1, 3, 6));
-        LearnedPositionalEncodingBlock unrelated = LearnedPositionalEncodingBlock.builder()
-                .setEmbeddingSize(6)
-                .optMaxSequenceLength(8)
-                .build();
-        unrelated.initialize(manager, DataType.FLOAT32, other.getShape());
-        assertThat(Forward.infer(manager, unrelated, other).getShape()).isEqualTo(other.getShape());
-        assertThatIllegalStateException().isThrownBy(() -> Forward.infer(manager, positions, other));
-        loader.load(input);
-        assertThat(Forward.infer(manager, input, ids).toFloatArray()).isNotEqualTo(before);
-    }
-
-    /** The exception says that nothing was loaded: a program may go on with the weights that it has. */
-    @EngineTest
-    void aRejectedLoaderIsNotWaitedFor(NDManager manager) throws Exception {
-        initialized(manager);
-        NDArray ids = manager.create(new int[][] {{3, 1, 4}});
-        float[] before = Forward.infer(manager, input, ids).toFloatArray();
-        assertRejected(() -> tables().table("other", Weights.parameter(manager, 1)), "\"other\"");
-        assertThat(Forward.infer(manager, input, ids).toFloatArray()).isEqualTo(before);
-        assertRejected(() -> tables().module("other.", positions), "LearnedPositionalEncodingBlock");
-        assertThat(Forward.infer(manager, input, ids).toFloatArray()).isEqualTo(before);
-        assertRejected(() -> tables().load(input), "tensors unused (3: [\"");
-        assertThat(Forward.infer(manager, input, ids).toFloatArray()).isEqualTo(before);
     }
 }
