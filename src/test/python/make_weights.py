@@ -192,101 +192,6 @@ def types():
     }, renamed={"f8": "F8_E4M3"}.items())
 
 
-class TutorialEncoding(nn.Module):
-    """The module of PyTorch's tutorial on transformers, without its dropout: pe is (n, 1, D)."""
-
-    def __init__(self, d_model, max_len):
-        super().__init__()
-        position = torch.arange(max_len).unsqueeze(1)
-        div_term = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
-        pe = torch.zeros(max_len, 1, d_model)
-        pe[:, 0, 0::2] = torch.sin(position * div_term)
-        pe[:, 0, 1::2] = torch.cos(position * div_term)
-        self.register_buffer("pe", pe)
-
-    def forward(self, x):
-        return x + self.pe[:x.size(0)]
-
-
-def book(num_hiddens, max_len):
-    """The table of Dive into Deep Learning, (1, n, D)."""
-    p = torch.zeros((1, max_len, num_hiddens))
-    x = torch.arange(max_len, dtype=torch.float32).reshape(-1, 1) / torch.pow(
-        10000, torch.arange(0, num_hiddens, 2, dtype=torch.float32) / num_hiddens)
-    p[:, :, 0::2] = torch.sin(x)
-    p[:, :, 1::2] = torch.cos(x)
-    return p
-
-
-def fairseq(size, length):
-    """fairseq's, all sines before all cosines."""
-    half = size // 2
-    frequencies = torch.exp(torch.arange(half, dtype=torch.float) * -(math.log(10000) / (half - 1)))
-    angles = torch.arange(length, dtype=torch.float).unsqueeze(1) * frequencies.unsqueeze(0)
-    return torch.cat([torch.sin(angles), torch.cos(angles)], dim=1)
-
-
-def marian(size, length):
-    """Marian's and DistilBERT's in Hugging Face's transformers: numpy in float64, stored in float32."""
-    angles = np.array([[p / np.power(10000, 2 * (j // 2) / size) for j in range(size)] for p in range(length)])
-    halves = torch.cat([torch.FloatTensor(np.sin(angles[:, 0::2])), torch.FloatTensor(np.cos(angles[:, 1::2]))], 1)
-    pairs = torch.zeros(length, size)
-    pairs[:, 0::2] = torch.FloatTensor(np.sin(angles[:, 0::2]))
-    pairs[:, 1::2] = torch.FloatTensor(np.cos(angles[:, 1::2]))
-    return halves, pairs
-
-
-def diffusion(size, length, scale):
-    """diffusers' get_timestep_embedding with a scale, all sines before all cosines."""
-    half = size // 2
-    exponent = -math.log(10000) * torch.arange(half, dtype=torch.float32) / half
-    angles = scale * (torch.arange(length, dtype=torch.float32)[:, None] * torch.exp(exponent)[None, :])
-    return torch.cat([torch.sin(angles), torch.cos(angles)], dim=-1)
-
-
-def worst(table, frequencies, layout):
-    """How much of the tolerance of EncodingCheck a float32 table uses, against numpy in extended precision."""
-    length, size = table.shape
-    p = np.arange(length, dtype=np.longdouble)[:, None]
-    f = frequencies.astype(np.longdouble)
-    sines, cosines = np.sin(p * f), np.cos(p * f)
-    angle = (p * f * (np.abs(np.log(f)) * 2.0**-23 + 2.0**-22)).astype(np.float64)
-    limits = angle + 2.0**-24 + 2.0**-25
-    first, second = layout(table.double().numpy())
-    return max(np.max(np.abs(first - sines) / limits), np.max(np.abs(second - cosines) / limits))
-
-
-def encodings():
-    tutorial = TutorialEncoding(4, 5000)
-    save_safetensors("tutorial.safetensors", {f"pos_encoder.{k}": v for k, v in tutorial.state_dict().items()})
-    x = torch.linspace(-1, 1, 24).reshape(3, 2, 4)
-    expect("tutorial", tutorial(x))
-
-    half, pairs = marian(8, 64)
-    short = TutorialEncoding(8, 64).pe
-    save_safetensors("encodings.safetensors", {
-        "tutorial": short, "tutorial.f16": short.half(), "tutorial.bf16": short.bfloat16(), "tutorial.f64": short.double(),
-        "book": book(8, 1000), "fairseq": fairseq(8, 64), "marian": half, "distilbert": pairs,
-        "shifted": short[1:].contiguous(), "one": short[:1].contiguous(), "odd shape": short.reshape(8, 8, 8),
-        "missing": torch.full((4, 8), math.nan), "integers": torch.zeros(4, 8, dtype=torch.int64),
-    })
-    save_safetensors("diffusion.safetensors", {"scaled": diffusion(8, 400, 1000)})
-
-    # the tolerance holds at a usual size, too large to keep here
-    size = 512
-    exact = np.power(np.longdouble(10000), -np.arange(0, size, 2, dtype=np.longdouble) / size)
-    steps = np.power(np.longdouble(10000), -np.arange(size // 2, dtype=np.longdouble) / (size // 2 - 1))
-    by_pairs = (lambda t: (t[:, 0::2], t[:, 1::2]))
-    by_halves = (lambda t: (t[:, :size // 2], t[:, size // 2:]))
-    for name, table, frequencies, layout in (
-            ("tutorial", TutorialEncoding(size, 5000).pe[:, 0], exact, by_pairs),
-            ("book", book(size, 5000)[0], exact, by_pairs),
-            ("fairseq", fairseq(size, 5000), steps, by_halves)):
-        used = worst(table, frequencies, layout)
-        print(f"{name}: {used:.2f} of the tolerance")
-        assert used < 1
-
-
 def t5():
     torch.manual_seed(6)
     bias = nn.Embedding(32, 4)
@@ -309,7 +214,7 @@ def foreign():
 
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for part in (bert, roberta, opt, gpt2, linear, attention, integers, types, encodings, t5, foreign):
+    for part in (bert, roberta, opt, gpt2, linear, attention, integers, types, t5, foreign):
         part()
     lines = [name + "," + ",".join(repr(value) for value in values) for name, values in EXPECTED.items()]
     (FOLDER / "expected.csv").write_text("name,values\n" + "\n".join(lines) + "\n")

@@ -6,7 +6,6 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
-import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.ParameterList;
@@ -16,7 +15,6 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerStackBlock;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -76,7 +74,6 @@ public final class WeightLoader {
 
     private final List<WeightFile> files;
     private final Map<Parameter, Copy> copies = new LinkedHashMap<>();
-    private final List<EncodingCheck> encodings = new ArrayList<>();
     private final Set<TensorPart> parts = new HashSet<>();
     private Predicate<String> mayBeMissing = name -> false;
     private Predicate<String> mayBeUnused = name -> false;
@@ -274,24 +271,6 @@ public final class WeightLoader {
     }
 
     /**
-     * Adds a saved sinusoidal table, which models store although it can be computed. It is compared with the exact
-     * table and not loaded: a {@link io.github.djlpositional.PositionalEncodingBlock} computes its own. If the
-     * difference is larger than the error of {@code float} arithmetic, the model uses another encoding, and
-     * {@link #load} throws.
-     *
-     * @param name the tensor's name in the file, such as {@code pos_encoder.pe}; its shape is (n, D), (1, n, D) or (n,
-     *     1, D) for any n
-     * @param encoding the expected encoding from position 0, such as {@code block.getEncoding()}
-     * @return this loader
-     * @throws IllegalArgumentException if the file has no such tensor, or it was added before
-     */
-    public WeightLoader encodings(String name, SinusoidalEncoding encoding) {
-        Objects.requireNonNull(encoding, "encoding");
-        encodings.add(new EncodingCheck(unused(TensorPart.whole(tensor(name))).tensor(), encoding));
-        return this;
-    }
-
-    /**
      * Allows parameters of the model to keep their values, which is an error by default. Names that no parameter has
      * are ignored.
      *
@@ -363,16 +342,15 @@ public final class WeightLoader {
     }
 
     /**
-     * Reads all tensors that were added, compares the sinusoidal tables, and then writes the parameters. If anything is
-     * rejected or cannot be read, no parameter has changed. Until this method returns, the tables are in the engine's
-     * memory twice; {@link #oneByOne} avoids this.
+     * Reads all tensors that were added, and then writes the parameters. If anything is rejected or cannot be read, no
+     * parameter has changed. Until this method returns, the tables are in the engine's memory twice; {@link #oneByOne}
+     * avoids this.
      *
      * @param models the model that is loaded, or its parts: each of their parameters must get a tensor. With none, only
      *     the tensors of the file are checked for use
      * @throws IllegalArgumentException if a parameter of the models gets no tensor, or a tensor is not used, without
      *     {@link #allowMissing} or {@link #allowUnused}; if a tensor's shape or type does not fit its parameter, a
-     *     parameter has no array or is not one of the models', a saved sinusoidal table differs from its encoding, a
-     *     row is larger than 1 GiB, or no tensor was added
+     *     parameter has no array or is not one of the models', a row is larger than 1 GiB, or no tensor was added
      * @throws MalformedModelException if the file is damaged, or has changed since it was opened
      * @throws IOException if the file cannot be read
      */
@@ -380,14 +358,10 @@ public final class WeightLoader {
         Check.that(
                 !parts.isEmpty(),
                 () -> "nothing was added to load from " + WeightFile.paths(files)
-                        + ": expected one or more tensors; add them with table, rows or encodings");
+                        + ": expected one or more tensors; add them with table, rows or module");
         copies.values().forEach(Copy::requireFits);
-        encodings.forEach(EncodingCheck::requireTable);
         requireUnchanged();
         requireComplete(models);
-        for (EncodingCheck check : encodings) {
-            check.requireValues();
-        }
         List<Copy> all = List.copyOf(copies.values());
         int most = isOneByOne ? 1 : all.size();
         for (int first = 0; first < all.size(); first += most) {
@@ -500,78 +474,6 @@ public final class WeightLoader {
                     target.setRequiresGradient(true);
                 }
             }
-        }
-    }
-
-    /** Compares a saved sinusoidal table with the exact one. */
-    private record EncodingCheck(StoredTensor tensor, SinusoidalEncoding encoding) {
-
-        private static final int VALUES_AT_ONCE = 1 << 16;
-
-        /** Checks that the tensor is a table of real numbers of the encoding's size. */
-        void requireTable() {
-            Check.that(
-                    tensor.type() != null && tensor.type().isReal(),
-                    () -> tensor + " has type " + InvalidFileException.quoted(tensor.typeName())
-                            + ": expected F16, BF16, F32 or F64; give the name of a sinusoidal table");
-            Shape shape = tensor.shape();
-            int width = encoding.getEmbeddingSize();
-            int rank = shape.dimension();
-            boolean isTable = rank == 2 || (rank == 3 && (shape.get(0) == 1 || shape.get(1) == 1));
-            Check.that(
-                    isTable && shape.get(rank - 1) == width && shape.size() > 0,
-                    () -> tensor + " has shape " + shape + ": expected (n, " + width + "), (1, n, " + width
-                            + ") or (n, 1, " + width + ") for " + encoding
-                            + "; give the name of a sinusoidal table, or an encoding of its size");
-        }
-
-        /** Checks that the tensor has the encoding's values from position 0. */
-        void requireValues() throws IOException, MalformedModelException {
-            tensor.read(0, tensor.shape().size(), VALUES_AT_ONCE, (first, count, raw) -> {
-                for (int i = 0; i < count; i++) {
-                    requireValue(first + i, tensor.type().get(raw, i));
-                }
-            });
-        }
-
-        private void requireValue(long index, double found) {
-            int width = encoding.getEmbeddingSize();
-            long position = index / width;
-            int dimension = (int) (index % width);
-            double expected = encoding.value((double) position, dimension);
-            // also false for NaN
-            if (!(Math.abs(found - expected) <= tolerance(position, dimension))) {
-                throw new IllegalArgumentException(tensor + " has " + found + " at position " + position
-                        + ", dimension " + dimension + ": expected " + expected + " as in " + encoding
-                        + ", within the error of float arithmetic; give the encoding of the tensor, or load"
-                        + " it as a learned table; see docs/weights.md#saved-sinusoidal-tables");
-            }
-        }
-
-        /**
-         * Returns the greatest error of published code that computes sin(p·θ) or cos(p·θ) in {@code float} on a CPU,
-         * where each rounding has a relative error of up to 2⁻²⁴:
-         *
-         * <ul>
-         *   <li>θ = exp(k · c), as in PyTorch's tutorial and tensor2tensor: c and k · c are rounded, so θ has a
-         *       relative error of |ln θ| · 2⁻²³; exp itself adds up to one ulp, 2⁻²³. θ = 1 / base^(2k/d) has a smaller
-         *       error. If frequencies are multiplied by a factor, as in diffusion models, the exponent is of θ / θ₀,
-         *       where θ₀ is the first frequency: the greater of the two counts.
-         *   <li>p · θ is rounded, 2⁻²⁴ more. So the error of the angle is up to p·θ · (|ln θ| · 2⁻²³ + 2⁻²²), and so is
-         *       the error of the sine, whose slope is 1 at most.
-         *   <li>The sine itself adds up to one ulp, 2⁻²⁴ below 1; storing it adds half an ulp of the stored type.
-         * </ul>
-         */
-        private double tolerance(long position, int dimension) {
-            double rounding = 0x1p-24 + tensor.type().halfUlp();
-            double frequency = Math.abs(encoding.frequency(dimension));
-            double first = Math.abs(encoding.frequency(0));
-            if (frequency == 0) {
-                return rounding;
-            }
-            double unscaled = first == 0 ? 0 : Math.abs(Math.log(frequency / first));
-            double exponent = Math.max(Math.abs(Math.log(frequency)), unscaled);
-            return position * frequency * (exponent * 0x1p-23 + 0x1p-22) + rounding;
         }
     }
 }

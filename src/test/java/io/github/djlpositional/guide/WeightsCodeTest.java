@@ -14,7 +14,6 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
@@ -114,14 +113,6 @@ class WeightsCodeTest {
                 .allowUnused("*") // only this table
                 .load(positions);
         // end::offset[]
-        PositionalEncodingBlock sinusoids =
-                PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
-        WeightFile tutorial = WeightFile.open(file("tutorial.safetensors"));
-        // tag::encodings[]
-        WeightLoader.of(tutorial)
-                .encodings("pos_encoder.pe", sinusoids.getEncoding()) // compares the table, does not load it
-                .load();
-        // end::encodings[]
         Linear linear = Linear.builder().setUnits(3).build();
         linear.initialize(manager, DataType.FLOAT32, new Shape(2, 4));
         WeightFile layer = WeightFile.open(file("linear.safetensors"));

@@ -13,9 +13,7 @@ import ai.djl.nn.core.Linear;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
-import io.github.djlpositional.math.SinusoidalEncoding;
 import java.util.List;
-import org.junit.jupiter.api.Test;
 
 /** What a loader says about tensors that nothing uses and parameters that get none. */
 class StrictLoadingTest {
@@ -67,18 +65,6 @@ class StrictLoadingTest {
                 .load(input);
         tables().allowUnused("*").load(input);
         assertRejected(() -> tables().allowUnused("*position_ids", "bert?.*").load(input), "LayerNorm.weight");
-    }
-
-    @Test
-    void aTableThatIsOnlyComparedIsUsed() throws Exception {
-        WeightLoader.of(Weights.open("tutorial.safetensors"))
-                .encodings("pos_encoder.pe", SinusoidalEncoding.vaswani(4))
-                .load();
-        assertRejected(
-                () -> WeightLoader.of(Weights.open("encodings.safetensors"))
-                        .encodings("one", SinusoidalEncoding.vaswani(8))
-                        .load(),
-                "\"integers\"");
     }
 
     @EngineTest

@@ -22,9 +22,7 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.RelativePositionBiasBlock;
-import io.github.djlpositional.math.SinusoidalEncoding;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -126,20 +124,6 @@ class WeightLoaderTest {
         load("roberta.safetensors", input, prefix + "word_embeddings.weight", prefix + "position_embeddings.weight", 2);
         NDArray ids = manager.create(IDS);
         assertOutput("roberta", SUM, Forward.infer(manager, input, ids).get(ids.neq(1)));
-    }
-
-    @EngineTest
-    void tutorialWhoseSavedTableIsOnlyCompared(NDManager manager) throws Exception {
-        PositionalEncodingBlock positions =
-                PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
-        positions.initialize(manager, DataType.FLOAT32, new Shape(2, 3, 4));
-        Weights.loader("tutorial.safetensors")
-                .encodings("pos_encoder.pe", positions.getEncoding())
-                .load();
-        // torch's linspace(-1, 1, 24), as (T, B, D)
-        NDArray x = manager.linspace(-1, 1, 24).reshape(3, 2, 4).transpose(1, 0, 2);
-        // at these positions the error of float arithmetic is a few roundings
-        assertOutput("tutorial", 0x1p-21, Forward.infer(manager, positions, x).transpose(1, 0, 2));
     }
 
     @EngineTest
@@ -257,7 +241,6 @@ class WeightLoaderTest {
                 "\"" + name + "\"",
                 // the most similar name comes first
                 "such as [\"bert." + name + "\", ");
-        assertRejected(() -> gpt2().encodings("x", SinusoidalEncoding.vaswani(4)), "2 tensors");
     }
 
     @EngineTest
@@ -312,7 +295,6 @@ class WeightLoaderTest {
                 () -> loader.table("wpe.weight", Weights.parameter(manager, 8, 6)),
                 "\"wpe.weight\"",
                 "gpt2.safetensors");
-        assertRejected(() -> loader.encodings("wpe.weight", SinusoidalEncoding.vaswani(6)), "\"wpe.weight\"");
         assertRejected(() -> loader.table("wte.weight", parameter), "\"table\"", "\"wte.weight\"");
         // a rejected call has no effect
         loader.table("wte.weight", Weights.parameter(manager, 11, 6)).load();
@@ -346,7 +328,6 @@ class WeightLoaderTest {
         assertRejected(loader::load, "gpt2.safetensors");
         assertThatNullPointerException().isThrownBy(() -> WeightLoader.of(null));
         assertThatNullPointerException().isThrownBy(() -> loader.table("wpe.weight", null));
-        assertThatNullPointerException().isThrownBy(() -> loader.encodings("wpe.weight", null));
     }
 
     /** The last of three tensors does not fit: the first two are not written. */
