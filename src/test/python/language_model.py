@@ -2,8 +2,8 @@
 
 import math
 
-import numpy
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
 
@@ -38,7 +38,7 @@ class LanguageModel(nn.Module):
 
 if __name__ == "__main__":
     model = LanguageModel().eval()  # train it before, or load its weights
-    numpy.savez("model.npz", **{name: tensor.numpy() for name, tensor in model.state_dict().items()})
+    save_file(model.state_dict(), "model.safetensors")
     ids = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 0, 0]])
     causal = torch.ones(5, 5, dtype=torch.bool).triu(1)  # true hides a key
     with torch.no_grad():

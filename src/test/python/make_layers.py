@@ -5,7 +5,7 @@ with torch.
     python3 src/test/python/make_layers.py        (made with torch 1.13 and numpy 1.24, the layers of main's last lines
                                                    with torch 2.13, torchvision 0.28 and numpy 2.4)
 
-Each npz file has the weights under torch's names, the inputs, and the outputs, all in float64. Of transformers and of
+Each file has the weights under torch's names, the inputs, and the outputs, all in float64. Of transformers and of
 language_model, the weights are in a file of their own, in float32. Masks have torch's sense: true for what is ignored.
 It writes the same bytes each time.
 """
@@ -14,9 +14,9 @@ import functools
 import math
 import pathlib
 
-import numpy as np
 import torch
 from language_model import LanguageModel
+from make_weights import save_safetensors
 from torch import nn
 from torch.nn.functional import gelu, silu
 
@@ -32,9 +32,7 @@ CAUSAL = torch.triu(torch.ones(LENGTH, LENGTH, dtype=torch.bool), diagonal=1)
 
 
 def save(name, arrays):
-    """numpy gives every file in the archive the same time."""
-    plain = {key: np.ascontiguousarray(getattr(value, "detach", lambda: value)()) for key, value in arrays.items()}
-    np.savez(FOLDER / (name + ".npz"), **dict(sorted(plain.items())))
+    save_safetensors(FOLDER / (name + ".safetensors"), arrays)
 
 
 def shuffled(module):

@@ -419,9 +419,9 @@ def sixty_fourths(rows, columns):
     return [[mpf((i * columns + j) * 37 % 101 - 50) / 64 for j in range(columns)] for i in range(rows)]
 
 
-def timestep(x, size, hidden):
+def timestep(time, size, hidden):
     """TimestepEmbedding of diffusers on Timesteps(flip_sin_to_cos=True, downscale_freq_shift=0)."""
-    vector = timestep_embedding(x[0], size, 0, 1, True)
+    vector = timestep_embedding(time, size, 0, 1, True)
     vector = [sum(w * v for w, v in zip(row, vector)) + row[0] for row in sixty_fourths(hidden, size)]
     vector = [v / (1 + exp(-v)) for v in vector]
     return [sum(w * v for w, v in zip(row, vector)) + row[0] for row in sixty_fourths(hidden, hidden)]
@@ -442,10 +442,13 @@ with open(FOLDER + "fourier_features.csv", "w") as out:
         cases.append(("logarithm", [x], random_features([log(mpf(x))], column, (sin, cos))))
     for x in ["0", "-1.5", "20.25"]:
         cases.append(("time2vec", [x], time2vec([mpf(x)], omega, phi)))
-    for x in ["0", "1", "37.5", "999"]:
-        cases.append(("timestep", [x], timestep([mpf(x)], 8, 6)))
     for name, x, values in cases:
         out.write(f"{name},{' '.join(x)},{' '.join(nstr(value, 20) for value in values)}\n")
+
+with open(FOLDER + "timesteps.csv", "w") as out:
+    out.write("time,values\n")
+    for time in ["0", "1", "37.5", "999"]:
+        out.write(f"{time},{' '.join(nstr(value, 20) for value in timestep(mpf(time), 8, 6))}\n")
 
 
 def disentangled_bucket(relative, buckets, max_distance):

@@ -75,7 +75,7 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
     }
 
     /** The rows of A, and φ, (C + 1, D). */
-    static ConstantTable table(FourierFeatures features) {
+    private static ConstantTable table(FourierFeatures features) {
         int width = features.getEmbeddingSize();
         int height = features.coordinates() + 1;
         return ConstantTable.ofPositions(new Shape(width), height, height, HostData.Rows.of(width, features::get));
@@ -127,7 +127,7 @@ public final class FourierFeaturesBlock extends ConfiguredBlock {
      * @param inputs the coordinates, any shape of n · C numbers
      * @param rows the rows of A, and φ
      */
-    static NDArray features(FourierFeatures features, NDArray inputs, NDArray rows) {
+    private static NDArray features(FourierFeatures features, NDArray inputs, NDArray rows) {
         NDArray x = features.logarithm() ? inputs.log() : inputs;
         int coordinates = features.coordinates();
         NDArray a = rows.get(x.getManager(), NDIndex.sliceAxis(0, 0, coordinates));

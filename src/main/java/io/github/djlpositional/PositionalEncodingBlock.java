@@ -219,7 +219,7 @@ public final class PositionalEncodingBlock extends SequenceEncodingBlock<Positio
      *     block was initialized with (FLOAT32 before); the caller's to close
      * @throws IllegalArgumentException if an integer is out of range (on a GPU its encoding is NaN instead) or a real
      *     number not finite, the array is neither, or there is no memory for the table or the result
-     * @throws IllegalStateException if another thread is initializing, loading or clearing the block
+     * @throws IllegalStateException if the block is being initialized, loaded or cleared
      */
     public NDArray encode(NDArray positions) {
         return reading(() -> Positions.lookUp(positions, table.limit(), readsPositions(), table, dataType()));

@@ -95,11 +95,6 @@ public enum BlockType implements TestBlocks {
             FourierFeaturesBlock.builder()
                     .setFeatures(FourierFeatures.time2Vec(4, 7))
                     .optLearned(true)::build),
-    TIMESTEP(
-            new Shape(5),
-            TimestepEmbeddingBlock.builder()
-                    .setFeatures(FourierFeatures.sinusoids(SinusoidalEncoding.diffusion(8, 0, 1, true)))
-                    .setEmbeddingSize(6)::build),
     EMBEDDING(new Shape(2, 3), embedding().optMaxSequenceLength(10)::build),
     EMBEDDING_OF_EVERY_SETTING(
             new Shape(2, 3),

@@ -14,14 +14,12 @@ import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.UninitializedParameterException;
 import io.github.djlpositional.math.FourierFeatures;
-import io.github.djlpositional.math.SinusoidalEncoding;
 import java.math.BigDecimal;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** {@link FourierFeaturesBlock} and {@link TimestepEmbeddingBlock}. */
 class FourierFeaturesBlockTest {
 
     private static final double[][] MATRIX = sixtyFourths(3, 2);
@@ -53,11 +51,6 @@ class FourierFeaturesBlockTest {
             }
             case "time2vec" ->
                 builder(FourierFeatures.time2Vec(5, 0)).optLearned(true).build();
-            case "timestep" ->
-                TimestepEmbeddingBlock.builder()
-                        .setFeatures(FourierFeatures.sinusoids(SinusoidalEncoding.diffusion(8, 0, 1, true)))
-                        .setEmbeddingSize(6)
-                        .build();
             default -> throw new IllegalArgumentException(convention);
         };
     }
@@ -72,21 +65,7 @@ class FourierFeaturesBlockTest {
                     block.getParameters().get("features"),
                     Stream.of(rows).flatMapToDouble(Arrays::stream).toArray());
         }
-        if (block instanceof TimestepEmbeddingBlock time) {
-            setProjection(time.getHiddenProjection(), 6, 8);
-            setProjection(time.getOutputProjection(), 6, 6);
-        }
         return block;
-    }
-
-    private static void setProjection(Block projection, int rows, int columns) {
-        double[][] weights = sixtyFourths(rows, columns);
-        set(
-                projection.getParameters().get("weight"),
-                Arrays.stream(weights).flatMapToDouble(Arrays::stream).toArray());
-        set(
-                projection.getParameters().get("bias"),
-                Arrays.stream(weights).mapToDouble(row -> row[0]).toArray());
     }
 
     private static void set(Parameter parameter, double... values) {
@@ -104,32 +83,24 @@ class FourierFeaturesBlockTest {
     }
 
     /**
-     * How far a value may be from the true one in a type with rounding errors of {@code unit}. Angles are below 16 · 2π
-     * · 4.4 · 0.8 &lt; 360 (of the logarithms), and products of two coordinates, a sum and the phase have four
-     * roundings. The network has weights below 0.8 and sums of up to 8 terms below 6.4 · 0.8 + 0.8 &lt; 6 in each of
-     * two layers, which multiply the first error by at most 1.1 · 4.8.
+     * Angles are below 16 · 2π · 4.4 · 0.8 &lt; 360 (of the logarithms), and products of two coordinates, a sum and the
+     * phase have four roundings.
      */
-    private static double tolerance(String convention, double unit) {
-        return ("timestep".equals(convention) ? 9 * 6 * 6 + 9 * 29 : 4 * 360) * unit;
-    }
-
     @EngineTest
-    void featuresAndTimesAreThoseOfThePublishedFormulas(NDManager manager) {
+    void featuresAreThoseOfThePublishedFormulas(NDManager manager) {
         for (String[] row : Goldens.rows("fourier_features.csv")) {
             double[] x = reals(row[1]);
             double[] expected = reals(row[2]);
             for (DataType type : new DataType[] {DataType.FLOAT64, DataType.FLOAT32}) {
                 Block block = initialized(manager, row[0], type, x.length);
-                boolean isTime = block instanceof TimestepEmbeddingBlock;
-                NDArray given = manager.create(x, isTime ? new Shape(1) : new Shape(1, 1, x.length));
+                NDArray given = manager.create(x, new Shape(1, 1, x.length));
                 NDArray y = Forward.infer(manager, block, given.toType(type, false));
                 assertThat(y.getDataType()).isEqualTo(type);
-                assertThat(y.getShape())
-                        .isEqualTo(isTime ? new Shape(1, expected.length) : new Shape(1, 1, expected.length));
+                assertThat(y.getShape()).isEqualTo(new Shape(1, 1, expected.length));
                 double unit = type == DataType.FLOAT64 ? 0x1p-53 : 0x1p-24;
                 assertThat(y.toType(DataType.FLOAT64, false).toDoubleArray())
                         .as(String.join(",", row[0], row[1], type.toString()))
-                        .containsExactly(expected, within(tolerance(row[0], unit)));
+                        .containsExactly(expected, within(4 * 360 * unit));
             }
         }
     }
@@ -149,11 +120,11 @@ class FourierFeaturesBlockTest {
     @EngineTest
     void gradientsReachCoordinatesAndParameters(NDManager manager) {
         double step = 1e-5;
-        for (String convention : List.of("random", "nerf code", "logarithm", "time2vec", "timestep")) {
+        for (String convention : List.of("random", "nerf code", "logarithm", "time2vec")) {
             boolean isPlane = convention.startsWith("r") || convention.startsWith("n");
             int coordinates = isPlane ? 2 : 1;
             Block block = initialized(manager, convention, DataType.FLOAT64, coordinates);
-            Shape shape = "timestep".equals(convention) ? new Shape(1) : new Shape(1, coordinates);
+            Shape shape = new Shape(1, coordinates);
             NDArray x = manager.create(isPlane ? new double[] {0.75, 0.5} : new double[] {0.75}, shape);
             Shape output = block.getOutputShapes(new Shape[] {shape})[0];
             NDArray weights = manager.arange(Math.toIntExact(output.size()))
@@ -188,17 +159,6 @@ class FourierFeaturesBlockTest {
         }
     }
 
-    @EngineTest
-    void integerTimesAreEncodedLikeRealOnes(NDManager manager) {
-        Block block = initialized(manager, "timestep", DataType.FLOAT32, 1);
-        NDArray real = Forward.infer(manager, block, manager.create(new float[] {0, 7, 999}));
-        NDArray integer = Forward.infer(manager, block, manager.create(new long[] {0, 7, 999}));
-        assertThat(integer).isEqualTo(real);
-        NDArray wide = Forward.infer(manager, block, manager.create(new int[][] {{0}, {7}, {999}}));
-        assertThat(wide.getShape()).isEqualTo(new Shape(3, 1, 6));
-        assertThat(wide.toFloatArray()).isEqualTo(real.toFloatArray());
-    }
-
     @Test
     void gaussianMatricesFollowFromTheirSeedOnEveryMachine() {
         for (String[] row : Goldens.rows("gaussians.csv")) {
@@ -231,9 +191,6 @@ class FourierFeaturesBlockTest {
         Block block = block("random");
         NDArray empty = manager.create(new Shape(3, 0, 2));
         assertThat(Forward.infer(manager, block, empty).getShape()).isEqualTo(new Shape(3, 0, 6));
-        Block time = initialized(manager, "timestep", DataType.FLOAT32, 1);
-        assertThat(Forward.infer(manager, time, manager.create(new Shape(0))).getShape())
-                .isEqualTo(new Shape(0, 6));
     }
 
     @EngineTest
@@ -248,23 +205,13 @@ class FourierFeaturesBlockTest {
         Block learned = initialized(manager, "time2vec", DataType.FLOAT32, 1);
         NDArray wide = manager.ones(new Shape(2, 1), DataType.FLOAT64);
         refused(manager, learned, wide, "float64", "float32", "learned features");
-        Block time = initialized(manager, "timestep", DataType.FLOAT32, 1);
-        refused(manager, time, List.of(x, x), "2 inputs");
-        for (String convention : List.of("time2vec", "timestep")) {
-            assertThatExceptionOfType(UninitializedParameterException.class)
-                    .isThrownBy(() -> Forward.infer(manager, block(convention), manager.ones(new Shape(2, 1))));
-        }
+        assertThatExceptionOfType(UninitializedParameterException.class)
+                .isThrownBy(() -> Forward.infer(manager, block("time2vec"), manager.ones(new Shape(2, 1))));
     }
 
     @Test
     void refusesSettingsOutOfRange() {
         refused(FourierFeaturesBlock.builder()::build, "features is missing");
-        refused(TimestepEmbeddingBlock.builder().setEmbeddingSize(4)::build, "features is missing");
-        TimestepEmbeddingBlock.Builder time =
-                TimestepEmbeddingBlock.builder().setFeatures(FourierFeatures.time2Vec(4, 0));
-        refused(time::build, "setEmbeddingSize");
-        refused(time.setEmbeddingSize(0)::build, "embeddingSize 0");
-        refused(time.setEmbeddingSize(4).setFeatures(FourierFeatures.of(true, MATRIX))::build, "2 coordinates");
         refused(() -> FourierFeatures.gaussian(0, 4, 1, 0, true), "coordinates 0");
         refused(() -> FourierFeatures.gaussian(2, 0, 1, 0, true), "frequencies 0");
         refused(() -> FourierFeatures.gaussian(1 << 10, 1 << 11, 1, 0, true), "frequencies 2048", "1024");

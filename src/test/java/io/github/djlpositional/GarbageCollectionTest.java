@@ -171,7 +171,7 @@ public class GarbageCollectionTest {
             } catch (UninitializedParameterException e) {
                 assertThat(e).hasMessageContaining("initialize");
             } catch (IllegalStateException e) {
-                assertThat(e).hasMessageContaining("another thread");
+                assertThat(e).hasMessageContaining("is being initialized");
             }
         }
         return done;

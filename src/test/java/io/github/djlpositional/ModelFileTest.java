@@ -359,16 +359,6 @@ class ModelFileTest {
         rejected(manager, learned().build(), wide, "LearnedPositionalEncodingBlock");
     }
 
-    @EngineTest
-    void aRejectedFileLeavesAnInitializedBlockAsItWas(NDManager manager) throws Exception {
-        byte[] file = saved(manager, embedding().optScaleEmbedding(true).build());
-        InputEmbeddingBlock block = SmallBlocks.initialized(manager, embedding().build(), 2, 3);
-        float[] before = block.getTokenTable().getArray().toFloatArray();
-        assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(() -> BlockBytes.load(manager, block, file));
-        assertThat(block.getTokenTable().getArray().toFloatArray()).isEqualTo(before);
-    }
-
     private static float[] valuesOf(PositionalEncodingBlock block) {
         return block.getParameters().get("scale").getArray().toFloatArray();
     }

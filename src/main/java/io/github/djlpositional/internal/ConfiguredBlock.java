@@ -33,8 +33,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.Lock;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A block with a record of settings. Its description, its arguments and its section of a model file are derived from
@@ -45,8 +44,11 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     /** The blocks that the outermost save of this library has written to a stream: a shared one is written once. */
     private static final Map<DataOutputStream, List<Block>> SAVES = new ConcurrentHashMap<>();
 
-    /** The outermost loads of this library by their streams. */
-    private static final Map<DataInputStream, Change> LOADS = new ConcurrentHashMap<>();
+    /** The blocks that the outermost load of this library has read from a stream. */
+    private static final Map<DataInputStream, List<Block>> LOADS = new ConcurrentHashMap<>();
+
+    /** Stands for a number of forwards while the block is initialized, loaded or cleared. */
+    private static final int CHANGING = -1;
 
     private final Record settings;
     private final Map<String, Block> configuredChildren = new LinkedHashMap<>();
@@ -55,11 +57,11 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     /** Warns of the first inputs that are probably mistakes. */
     protected final InputMistakes mistakes = new InputMistakes();
 
-    /** Held for reading by forwards, for writing by changes of parameters and tables; waited for by neither. */
-    private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
+    /** The number of forwards that run now, or {@link #CHANGING}. */
+    private final AtomicInteger forwards = new AtomicInteger();
 
-    /** The locks for reading of this block and of the children whose tables and parameters it may read itself. */
-    private final List<Lock> readLocks = new ArrayList<>(List.of(lock.readLock()));
+    /** Whether the last load failed. */
+    private volatile boolean isIncomplete;
 
     private NDManager owner;
     private volatile DataType dataType = DataType.FLOAT32;
@@ -96,9 +98,6 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
      */
     protected final <B extends Block> B addConfiguredChild(String name, B child) {
         configuredChildren.put(name, child);
-        if (child instanceof ConfiguredBlock configured) {
-            readLocks.add(configured.lock.readLock());
-        }
         return addChildBlock(name, child);
     }
 
@@ -149,26 +148,30 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
     }
 
     /**
-     * Returns a result that is computed from parameters or tables. Meanwhile they are not freed: neither by a change,
-     * which throws, nor by the garbage collector.
+     * Returns a result that is computed from parameters or tables. Meanwhile they are not freed: neither by a change of
+     * this block, which throws, nor by the garbage collector.
      */
     protected final <T, E extends Exception> T reading(Reading<T, E> result) throws E {
-        DataTypes.requireNoneAwaited(this);
-        int held = 0;
+        if (isIncomplete) {
+            throw new IllegalStateException("the last load of " + this
+                    + " failed: expected a complete block; load a complete file, or call initialize");
+        }
+        if (forwards.getAndUpdate(count -> count == CHANGING ? CHANGING : count + 1) == CHANGING) {
+            throw new IllegalStateException(this + " is being initialized, loaded or cleared: expected a forward before"
+                    + " or afterwards; to replace a model in service, load a second one");
+        }
         try {
-            while (held < readLocks.size()) {
-                if (!readLocks.get(held).tryLock()) {
-                    throw new IllegalStateException(this + " is being initialized, loaded or cleared in another thread:"
-                            + " expected a block at rest; use it before or afterwards");
-                }
-                held++;
-            }
             return result.get();
         } finally {
-            while (held > 0) {
-                readLocks.get(--held).unlock();
-            }
+            forwards.decrementAndGet();
             Reference.reachabilityFence(this);
+        }
+    }
+
+    private void beginChange() {
+        if (!forwards.compareAndSet(0, CHANGING)) {
+            throw new IllegalStateException(this + " is in use: expected no forward of this block; initialize, load or"
+                    + " clear it before or afterwards, or load a second model");
         }
     }
 
@@ -277,53 +280,58 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
 
     /**
      * {@inheritDoc} No array is created that does not have the shape of one of the block's parameters and a data type
-     * of embeddings. The parameters of this block, and of the blocks of this library within it, are replaced when all
-     * are read; until then the memory holds both. A user's block within this one reads its own section, and may keep a
-     * part of it if the load fails.
+     * of embeddings. If the load fails, the parameters and tables of this block and of the blocks within it are freed,
+     * and a forward throws until the block is loaded or initialized again.
      *
-     * @throws MalformedModelException if the file was saved with other settings or by another version, or is damaged.
-     *     The block is then as it was before.
-     * @throws IllegalStateException if another thread uses the block, or a forward of this thread loads it
+     * @throws MalformedModelException if the file was saved with other settings or by another version, or is damaged
+     * @throws IllegalStateException if a forward of the block runs
      */
     @Override
     public final void loadParameters(NDManager manager, DataInputStream is)
             throws IOException, MalformedModelException {
-        Change outermost = LOADS.get(is);
-        if (outermost != null) {
-            load(manager, is, outermost);
-            return;
-        }
-        try (Change change = new Change()) {
-            LOADS.put(is, change);
-            load(manager, is, change);
-            change.complete();
+        beginChange();
+        boolean isOutermost = LOADS.putIfAbsent(is, new ArrayList<>()) == null;
+        isIncomplete = true;
+        try {
+            load(manager, is, LOADS.get(is));
+            keepBeyondScopes();
+            isIncomplete = false;
         } finally {
-            LOADS.remove(is);
+            if (isOutermost) {
+                LOADS.remove(is);
+            }
+            if (isIncomplete) {
+                inputShapes = null;
+                free();
+            }
+            forwards.set(0);
         }
     }
 
-    private void load(NDManager manager, DataInputStream is, Change change)
+    private void load(NDManager manager, DataInputStream is, List<Block> loaded)
             throws IOException, MalformedModelException {
         ModelFile section = section();
         try {
-            if (section.readReference(is, change.loaded.indexOf(this))) {
+            if (section.readReference(is, loaded.indexOf(this))) {
                 return;
             }
-            change.loaded.add(this);
+            loaded.add(this);
             Shape[] shapes = section.read(is);
             // children first, so that a file with other settings is refused before a large table is read
             for (Block child : ownChildren()) {
                 child.loadParameters(manager, is);
             }
             for (Parameter parameter : ownParameters()) {
-                change.replace(parameter, section.read(is, parameter, manager));
+                NDArray array = section.read(is, parameter, manager);
+                // DJL takes an array only where there is neither an array nor a shape
+                parameter.close();
+                parameter.setShape(null);
+                parameter.setArray(array);
             }
-            change.steps.add(() -> {
-                if (inputShapes == null) {
-                    beforeInitialize(shapes);
-                }
-                moveTables(manager, null);
-            });
+            if (inputShapes == null) {
+                beforeInitialize(shapes);
+            }
+            moveTables(manager, null);
         } catch (EOFException
                 | UTFDataFormatException
                 | CharacterCodingException
@@ -340,94 +348,32 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
         owner = manager;
     }
 
-    /**
-     * A load, an initialization or {@link #clear}. Unless it completes, it frees what it has created. No forward of
-     * this block, or of a block of this library within it, may run meanwhile.
-     */
-    private final class Change implements AutoCloseable {
+    /** Keeps parameters after the end of a scope of the user that they were created in. */
+    private void keepBeyondScopes() {
+        getParameters().values().stream()
+                .filter(Parameter::isInitialized)
+                .forEach(parameter -> NDScope.unregister(parameter.getArray()));
+    }
 
-        private final List<Lock> locks = new ArrayList<>();
-        private final Shape[] before = inputShapes;
-        private final List<Parameter> created = getParameters().values().stream()
-                .filter(parameter -> !parameter.isInitialized())
-                .toList();
-
-        /** Children that were initialized before may be shared, and are left as they are. */
-        private final List<Block> blocks =
-                ownChildren().stream().filter(child -> !child.isInitialized()).toList();
-
-        /** The blocks that a load has read, for references to them. */
-        private final List<Block> loaded = new ArrayList<>();
-
-        /** What a load has read, and what it changes when all is read. */
-        private final List<NDArray> arrays = new ArrayList<>();
-
-        private final List<Runnable> steps = new ArrayList<>();
-
-        private boolean isComplete;
-
-        Change() {
-            if (!lock(ConfiguredBlock.this)) {
-                locks.forEach(Lock::unlock);
-                throw new IllegalStateException(
-                        ConfiguredBlock.this + " or a block within it is in use: expected no other"
-                                + " thread, and no forward of this one, that uses it; initialize, load or clear it before or"
-                                + " afterwards, or use a separate block");
-            }
-        }
-
-        private boolean lock(Block block) {
-            if (block instanceof ConfiguredBlock configured) {
-                Lock own = configured.lock.writeLock();
-                if (!own.tryLock()) {
-                    return false;
-                }
-                locks.add(own);
-            }
-            return block.getChildren().values().stream().allMatch(this::lock);
-        }
-
-        void replace(Parameter parameter, NDArray array) {
-            arrays.add(array);
-            steps.add(() -> {
-                // DJL takes an array only where there is neither an array nor a shape
-                parameter.close();
-                parameter.setShape(null);
-                parameter.setArray(array);
-            });
-        }
-
-        /** Keeps what was created, also after the end of a scope of the user that it was created in. */
-        void complete() {
-            steps.forEach(Runnable::run);
-            getParameters().values().stream()
-                    .filter(Parameter::isInitialized)
-                    .forEach(parameter -> NDScope.unregister(parameter.getArray()));
-            isComplete = true;
-        }
-
-        @Override
-        public void close() {
-            if (!isComplete) {
-                arrays.forEach(NDArray::close);
-                created.forEach(Parameter::close);
-                blocks.forEach(Block::clear);
-                inputShapes = before;
-            }
-            locks.forEach(Lock::unlock);
+    private void free() {
+        // children first: one that is in use throws while all parameters are still there
+        getChildren().values().forEach(Block::clear);
+        super.clear();
+        synchronized (this) {
+            tables.forEach(ConstantTable::close);
         }
     }
 
     /**
-     * {@inheritDoc} Parameters that were freed with their manager are created again. If this fails, the block is as it
-     * was before.
+     * {@inheritDoc} Parameters that were freed with their manager are created again. If this fails, the parameters that
+     * were created are freed.
      *
      * @param manager the manager that parameters and tables are created with; the tables live with it from now on
      * @param dataType FLOAT16, FLOAT32 or FLOAT64
      * @param inputShapes the shapes of the inputs; -1 stands for an unknown size
      * @throws IllegalArgumentException if the data type is another, or another than that of the present parameters, the
      *     block cannot have inputs of these shapes, or the machine has no memory for a table
-     * @throws IllegalStateException if another thread uses the block, or a forward of this thread initializes it
+     * @throws IllegalStateException if a forward of the block runs
      * @throws UnsupportedOperationException if the engine cannot create a parameter in the data type: MXNet in FLOAT16
      */
     @Override
@@ -450,13 +396,31 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
                 HostData.requireRoomFor(parameter.getShape(), dataType, manager.getDevice());
             }
         }
-        try (Change change = new Change()) {
+        beginChange();
+        Shape[] before = this.inputShapes;
+        List<Parameter> created = getParameters().values().stream()
+                .filter(parameter -> !parameter.isInitialized())
+                .toList();
+        // others may be shared, and are left as they are
+        List<Block> children =
+                ownChildren().stream().filter(child -> !child.isInitialized()).toList();
+        boolean isComplete = false;
+        try {
             moveTables(manager, dataType);
             super.initialize(manager, dataType, inputShapes);
-            change.complete();
+            keepBeyondScopes();
             this.dataType = dataType;
+            isIncomplete = false;
+            isComplete = true;
         } catch (UnsupportedOperationException e) {
             throw unsupported(manager, dataType, e);
+        } finally {
+            if (!isComplete) {
+                created.forEach(Parameter::close);
+                children.forEach(Block::clear);
+                this.inputShapes = before;
+            }
+            forwards.set(0);
         }
     }
 
@@ -477,17 +441,15 @@ public abstract class ConfiguredBlock extends AbstractBlock implements HasArgume
      * Frees the parameters and tables of this block and the blocks within it. Tables are created again when they are
      * needed.
      *
-     * @throws IllegalStateException if another thread uses the block, or a forward of this thread clears it
+     * @throws IllegalStateException if a forward of the block, or of a block within it, runs
      */
     @Override
     public void clear() {
-        try (Change change = new Change()) {
-            super.clear();
-            getChildren().values().forEach(Block::clear);
-            synchronized (this) {
-                tables.forEach(ConstantTable::close);
-            }
-            change.complete();
+        beginChange();
+        try {
+            free();
+        } finally {
+            forwards.set(0);
         }
     }
 

@@ -3,25 +3,14 @@ package io.github.djlpositional.internal;
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
-import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.UninitializedParameterException;
 import ai.djl.training.ParameterStore;
-import ai.djl.util.Pair;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.math.FloatFormat;
-import java.util.Collection;
-import java.util.Map;
-import java.util.WeakHashMap;
 
 /** The data types of embeddings, FLOAT16, FLOAT32 and FLOAT64, and the parameters that inputs have to agree with. */
 public final class DataTypes {
-
-    /** The parameters that a loader was given tensors for and has not loaded, with the file of each. */
-    private static final Map<Parameter, Object> AWAITED = new WeakHashMap<>();
-
-    /** Whether there may be any. */
-    private static volatile boolean isAwaiting;
 
     private DataTypes() {}
 
@@ -66,33 +55,6 @@ public final class DataTypes {
             throw new IllegalArgumentException("input " + input.getShape() + " belongs to " + actual.getEngineName()
                     + ": expected " + expected.getEngineName() + ", the engine of the " + what
                     + "; create it with a manager of that engine");
-        }
-    }
-
-    /** Refuses the use of parameters until they are loaded from a file; null to wait no longer. */
-    public static void await(Collection<Parameter> parameters, Object file) {
-        synchronized (AWAITED) {
-            parameters.forEach(parameter -> AWAITED.compute(parameter, (key, before) -> file));
-            isAwaiting = !AWAITED.isEmpty();
-        }
-    }
-
-    /** Checks that no parameter of a block waits to be loaded. */
-    static void requireNoneAwaited(Block block) {
-        if (!isAwaiting) {
-            return;
-        }
-        synchronized (AWAITED) {
-            isAwaiting = !AWAITED.isEmpty();
-            for (Pair<String, Parameter> each : block.getParameters()) {
-                Object file = AWAITED.get(each.getValue());
-                if (file != null) {
-                    throw new IllegalStateException("a WeightLoader was given a tensor of " + file
-                            + " for the parameter " + each.getKey()
-                            + " and has not loaded it: expected load(model) before the block is used; call it when all"
-                            + " tensors are added");
-                }
-            }
         }
     }
 

@@ -8,13 +8,10 @@ import ai.djl.MalformedModelException;
 import com.google.gson.stream.MalformedJsonException;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.arguments.internal.Records;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
-import io.github.djlpositional.attention.RmsNormBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.internal.Json;
 import io.github.djlpositional.math.Frequencies;
 import io.github.djlpositional.math.PairLayout;
-import io.github.djlpositional.math.QueryScale;
 import io.github.djlpositional.math.RotaryAxes;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -30,19 +27,18 @@ import java.util.TreeMap;
 import java.util.stream.IntStream;
 
 /**
- * The rotary encoding and the attention that the {@code config.json} of a model in Hugging Face's format describes.
+ * The rotary encoding that the {@code config.json} of a model in Hugging Face's format describes.
  *
  * <pre>{@code
  * HuggingFaceRope config = HuggingFaceRope.read(Path.of("Llama-3.1-8B/config.json"));
  * RotaryEmbeddingBlock rotary = config.rotary().build();
- * MultiHeadAttentionBlock attention = config.attention(0).build(); // the first layer, with its rotary encoding
  * }</pre>
  *
- * <p>A configuration leaves much to the code of its {@code model_type}: the layout of the pairs, biases,
- * normalizations, and values of missing keys. They are known for the types that {@code docs/models.md} lists. Other
- * types are refused, and so are unknown rope types and unknown keys of the rope section; nothing is guessed. The rope
- * section is read as Hugging Face's {@code modeling_rope_utils.py} (transformers 4 and 5) reads it. In particular,
- * LongRoPE and dynamic NTK depend on the length of the sequence.
+ * <p>A configuration leaves much to the code of its {@code model_type}: the layout of the pairs, and values of missing
+ * keys. They are known for the types that {@code docs/models.md} lists. Other types are refused, and so are unknown
+ * rope types and unknown keys of the rope section; nothing is guessed. The rope section is read as Hugging Face's
+ * {@code modeling_rope_utils.py} (transformers 4 and 5) reads it. In particular, LongRoPE and dynamic NTK depend on the
+ * length of the sequence.
  *
  * <p>For a model of text and images, {@code text_config} is read.
  *
@@ -63,7 +59,7 @@ public final class HuggingFaceRope {
     /** Far above any published model; bounds the number of frequencies that a configuration makes. */
     private static final int LARGEST_HEAD = 1 << 12;
 
-    private final Map<String, Object> config;
+    final Map<String, Object> config;
     private final ModelType type;
 
     private HuggingFaceRope(Map<String, ?> config) {
@@ -74,15 +70,9 @@ public final class HuggingFaceRope {
                 () -> "model_type "
                         + (config.get("model_type") == null ? "is missing" : quoted(config.get("model_type")))
                         + ": expected one of " + ModelType.names()
-                        + "; build other models with RotaryEmbeddingBlock and MultiHeadAttentionBlock;"
+                        + "; build other models with RotaryEmbeddingBlock;"
                         + " see docs/models.md#what-is-known");
-        require("required");
-        for (String key : List.of("layer_types", "full_attn_idxs", "no_rope_layers")) {
-            String name = type.keyOf(key);
-            if (config.get(name) != null) { // also of a type that does not read it
-                Records.value(HuggingFaceRope.class, config, name, List.class);
-            }
-        }
+        requireKnownValues();
         for (String layerType : layerTypes()) {
             rotary(layerType).build();
         }
@@ -303,7 +293,7 @@ public final class HuggingFaceRope {
                         + " chunked_attention; give one of them");
     }
 
-    private RopeSection section(String layerType) {
+    RopeSection section(String layerType) {
         requireKnown(layerType);
         Map<?, ?> all = isLocal(layerType) ? Map.of() : sectionOfAll();
         Map<String, Map<?, ?>> parts = parts(sectionOfAll());
@@ -339,83 +329,7 @@ public final class HuggingFaceRope {
         return factor / Math.sqrt(size);
     }
 
-    /**
-     * Returns the attention of a layer: embedding size, heads, scale, biases, causality, window or chunks, cap of the
-     * scores, factor of the queries, sinks, normalization of queries and keys, and the rotary encoding unless the layer
-     * has none. Each attention has its own rotary block; {@link MultiHeadAttentionBlock.Builder#optRelativeEncoding}
-     * replaces it by one that several layers share.
-     *
-     * <p>Weights are not read. Those of Gemma's normalizations are stored less 1: add 1 to them. Llama 4 normalizes
-     * without weights, after the rotation, which is the same as before it: keep them at 1.
-     *
-     * @param layer the layer, counted from 0
-     * @return a new builder
-     * @throws IllegalArgumentException if there is no such layer, or the block cannot compute the attention of the
-     *     model, such as the latent attention of DeepSeek V2 and V3
-     */
-    public MultiHeadAttentionBlock.Builder attention(int layer) {
-        Check.that(
-                value("other_attention") == null,
-                () -> "the attention of " + this + " " + value("other_attention")
-                        + ": expected a model whose attention is a MultiHeadAttentionBlock; write its attention with the"
-                        + " block of rotary(String), and getScale()");
-        require("requiredInAttention");
-        Check.between("layer", layer, 0, required("num_hidden_layers") - 1L);
-        String layerType = layerType(layer);
-        requireKnown(layerType);
-        int headSize = headSize(layerType);
-        int headCount = required("num_attention_heads");
-        boolean hasBias = isOn("attention_bias");
-        MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
-                .setEmbeddingSize(required("hidden_size"))
-                .setHeadCount(headCount)
-                .optKeyValueHeadCount(keyValueHeadCount(headCount))
-                .optHeadSize(headSize)
-                .optScale(getScale())
-                .optCausal(isOn("causal"))
-                .optBias(hasBias)
-                .optResultBias(value("result_bias") == null ? hasBias : isOn("result_bias"))
-                .optSinks(isOn("sinks"));
-        boolean isSliding = layerType.equals(ModelType.SLIDING)
-                && (isOn("use_sliding_window") || (value("layer_types") != null && !type.reads("max_window_layers")));
-        if (isSliding && value("sliding_window") != null) {
-            builder.optWindow(required("sliding_window"));
-        }
-        if (layerType.equals(ModelType.CHUNKED) && value("attention_chunk_size") != null) {
-            builder.optChunkSize(required("attention_chunk_size"));
-        }
-        if (value("attn_logit_softcapping") != null) {
-            builder.optScoreCap(number("attn_logit_softcapping"));
-        }
-        boolean isRotated = isRotated(layer);
-        if (isRotated) {
-            builder.optRelativeEncoding(rotary(layerType).build());
-        }
-        if (isOn("query_key_norm") && (isRotated || isOn("norm_without_rotary"))) {
-            builder.optQueryNorm(norm(headSize)).optKeyNorm(norm(headSize));
-        }
-        if (!isRotated && isOn("attn_temperature_tuning")) {
-            builder.optQueryScale(new QueryScale.FloorLogarithm(number("attn_scale"), number("floor_scale")));
-        }
-        if (((List<?>) value("rope_keys")).contains("llama_4_scaling_beta")) {
-            RopeSection section = section(layerType);
-            builder.optQueryScale(
-                    new QueryScale.FloorLogarithm(section.number("llama_4_scaling_beta"), section.originalLength(), 0));
-        }
-        if (isOn("use_logn_attn")) {
-            builder.optQueryScale(new QueryScale.LogN(required("seq_length")));
-        }
-        return builder;
-    }
-
-    private RmsNormBlock norm(int headSize) {
-        return RmsNormBlock.builder()
-                .setEmbeddingSize(headSize)
-                .optEpsilon(number("rms_norm_eps"))
-                .build();
-    }
-
-    private int headSize(String layerType) {
+    int headSize(String layerType) {
         long size;
         if (value("qk_rope_head_dim") != null) {
             size = (long) required("qk_nope_head_dim") + required("qk_rope_head_dim");
@@ -428,57 +342,6 @@ public final class HuggingFaceRope {
         }
         Check.between("head size", size, 1, LARGEST_HEAD);
         return (int) size;
-    }
-
-    /** Falcon's {@code num_kv_heads} counts only in its new architecture, or if it has several. */
-    private int keyValueHeadCount(int headCount) {
-        boolean hasOne = isOn("multi_query") && !isOn("new_decoder_architecture");
-        return hasOne ? 1 : Objects.requireNonNullElse(whole("num_key_value_heads"), headCount);
-    }
-
-    /** The type of a layer, which may be one without an attention that is known. */
-    String layerType(int layer) {
-        List<?> layerTypes = get("layer_types", List.class);
-        if (layerTypes != null) {
-            Check.between("number of layer_types", layerTypes.size(), layer + 1L, Integer.MAX_VALUE);
-            String layerType = String.valueOf(layerTypes.get(layer));
-            return layerType.equals("attention") ? ModelType.FULL : layerType;
-        }
-        List<?> full = get("full_attn_idxs", List.class);
-        if (full != null) {
-            return fullOrOther(full.stream().anyMatch(each -> each instanceof Number n && n.doubleValue() == layer));
-        }
-        if (type.has("sliding_window_pattern")) {
-            return fullOrOther((layer + 1) % required("sliding_window_pattern") == 0);
-        }
-        if (type.has("global_attn_every_n_layers")) {
-            return fullOrOther(layer % required("global_attn_every_n_layers") == 0);
-        }
-        if (value("max_window_layers") != null) {
-            return fullOrOther(layer < whole("max_window_layers"));
-        }
-        return value(isRotated(layer) ? "layer_type" : "layer_type_without_rotary")
-                .toString();
-    }
-
-    private String fullOrOther(boolean isFull) {
-        return isFull ? ModelType.FULL : value("other_layer_type").toString();
-    }
-
-    /** Whether a layer has a rotary encoding. In {@code no_rope_layers}, 1 stands for a layer that has one. */
-    private boolean isRotated(int layer) {
-        if (!"rope".equals(value("position_embedding_type"))) {
-            return false;
-        }
-        if (value("rotary_layer_type") != null && value("sliding_window") != null) {
-            return value("rotary_layer_type").equals(layerType(layer));
-        }
-        List<?> rotated = get("no_rope_layers", List.class);
-        if (rotated == null || rotated.isEmpty()) {
-            return !type.has("no_rope_layer_interval") || (layer + 1) % required("no_rope_layer_interval") != 0;
-        }
-        Check.between("number of no_rope_layers", rotated.size(), layer + 1L, Integer.MAX_VALUE);
-        return isTrue(rotated.get(layer));
     }
 
     private Object value(String key) {
@@ -508,18 +371,15 @@ public final class HuggingFaceRope {
     }
 
     /** Older configurations have numbers for some switches, of which 0 is off. */
-    private static boolean isTrue(Object value) {
-        return Boolean.TRUE.equals(value) || (value instanceof Number number && number.doubleValue() != 0);
-    }
-
     private boolean isOn(String key) {
-        Object value = value(key);
-        return value instanceof Number ? isTrue(value) : isTrue(get(key, Boolean.class));
+        return value(key) instanceof Number number
+                ? number.doubleValue() != 0
+                : Boolean.TRUE.equals(get(key, Boolean.class));
     }
 
-    /** Checks that the keys of a column are missing or have its values. */
-    private void require(String column) {
-        type.column(column)
+    /** Checks that the keys that the encoding is known for some values of are missing or have these values. */
+    private void requireKnownValues() {
+        type.column("required")
                 .forEach((key, value) -> Check.that(
                         config.get(key) == null || isSame(config.get(key), value),
                         () -> key + " " + shown(config.get(key)) + " of " + this + ": expected " + value

@@ -19,29 +19,26 @@ final class InvalidFileException extends IOException {
     private static final Pattern HIDDEN = Pattern.compile("[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Cn}\\p{Zl}\\p{Zp}]");
 
     private static final String SAVE_AGAIN = "copy, download or save it again";
-    private static final String SAVE_NPZ = "save the arrays in Python with numpy.savez(\"model.npz\", name=array, …)";
+    private static final String CONVERT =
+            "convert it in Python as in docs/weights.md#files-in-other-formats, if you trust it";
+
     /**
      * Other formats: a regular expression of the first bytes, a description, and what to do. The first match counts.
      */
     private static final String[][] FORMATS = {
         {"", "is empty", SAVE_AGAIN},
-        {NpzFile.MAGIC + ".*", "is a single array of NumPy, which has no name", SAVE_NPZ},
-        {
-            "\u0080[\0-\5].*", // the second byte is the version of the protocol
-            "is a pickle, as torch.save writes it, which can run code when it is read",
-            "convert it in Python, if you trust it, with weights = torch.load(\"model.pt\", map_location=\"cpu\","
-                    + " weights_only=True) and numpy.savez(\"model.npz\", **{name: tensor.float().numpy() for name,"
-                    + " tensor in weights.items()})"
-        },
-        {"PK\3\4.*", "is a zip without .npy arrays in it", SAVE_NPZ},
-        {"\u0089HDF.*", "is HDF5, as Keras writes it", SAVE_NPZ},
+        {"\u0093NUMPY.*", "is an array of NumPy", CONVERT},
+        // the second byte is the version of the protocol
+        {"\u0080[\0-\5].*", "is a pickle, as torch.save writes it, which can run code when it is read", CONVERT},
+        {"PK\3\4.*", "is a zip, as torch.save (a pickle, which can run code) and numpy.savez write it", CONVERT},
+        {"\u0089HDF.*", "is HDF5, as Keras writes it", CONVERT},
         {"DJL@.*", "holds the parameters of a DJL model", "load it with Model.load(path, name)"},
         {
             "\\{.*",
             "is JSON, as the index of a checkpoint in several files",
             "open the file in the same folder that its \"weight_map\" names for the tensor"
         },
-        {".*", "is neither npz nor safetensors, or its first bytes are damaged", SAVE_NPZ}
+        {".*", "is not safetensors, or its first bytes are damaged", CONVERT}
     };
 
     private final String remedy;
@@ -109,7 +106,7 @@ final class InvalidFileException extends IOException {
 
     /** Returns the exception that the caller gets for a weight file. */
     MalformedModelException of(Path file) {
-        return of("the weight file " + file, "a complete safetensors or npz file");
+        return of("the weight file " + file, "a complete safetensors file");
     }
 
     /** Returns the exception that the caller gets for a configuration. */

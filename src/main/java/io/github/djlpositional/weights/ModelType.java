@@ -29,8 +29,7 @@ record ModelType(ModelType like, Map<?, ?> line) {
     static final Map<?, ?> WITH_TEXT_CONFIG;
 
     private static final String FILE = "model-types.jsonc";
-    private static final Set<String> COLUMNS =
-            Set.of("like", "defaults", "fixed", "nullable", "names", "required", "requiredInAttention");
+    private static final Set<String> COLUMNS = Set.of("like", "defaults", "fixed", "nullable", "names", "required");
 
     /** The facts of the column sizes, which stands for defaults. */
     static final List<String> SIZES = List.of(
@@ -41,27 +40,35 @@ record ModelType(ModelType like, Map<?, ?> line) {
             "head_dim",
             "max_position_embeddings");
 
-    private static final Map<String, ModelType> ALL = new TreeMap<>();
+    private static final Map<String, ModelType> ALL;
 
     static {
-        Map<String, Object> file = read();
+        Map<String, Object> file = read(FILE);
         WITH_TEXT_CONFIG = (Map<?, ?>) file.get("text_config");
+        ALL = types(file);
+    }
+
+    /** Returns the types of a file by name. */
+    static Map<String, ModelType> types(Map<String, Object> file) {
+        Map<String, ModelType> types = new TreeMap<>();
         ModelType every = new ModelType(null, (Map<?, ?>) file.get("every"));
         ((Map<?, ?>) file.get("types")).forEach((name, value) -> {
             Map<?, ?> line = withoutSizes((Map<?, ?>) value);
-            ModelType type = new ModelType(line.containsKey("like") ? of(line.get("like")) : every, line);
+            ModelType type = new ModelType(line.containsKey("like") ? types.get(line.get("like")) : every, line);
             Check.that(
                     type.like != null
                             && COLUMNS.containsAll(line.keySet())
                             && every.facts().containsAll(type.facts()),
-                    () -> name + " in " + FILE + " has " + line + ": expected the columns " + COLUMNS + ", the facts "
+                    () -> "model type " + name + " has " + line + ": expected the columns " + COLUMNS + ", the facts "
                             + every.facts() + " and a type further up; correct the line");
-            ALL.put(String.valueOf(name), type);
+            types.put(String.valueOf(name), type);
         });
+        return types;
     }
 
-    private static Map<String, Object> read() {
-        try (InputStream in = ModelType.class.getResourceAsStream(FILE)) {
+    /** Reads JSON with comments. */
+    static Map<String, Object> read(String file) {
+        try (InputStream in = ModelType.class.getResourceAsStream(file)) {
             String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
             return Json.read(text.replaceAll("(?m)^ *//.*", "").getBytes(StandardCharsets.UTF_8));
         } catch (IOException e) {
@@ -91,7 +98,8 @@ record ModelType(ModelType like, Map<?, ?> line) {
         return ALL.keySet();
     }
 
-    private Set<Object> facts() {
+    /** Returns the names of all facts of the file of this type. */
+    Set<Object> facts() {
         Set<Object> facts = new HashSet<>(column("defaults").keySet());
         facts.addAll(column("fixed").keySet());
         facts.addAll(column("names").keySet());
@@ -146,10 +154,5 @@ record ModelType(ModelType like, Map<?, ?> line) {
     boolean reads(String fact) {
         return !own("fixed").containsKey(fact)
                 && (own("defaults").containsKey(fact) || (like != null && like.reads(fact)));
-    }
-
-    /** Returns whether this type has a fact, which the value null in a configuration does not take away. */
-    boolean has(String fact) {
-        return value(fact, Map.of()) != null;
     }
 }

@@ -56,16 +56,11 @@ final class SafetensorsFile {
         }
 
         StoredTensor at(Path file, long dataStart) {
-            StoredTensor.Data data = reader -> {
-                try (InputStream in = WeightFile.stream(file, dataStart + begin)) {
-                    reader.read(in);
-                }
-            };
             StoredType stored = Stream.of(StoredType.values())
                     .filter(each -> each.name().equals(type))
                     .findFirst()
                     .orElse(null);
-            return new StoredTensor(file, name, type, stored, ByteOrder.LITTLE_ENDIAN, shape, false, data);
+            return new StoredTensor(file, name, type, stored, shape, dataStart + begin);
         }
     }
 

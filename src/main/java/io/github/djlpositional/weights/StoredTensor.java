@@ -2,42 +2,20 @@ package io.github.djlpositional.weights;
 
 import ai.djl.MalformedModelException;
 import ai.djl.ndarray.types.Shape;
-import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Path;
-import java.util.zip.ZipException;
 
 /**
  * A tensor in a file.
  *
  * @param typeName its type as the file names it
  * @param type its type, or null if it cannot be loaded
- * @param isColumnMajor whether its first index varies fastest, as in Fortran, and not its last
- * @param data passes its bytes to a reader, as many as shape and type need
+ * @param dataStart the byte of the file that its numbers begin at, row-major and little-endian
  */
-record StoredTensor(
-        Path file,
-        String name,
-        String typeName,
-        StoredType type,
-        ByteOrder order,
-        Shape shape,
-        boolean isColumnMajor,
-        Data data) {
-
-    @FunctionalInterface
-    interface Data {
-        void open(Reader reader) throws IOException;
-    }
-
-    @FunctionalInterface
-    interface Reader {
-        void read(InputStream in) throws IOException;
-    }
+record StoredTensor(Path file, String name, String typeName, StoredType type, Shape shape, long dataStart) {
 
     /**
      * Receives {@code count} numbers as they are stored, the first of which has the index {@code first} in the tensor.
@@ -60,37 +38,20 @@ record StoredTensor(
         }
     }
 
-    /**
-     * Reads the numbers from index {@code start} to {@code end - 1}, in the order of the file, at most {@code most} at
-     * once. The rest of the tensor is read too: a checksum may follow it.
-     */
+    /** Reads the numbers from index {@code start} to {@code end - 1}, at most {@code most} at once. */
     void read(long start, long end, int most, Receiver receiver) throws IOException, MalformedModelException {
-        try {
-            data.open(in -> read(in, start, end, most, receiver));
-        } catch (EOFException | ZipException e) {
-            String what = "the data of tensor " + InvalidFileException.quoted(name) + ": " + e.getMessage();
-            throw InvalidFileException.damaged(what, e).of(file);
-        } catch (InvalidFileException e) {
-            throw e.of(file);
-        }
-    }
-
-    private void read(InputStream in, long start, long end, int most, Receiver receiver) throws IOException {
-        long size = shape.size();
-        byte[] bytes = new byte[(int) Math.min(size - start, most) * type.bytes()];
-        ByteBuffer raw = ByteBuffer.wrap(bytes).order(order);
-        in.skipNBytes(start * type.bytes());
-        for (long first = start; first < size; first += most) {
-            if (Thread.currentThread().isInterrupted()) {
-                throw new ClosedByInterruptException(); // as channels do; ZipFile ignores interrupts
-            }
-            int count = (int) Math.min(most, size - first);
-            int missing = count * type.bytes() - in.readNBytes(bytes, 0, count * type.bytes());
-            if (missing > 0) {
-                throw new EOFException("its data ends " + missing + " bytes too soon");
-            }
-            if (first < end) {
-                receiver.accept(first, (int) Math.min(count, end - first), raw);
+        byte[] bytes = new byte[(int) Math.min(end - start, most) * type.bytes()];
+        ByteBuffer raw = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        try (InputStream in = WeightFile.stream(file, dataStart + start * type.bytes())) {
+            for (long first = start; first < end; first += most) {
+                int count = (int) Math.min(most, end - first);
+                int missing = count * type.bytes() - in.readNBytes(bytes, 0, count * type.bytes());
+                if (missing > 0) {
+                    String what = "the data of tensor " + InvalidFileException.quoted(name) + " ends " + missing
+                            + " bytes too soon";
+                    throw InvalidFileException.damaged(what, null).of(file);
+                }
+                receiver.accept(first, count, raw);
             }
         }
     }

@@ -8,25 +8,23 @@ import java.nio.ByteBuffer;
  * arrays of other integers; complex numbers and 8-bit floats cannot be read either.
  */
 enum StoredType {
-    F16(Short.BYTES, 11, DataType.FLOAT16),
+    F16(Short.BYTES, DataType.FLOAT16),
     /** The upper half of a {@code float}. No array of this type is created: on PyTorch that aborts the JVM. */
-    BF16(Short.BYTES, 8, DataType.FLOAT32),
-    F32(Float.BYTES, 24, DataType.FLOAT32),
-    F64(Double.BYTES, 53, DataType.FLOAT64),
+    BF16(Short.BYTES, DataType.FLOAT32),
+    F32(Float.BYTES, DataType.FLOAT32),
+    F64(Double.BYTES, DataType.FLOAT64),
     /** Any byte but 0 is true. Read as integers: MXNet copies parts of boolean arrays wrongly. */
-    BOOL(1, 0, DataType.UINT8),
-    U8(1, 0, DataType.UINT8),
-    I8(1, 0, DataType.INT8),
-    I32(Integer.BYTES, 0, DataType.INT32),
-    I64(Long.BYTES, 0, DataType.INT64);
+    BOOL(1, DataType.UINT8),
+    U8(1, DataType.UINT8),
+    I8(1, DataType.INT8),
+    I32(Integer.BYTES, DataType.INT32),
+    I64(Long.BYTES, DataType.INT64);
 
     private final int bytes;
-    private final int significantBits;
     private final DataType dataType;
 
-    StoredType(int bytes, int significantBits, DataType dataType) {
+    StoredType(int bytes, DataType dataType) {
         this.bytes = bytes;
-        this.significantBits = significantBits;
         this.dataType = dataType;
     }
 
@@ -70,10 +68,5 @@ enum StoredType {
     /** Returns whether a data type has the same bytes. */
     boolean isStoredAs(DataType type) {
         return type == dataType && bytes == type.getNumOfBytes();
-    }
-
-    /** Returns the greatest error of rounding a number of [-1, 1] to this type. */
-    double halfUlp() {
-        return Math.scalb(0.5, -significantBits);
     }
 }

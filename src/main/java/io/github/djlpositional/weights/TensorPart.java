@@ -13,7 +13,6 @@ import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.math.FloatFormat;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.stream.IntStream;
 
 /**
  * Rows {@code from} to {@code to - 1} of a tensor, which are its parts along the first axis, or these columns of a
@@ -58,23 +57,18 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
      * Reads the rows into a new array of a manager, on its device. They are read in pieces to the engine's memory, so
      * that the size of Java's heap and the 2 GB of a buffer do not limit them.
      *
-     * <p>A line is a part along the axis that varies slowest in the file; a column-major matrix has columns as lines.
-     * Where the rows are not lines, they are a range of the last axis of each line, and the axes are reversed at last.
+     * <p>A line is a part along the first axis of the tensor. Columns are a range of each line, which is transposed at
+     * last.
      */
     NDArray read(NDManager manager, DataType type) throws IOException, MalformedModelException {
         Shape shape = shape();
         if (shape.size() == 0) {
             return manager.create(shape, type);
         }
-        int last = shape.dimension() - 1;
-        boolean areLines = isTransposed == (tensor.isColumnMajor() && last > 0);
-        long[] sizes = IntStream.rangeClosed(0, last)
-                .mapToLong(axis -> shape.get(areLines ? axis : last - axis))
-                .toArray();
-        long firstLine = areLines ? from : 0;
-        long lineCount = sizes[0];
-        Shape keptLine = new Shape(sizes).slice(1);
-        Shape line = areLines ? keptLine : keptLine.slice(0, last - 1).add(available());
+        Shape sizes = isTransposed ? new Shape(shape.get(1), shape.get(0)) : shape;
+        long firstLine = isTransposed ? 0 : from;
+        long lineCount = sizes.get(0);
+        Shape line = sizes(tensor).slice(1);
         long lineBytes =
                 line.size() * Math.max(type.getNumOfBytes(), tensor.type().bytes());
         Check.that(
@@ -84,7 +78,7 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
         int lineValues = (int) line.size();
         int linesAtOnce = (int) Math.max(1, Math.min(lineCount, PIECE_BYTES / lineBytes));
         try (NDManager temporary = manager.newSubManager(Device.cpu())) {
-            NDArray lines = temporary.create(new Shape(sizes), type);
+            NDArray lines = temporary.create(sizes, type);
             ByteBuffer buffer = temporary.allocateDirect(linesAtOnce * lineValues * type.getNumOfBytes());
             long start = firstLine * lineValues;
             tensor.read(start, start + lineCount * lineValues, linesAtOnce * lineValues, (first, count, raw) -> {
@@ -93,11 +87,11 @@ record TensorPart(StoredTensor tensor, boolean isTransposed, long from, long to)
                 long at = first / lineValues - firstLine;
                 Shape pieceShape = new Shape(count / lineValues).addAll(line);
                 try (NDArray piece = HostData.toArray(temporary, Device.cpu(), buffer, pieceShape, type);
-                        NDArray kept = areLines ? piece : piece.get(NDIndex.sliceAxis(last, from, to))) {
+                        NDArray kept = isTransposed ? piece.get(NDIndex.sliceAxis(1, from, to)) : piece) {
                     lines.set(NDIndex.sliceAxis(0, at, at + pieceShape.get(0)), kept);
                 }
             });
-            NDArray rows = areLines ? lines : lines.transpose().flatten().reshape(shape);
+            NDArray rows = isTransposed ? lines.transpose().flatten().reshape(shape) : lines;
             NDArray result = rows.toDevice(manager.getDevice(), false);
             result.attach(manager);
             return result;

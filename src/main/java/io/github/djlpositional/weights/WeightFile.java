@@ -26,8 +26,8 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 
 /**
- * A file of named tensors: safetensors, the format of Hugging Face, or npz, as {@code numpy.savez} and
- * {@code numpy.savez_compressed} write it. The format is detected from the content, not from the file's name.
+ * A file of named tensors in safetensors, the format of Hugging Face. The format is detected from the content, not from
+ * the file's name.
  *
  * <pre>{@code
  * WeightFile file = WeightFile.open(Path.of("model.safetensors"));
@@ -35,15 +35,13 @@ import java.util.stream.Collectors;
  * }</pre>
  *
  * <p>Opening a file reads only its headers. {@link WeightLoader} copies tensors into parameters, {@link #read} gives
- * one as an array. No file is kept open, so there is nothing to close; the file must not change until it is loaded. An
- * npz file must be in the default file system.
+ * one as an array. No file is kept open, so there is nothing to close; the file must not change until it is loaded.
  *
  * <h2>Untrusted files</h2>
  *
  * Each length, offset and shape is compared with the file's size before it is used; memory is never allocated for a
- * size that only a header claims, nor for compressed headers of an npz that are larger than the file. Pickles, which
- * can run code, are never read: neither a {@code .pt} or {@code .bin} file of PyTorch nor an array of objects in an
- * npz. The names of tensors are never used as paths.
+ * size that only a header claims. Pickles such as {@code .pt} and {@code .bin} files of PyTorch, which can run code,
+ * are never read. The names of tensors are never used as paths.
  *
  * <p>Immutable and thread-safe.
  */
@@ -52,8 +50,7 @@ public final class WeightFile {
     /**
      * The type and shape of a tensor.
      *
-     * @param type the type as the file names it: {@code F32} or {@code BF16} in safetensors, {@code <f4} or {@code |O}
-     *     in npz
+     * @param type the type as the file names it: {@code F32} or {@code BF16}
      * @param shape the tensor's shape
      */
     public record TensorInfo(String type, Shape shape) {}
@@ -74,10 +71,9 @@ public final class WeightFile {
     /**
      * Reads the headers of a file.
      *
-     * @param path a safetensors or npz file
+     * @param path a safetensors file
      * @return the file with its list of tensors
-     * @throws IllegalArgumentException if the path is a directory or a device, or an npz file is not in the default
-     *     file system
+     * @throws IllegalArgumentException if the path is a directory or a device
      * @throws MalformedModelException if the file is damaged, truncated, a pickle, or has another format
      * @throws IOException if the file does not exist or cannot be read
      */
@@ -87,18 +83,14 @@ public final class WeightFile {
         Check.that(
                 attributes.isRegularFile(),
                 () -> "the path " + path
-                        + " is a directory or a device: expected a safetensors or npz file; give the path of a file");
+                        + " is a directory or a device: expected a safetensors file; give the path of a file");
         try {
             // 16 bytes identify the format
             byte[] start = read(path, 0, 16);
-            Map<String, StoredTensor> tensors;
-            if (SafetensorsFile.isOne(start)) {
-                tensors = SafetensorsFile.read(path, start, attributes.size());
-            } else if (NpzFile.isOne(start)) {
-                tensors = NpzFile.read(path);
-            } else {
+            if (!SafetensorsFile.isOne(start)) {
                 throw InvalidFileException.otherFormat(new String(start, StandardCharsets.ISO_8859_1));
             }
+            Map<String, StoredTensor> tensors = SafetensorsFile.read(path, start, attributes.size());
             WeightFile file = new WeightFile(path, tensors, attributes);
             file.requireUnchanged();
             return file;
@@ -144,8 +136,8 @@ public final class WeightFile {
 
     /**
      * Reads a tensor into a new array. F16, F32 and F64 become FLOAT16, FLOAT32 and FLOAT64; BF16 becomes FLOAT32;
-     * BOOL, U8, I8, I32 and I64 become BOOLEAN, UINT8, INT8, INT32 and INT64, as do these types of NumPy. The engines
-     * have no arrays of other integers (I16, U16, U32, U64).
+     * BOOL, U8, I8, I32 and I64 become BOOLEAN, UINT8, INT8, INT32 and INT64. The engines have no arrays of other
+     * integers (I16, U16, U32, U64).
      *
      * @param manager the manager of the new array
      * @param name the tensor's name
@@ -161,7 +153,7 @@ public final class WeightFile {
         Check.that(
                 tensor.type() != null,
                 () -> tensor + " has type " + InvalidFileException.quoted(tensor.typeName()) + ": expected one of "
-                        + List.of(StoredType.values()) + " or the same of NumPy; convert it where the file is created");
+                        + List.of(StoredType.values()) + "; convert it where the file is created");
         DataType type = tensor.type().dataType();
         HostData.requireRoomFor(tensor.shape(), type, manager.getDevice());
         requireUnchanged();

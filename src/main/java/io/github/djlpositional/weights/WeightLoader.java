@@ -6,7 +6,6 @@ import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.ndarray.types.DataType;
-import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.ParameterList;
@@ -16,7 +15,6 @@ import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerStackBlock;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -27,7 +25,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -49,10 +46,6 @@ import java.util.stream.Stream;
  * tensor of the file must be used. {@link #allowMissing} and {@link #allowUnused} name exceptions. All files of a model
  * belong to one loader, which is passed to the parts of the model.
  *
- * <p>A load cannot be forgotten: from the time a tensor is added for a parameter until {@link #load} is called, or this
- * loader throws an exception, a block of this library that has the parameter throws {@link IllegalStateException} when
- * it is used or saved.
- *
  * <p>A parameter may be of any block, not only of this library's: a bias (buckets, N) of T5, vectors (2k + 1, H) of
  * Shaw, a weight (out, in) of {@code Linear}. A layer normalization's {@code weight} and {@code bias} are {@code gamma}
  * and {@code beta} in DJL. A parameter must have an array, from {@code initialize} or from a model file. The numbers
@@ -60,8 +53,7 @@ import java.util.stream.Stream;
  * before.
  *
  * <p>Numbers are never rounded. A {@code FLOAT16} parameter accepts F16; {@code FLOAT32} accepts F32, F16 and BF16;
- * {@code FLOAT64} accepts F64 and all of these. In npz, F16, F32 and F64 are {@code <f2}, {@code <f4} and {@code <f8},
- * or with {@code >} in the other byte order; npz has no BF16. Integers and all other types are rejected.
+ * {@code FLOAT64} accepts F64 and all of these. Integers and all other types are rejected.
  *
  * <p>Load before a trainer is initialized and before a predictor on another device is created: they copy parameters to
  * their devices. During {@link #load}, no other thread may use the model, and this thread may have no open
@@ -82,7 +74,6 @@ public final class WeightLoader {
 
     private final List<WeightFile> files;
     private final Map<Parameter, Copy> copies = new LinkedHashMap<>();
-    private final List<EncodingCheck> encodings = new ArrayList<>();
     private final Set<TensorPart> parts = new HashSet<>();
     private Predicate<String> mayBeMissing = name -> false;
     private Predicate<String> mayBeUnused = name -> false;
@@ -132,7 +123,7 @@ public final class WeightLoader {
      * @throws IllegalArgumentException if the file has no such tensor, or the tensor or the parameter was added before
      */
     public WeightLoader table(String name, Parameter parameter) {
-        return add(() -> TensorPart.whole(tensor(name)), parameter);
+        return add(TensorPart.whole(tensor(name)), parameter);
     }
 
     /**
@@ -149,7 +140,7 @@ public final class WeightLoader {
      *     the parameter were added before
      */
     public WeightLoader rows(String name, long from, long to, Parameter parameter) {
-        return add(() -> new TensorPart(tensor(name), false, from, to), parameter);
+        return add(new TensorPart(tensor(name), false, from, to), parameter);
     }
 
     /**
@@ -165,7 +156,7 @@ public final class WeightLoader {
      *     columns, or these columns or the parameter were added before
      */
     public WeightLoader columnsAsRows(String name, long from, long to, Parameter parameter) {
-        return add(() -> new TensorPart(tensor(name), true, from, to), parameter);
+        return add(new TensorPart(tensor(name), true, from, to), parameter);
     }
 
     /**
@@ -182,18 +173,16 @@ public final class WeightLoader {
      */
     public WeightLoader multiheadAttention(String prefix, MultiHeadAttentionBlock block) {
         ParameterList results = block.getResultProjection().getDirectParameters();
-        adding(() -> {
-            // every module has this one: if there is none, the message suggests other prefixes
-            StoredTensor output = tensor(Objects.requireNonNull(prefix, "prefix") + "out_proj.weight");
-            List<String> expected = ATTENTION_NAMES.subList(0, 2 * results.size());
-            List<String> found =
-                    ATTENTION_NAMES.stream().filter(name -> has(prefix + name)).toList();
-            Check.that(
-                    found.equals(expected),
-                    () -> "the attention " + InvalidFileException.quoted(prefix) + " of " + output.file() + " has "
-                            + found + ": expected " + expected + "; build the block with optBias as in PyTorch, and the"
-                            + " module without kdim, vdim and add_bias_kv");
-        });
+        // every module has this one: if there is none, the message suggests other prefixes
+        StoredTensor output = tensor(Objects.requireNonNull(prefix, "prefix") + "out_proj.weight");
+        List<String> expected = ATTENTION_NAMES.subList(0, 2 * results.size());
+        List<String> found =
+                ATTENTION_NAMES.stream().filter(name -> has(prefix + name)).toList();
+        Check.that(
+                found.equals(expected),
+                () -> "the attention " + InvalidFileException.quoted(prefix) + " of " + output.file() + " has "
+                        + found + ": expected " + expected + "; build the block with optBias as in PyTorch, and the"
+                        + " module without kdim, vdim and add_bias_kv");
         List<Linear> projections =
                 List.of(block.getQueryProjection(), block.getKeyProjection(), block.getValueProjection());
         long size = block.getEmbeddingSize();
@@ -248,13 +237,13 @@ public final class WeightLoader {
             return multiheadAttention(prefix, attention);
         }
         ParameterList parameters = block.getDirectParameters();
-        adding(() -> Check.that(
+        Check.that(
                 !parameters.isEmpty()
                         && MODULE_NAMES.keySet().containsAll(parameters.keys())
                         && block.getChildren().isEmpty(),
                 () -> "the block " + block.getClass().getSimpleName() + " with the parameters "
                         + block.getParameters().keys() + ": expected one that corresponds to a module of PyTorch; load"
-                        + " its parts with module, or its parameters with table"));
+                        + " its parts with module, or its parameters with table");
         parameters.forEach(each -> {
             String name = prefix + MODULE_NAMES.get(each.getKey());
             if (!each.getKey().equals("beta") || has(name)) {
@@ -266,11 +255,11 @@ public final class WeightLoader {
 
     private WeightLoader layer(String prefix, TransformerLayerBlock layer) {
         boolean isDecoder = layer.getCrossAttention() != null;
-        adding(() -> Check.that(
+        Check.that(
                 layer.getGateProjection() == null,
                 () -> "the layer for " + InvalidFileException.quoted(prefix) + " has a gate: expected a feed-forward"
                         + " network without one, as PyTorch's; build it with another optNonlinearity, or load its parts"
-                        + " with module"));
+                        + " with module");
         module(prefix + "self_attn.", layer.getAttention()).module(prefix + "norm1.", layer.getAttentionNorm());
         if (isDecoder) {
             module(prefix + "multihead_attn.", layer.getCrossAttention());
@@ -279,24 +268,6 @@ public final class WeightLoader {
         return module(prefix + "linear1.", layer.getHiddenProjection())
                 .module(prefix + "linear2.", layer.getOutputProjection())
                 .module(prefix + (isDecoder ? "norm3." : "norm2."), layer.getFeedForwardNorm());
-    }
-
-    /**
-     * Adds a saved sinusoidal table, which models store although it can be computed. It is compared with the exact
-     * table and not loaded: a {@link io.github.djlpositional.PositionalEncodingBlock} computes its own. If the
-     * difference is larger than the error of {@code float} arithmetic, the model uses another encoding, and
-     * {@link #load} throws.
-     *
-     * @param name the tensor's name in the file, such as {@code pos_encoder.pe}; its shape is (n, D), (1, n, D) or (n,
-     *     1, D) for any n
-     * @param encoding the expected encoding from position 0, such as {@code block.getEncoding()}
-     * @return this loader
-     * @throws IllegalArgumentException if the file has no such tensor, or it was added before
-     */
-    public WeightLoader encodings(String name, SinusoidalEncoding encoding) {
-        Objects.requireNonNull(encoding, "encoding");
-        return adding(() -> encodings.add(
-                new EncodingCheck(unused(TensorPart.whole(tensor(name))).tensor(), encoding)));
     }
 
     /**
@@ -352,29 +323,15 @@ public final class WeightLoader {
         return WeightFile.tensor(files, name);
     }
 
-    private WeightLoader add(Supplier<TensorPart> source, Parameter parameter) {
+    private WeightLoader add(TensorPart part, Parameter parameter) {
         Objects.requireNonNull(parameter, "parameter");
-        return adding(() -> {
-            TensorPart part = source.get();
-            part.requireExists();
-            Check.that(
-                    !copies.containsKey(parameter),
-                    () -> "parameter " + InvalidFileException.quoted(parameter.getName()) + " was added before " + part
-                            + ": expected one tensor for each parameter; add each parameter once");
-            copies.put(parameter, new Copy(unused(part), parameter));
-            DataTypes.await(List.of(parameter), part.tensor().file());
-        });
-    }
-
-    /** Runs a step. After an exception, which says that nothing was loaded, no parameter is waited for. */
-    private WeightLoader adding(Runnable step) {
-        try {
-            step.run();
-            return this;
-        } catch (RuntimeException e) {
-            DataTypes.await(copies.keySet(), null);
-            throw e;
-        }
+        part.requireExists();
+        Check.that(
+                !copies.containsKey(parameter),
+                () -> "parameter " + InvalidFileException.quoted(parameter.getName()) + " was added before " + part
+                        + ": expected one tensor for each parameter; add each parameter once");
+        copies.put(parameter, new Copy(unused(part), parameter));
+        return this;
     }
 
     private TensorPart unused(TensorPart part) {
@@ -385,32 +342,26 @@ public final class WeightLoader {
     }
 
     /**
-     * Reads all tensors that were added, compares the sinusoidal tables, and then writes the parameters. If anything is
-     * rejected or cannot be read, no parameter has changed. Until this method returns, the tables are in the engine's
-     * memory twice; {@link #oneByOne} avoids this.
+     * Reads all tensors that were added, and then writes the parameters. If anything is rejected or cannot be read, no
+     * parameter has changed. Until this method returns, the tables are in the engine's memory twice; {@link #oneByOne}
+     * avoids this.
      *
      * @param models the model that is loaded, or its parts: each of their parameters must get a tensor. With none, only
      *     the tensors of the file are checked for use
      * @throws IllegalArgumentException if a parameter of the models gets no tensor, or a tensor is not used, without
      *     {@link #allowMissing} or {@link #allowUnused}; if a tensor's shape or type does not fit its parameter, a
-     *     parameter has no array or is not one of the models', a saved sinusoidal table differs from its encoding, a
-     *     row is larger than 1 GiB, or no tensor was added
+     *     parameter has no array or is not one of the models', a row is larger than 1 GiB, or no tensor was added
      * @throws MalformedModelException if the file is damaged, or has changed since it was opened
      * @throws IOException if the file cannot be read
      */
     public void load(Block... models) throws IOException, MalformedModelException {
-        DataTypes.await(copies.keySet(), null);
         Check.that(
                 !parts.isEmpty(),
                 () -> "nothing was added to load from " + WeightFile.paths(files)
-                        + ": expected one or more tensors; add them with table, rows or encodings");
+                        + ": expected one or more tensors; add them with table, rows or module");
         copies.values().forEach(Copy::requireFits);
-        encodings.forEach(EncodingCheck::requireTable);
         requireUnchanged();
         requireComplete(models);
-        for (EncodingCheck check : encodings) {
-            check.requireValues();
-        }
         List<Copy> all = List.copyOf(copies.values());
         int most = isOneByOne ? 1 : all.size();
         for (int first = 0; first < all.size(); first += most) {
@@ -523,79 +474,6 @@ public final class WeightLoader {
                     target.setRequiresGradient(true);
                 }
             }
-        }
-    }
-
-    /** Compares a saved sinusoidal table with the exact one. */
-    private record EncodingCheck(StoredTensor tensor, SinusoidalEncoding encoding) {
-
-        private static final int VALUES_AT_ONCE = 1 << 16;
-
-        /** Checks that the tensor is a table of real numbers of the encoding's size. */
-        void requireTable() {
-            Check.that(
-                    tensor.type() != null && tensor.type().isReal(),
-                    () -> tensor + " has type " + InvalidFileException.quoted(tensor.typeName())
-                            + ": expected F16, BF16, F32 or F64; give the name of a sinusoidal table");
-            Shape shape = tensor.shape();
-            int width = encoding.getEmbeddingSize();
-            int rank = shape.dimension();
-            boolean isTable = rank == 2 || (rank == 3 && (shape.get(0) == 1 || shape.get(1) == 1));
-            Check.that(
-                    isTable && shape.get(rank - 1) == width && shape.size() > 0,
-                    () -> tensor + " has shape " + shape + ": expected (n, " + width + "), (1, n, " + width
-                            + ") or (n, 1, " + width + ") for " + encoding
-                            + "; give the name of a sinusoidal table, or an encoding of its size");
-        }
-
-        /** Checks that the tensor has the encoding's values from position 0. */
-        void requireValues() throws IOException, MalformedModelException {
-            tensor.read(0, tensor.shape().size(), VALUES_AT_ONCE, (first, count, raw) -> {
-                for (int i = 0; i < count; i++) {
-                    requireValue(first + i, tensor.type().get(raw, i));
-                }
-            });
-        }
-
-        private void requireValue(long index, double found) {
-            int width = encoding.getEmbeddingSize();
-            long height = tensor.shape().size() / width;
-            long position = tensor.isColumnMajor() ? index % height : index / width;
-            int dimension = (int) (tensor.isColumnMajor() ? index / height : index % width);
-            double expected = encoding.value((double) position, dimension);
-            // also false for NaN
-            if (!(Math.abs(found - expected) <= tolerance(position, dimension))) {
-                throw new IllegalArgumentException(tensor + " has " + found + " at position " + position
-                        + ", dimension " + dimension + ": expected " + expected + " as in " + encoding
-                        + ", within the error of float arithmetic; give the encoding of the tensor, or load"
-                        + " it as a learned table; see docs/weights.md#saved-sinusoidal-tables");
-            }
-        }
-
-        /**
-         * Returns the greatest error of published code that computes sin(p·θ) or cos(p·θ) in {@code float} on a CPU,
-         * where each rounding has a relative error of up to 2⁻²⁴:
-         *
-         * <ul>
-         *   <li>θ = exp(k · c), as in PyTorch's tutorial and tensor2tensor: c and k · c are rounded, so θ has a
-         *       relative error of |ln θ| · 2⁻²³; exp itself adds up to one ulp, 2⁻²³. θ = 1 / base^(2k/d) has a smaller
-         *       error. If frequencies are multiplied by a factor, as in diffusion models, the exponent is of θ / θ₀,
-         *       where θ₀ is the first frequency: the greater of the two counts.
-         *   <li>p · θ is rounded, 2⁻²⁴ more. So the error of the angle is up to p·θ · (|ln θ| · 2⁻²³ + 2⁻²²), and so is
-         *       the error of the sine, whose slope is 1 at most.
-         *   <li>The sine itself adds up to one ulp, 2⁻²⁴ below 1; storing it adds half an ulp of the stored type.
-         * </ul>
-         */
-        private double tolerance(long position, int dimension) {
-            double rounding = 0x1p-24 + tensor.type().halfUlp();
-            double frequency = Math.abs(encoding.frequency(dimension));
-            double first = Math.abs(encoding.frequency(0));
-            if (frequency == 0) {
-                return rounding;
-            }
-            double unscaled = first == 0 ? 0 : Math.abs(Math.log(frequency / first));
-            double exponent = Math.max(Math.abs(Math.log(frequency)), unscaled);
-            return position * frequency * (exponent * 0x1p-23 + 0x1p-22) + rounding;
         }
     }
 }

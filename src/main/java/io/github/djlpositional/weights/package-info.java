@@ -1,6 +1,6 @@
 /**
- * Loads token tables, position tables and other parameters from safetensors and npz files of PyTorch, Hugging Face and
- * NumPy, and reads the configurations of their models.
+ * Loads token tables, position tables and other parameters from safetensors files of PyTorch, Hugging Face and NumPy,
+ * and reads the configurations of their models.
  *
  * <p>{@link io.github.djlpositional.weights.WeightFile} lists the tensors of a file, which may be untrusted;
  * {@link io.github.djlpositional.weights.WeightLoader} copies them into parameters.

@@ -1,7 +1,6 @@
 package io.github.djlpositional.attention;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ai.djl.Device;
@@ -14,7 +13,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
 import ai.djl.nn.Block;
-import ai.djl.nn.Parameter;
 import ai.djl.training.DefaultTrainingConfig;
 import ai.djl.training.GradientCollector;
 import ai.djl.training.ParameterStore;
@@ -28,7 +26,6 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import java.io.IOException;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.assertj.core.data.Offset;
 
@@ -146,33 +143,6 @@ class SharedEncodingTest {
         layers.freezeParameters(true);
         assertThat(Forward.infer(manager, loaded, x).toFloatArray())
                 .isEqualTo(Forward.infer(manager, layers, x).toFloatArray());
-    }
-
-    @EngineTest
-    void isNotFreedWithAnotherLayerWhileItIsUsed(NDManager manager, boolean forProbabilities) {
-        Layers layers = Layers.sharing(bias());
-        layers.initialize(manager, DataType.FLOAT32, SHAPE);
-        NDList x = new NDList(manager.ones(SHAPE));
-        AtomicInteger calls = new AtomicInteger();
-        ParameterStore store = new ParameterStore(manager, false) {
-            @Override
-            public NDArray getValue(Parameter parameter, Device device, boolean training) {
-                calls.getAndIncrement();
-                assertThatIllegalStateException()
-                        .isThrownBy(layers.second::clear)
-                        .withMessageContaining("is in use");
-                return super.getValue(parameter, device, training);
-            }
-        };
-        if (forProbabilities) {
-            layers.first.probabilities(store, x);
-        } else {
-            layers.first.forward(store, x, false);
-        }
-        assertThat(calls.get()).isPositive();
-        assertThat(layers.second.isInitialized()).isTrue();
-        layers.second.clear();
-        assertThat(layers.second.isInitialized()).isFalse();
     }
 
     @EngineTest

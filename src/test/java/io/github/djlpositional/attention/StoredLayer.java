@@ -10,8 +10,9 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
 import ai.djl.nn.core.Linear;
-import java.io.IOException;
-import java.io.InputStream;
+import io.github.djlpositional.weights.WeightFile;
+import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -19,11 +20,14 @@ import java.util.Map;
 /** A layer that {@code src/test/python/make_layers.py} wrote: weights, inputs, outputs and gradients, in FLOAT64. */
 final class StoredLayer {
 
-    private final NDList tensors;
+    private final Map<String, NDArray> tensors = new HashMap<>();
 
-    StoredLayer(NDManager manager, String name) throws IOException {
-        try (InputStream in = StoredLayer.class.getResourceAsStream("/layers/" + name + ".npz")) {
-            tensors = NDList.decode(manager, in);
+    StoredLayer(NDManager manager, String name) throws Exception {
+        WeightFile file = WeightFile.open(Path.of("src/test/resources/layers", name + ".safetensors"));
+        for (String tensor : file.getTensors().keySet()) {
+            NDArray array = file.read(manager, tensor);
+            array.setName(tensor);
+            tensors.put(tensor, array);
         }
     }
 

@@ -13,9 +13,11 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.AbstractBlock;
+import ai.djl.nn.Activation;
 import ai.djl.nn.Block;
 import ai.djl.nn.BlockFactory;
 import ai.djl.nn.Parameter;
+import ai.djl.nn.SequentialBlock;
 import ai.djl.nn.core.Linear;
 import ai.djl.repository.zoo.Criteria;
 import ai.djl.repository.zoo.ZooModel;
@@ -29,6 +31,7 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.FourierFeaturesBlock;
+import io.github.djlpositional.Goldens;
 import io.github.djlpositional.GridPositionalEncodingBlock;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
@@ -47,6 +50,7 @@ import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.PairLayout;
 import io.github.djlpositional.math.RotaryScaling;
+import io.github.djlpositional.math.SinusoidalEncoding;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -54,6 +58,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The code of docs/using.md, docs/conventions.md, and docs/choosing.md. */
@@ -397,5 +402,47 @@ class UsingCodeTest {
         }
         // end::windows[]
         assertThat(x.getShape()).isEqualTo(new Shape(2, 28 * 28, 96));
+    }
+
+    /** The weights are those of {@code reference_values.py}, i · 37 mod 101 - 50 in units of 1/64. */
+    @EngineTest
+    void timesteps(NDManager manager) {
+        // tag::timesteps[]
+        PositionalEncodingBlock sinusoids = PositionalEncodingBlock.builder()
+                .setEmbeddingSize(8) // 320 in Stable Diffusion
+                .optEncoding(SinusoidalEncoding.diffusion(8, 0, 1, true))
+                .build();
+        Linear hidden = Linear.builder().setUnits(6).build(); // 1280; linear_1 of diffusers
+        Linear output = Linear.builder().setUnits(6).build(); // 1280; linear_2
+        SequentialBlock network = new SequentialBlock() // (B, 8) to (B, 6)
+                .add(hidden)
+                .add(Activation.swishBlock(1)) // silu
+                .add(output);
+        network.initialize(manager, DataType.FLOAT32, new Shape(1, 8));
+        // end::timesteps[]
+        for (Linear linear : List.of(hidden, output)) {
+            NDArray weight = linear.getParameters().get("weight").getArray();
+            int size = (int) weight.size();
+            float[] values = new float[size];
+            for (int i = 0; i < size; i++) {
+                values[i] = (i * 37 % 101 - 50) / 64f;
+            }
+            NDArray given = manager.create(values, weight.getShape());
+            given.copyTo(weight);
+            given.get(":, 0").copyTo(linear.getParameters().get("bias").getArray());
+        }
+        // tag::timesteps[]
+        NDArray times = manager.create(new float[] {0, 1, 37.5f, 999}); // (B)
+        NDArray vectors = network.forward(
+                        new ParameterStore(manager, false), new NDList(sinusoids.encode(times)), false)
+                .singletonOrThrow(); // (B, 6)
+        // end::timesteps[]
+        double[] expected = Goldens.rows("timesteps.csv").stream()
+                .flatMapToDouble(row -> Stream.of(row[1].split(" ", -1)).mapToDouble(Double::parseDouble))
+                .toArray();
+        // weights below 0.8 and sums of up to 8 terms below 6.4 · 0.8 + 0.8 < 6 in each of two layers, which multiply
+        // the first error by at most 1.1 · 4.8
+        assertThat(vectors.toType(DataType.FLOAT64, false).toDoubleArray())
+                .containsExactly(expected, within((9 * 6 * 6 + 9 * 29) * 0x1p-24));
     }
 }

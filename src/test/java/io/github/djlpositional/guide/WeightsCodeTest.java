@@ -14,8 +14,8 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.MultiHeadAttentionBlock;
+import io.github.djlpositional.attention.RmsNormBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerStackBlock;
@@ -27,8 +27,6 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.List;
-import java.util.stream.Stream;
 
 /** The code of the guide's page on weights from other frameworks. */
 class WeightsCodeTest {
@@ -43,7 +41,7 @@ class WeightsCodeTest {
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         PrintStream out = new PrintStream(printed, true, StandardCharsets.UTF_8);
         // tag::listing[]
-        WeightFile file = WeightFile.open(path); // "model.safetensors" or "weights.npz", for example
+        WeightFile file = WeightFile.open(path); // "model.safetensors", for example
         file.getTensors().forEach((name, info) -> out.println(name + " " + info.type() + " " + info.shape()));
         // end::listing[]
         assertThat(printed.toString(StandardCharsets.UTF_8))
@@ -114,14 +112,6 @@ class WeightsCodeTest {
                 .allowUnused("*") // only this table
                 .load(positions);
         // end::offset[]
-        PositionalEncodingBlock sinusoids =
-                PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
-        WeightFile tutorial = WeightFile.open(file("tutorial.npz"));
-        // tag::encodings[]
-        WeightLoader.of(tutorial)
-                .encodings("pos_encoder.pe", sinusoids.getEncoding()) // compares the table, does not load it
-                .load();
-        // end::encodings[]
         Linear linear = Linear.builder().setUnits(3).build();
         linear.initialize(manager, DataType.FLOAT32, new Shape(2, 4));
         WeightFile layer = WeightFile.open(file("linear.safetensors"));
@@ -166,7 +156,7 @@ class WeightsCodeTest {
 
     @EngineTest
     void modules(NDManager manager) throws Exception {
-        Path path = Path.of("src/test/resources/layers/transformer_pre_norm.npz");
+        Path path = Path.of("src/test/resources/layers/transformer_pre_norm.safetensors");
         // tag::modules[]
         TransformerStackBlock encoder = TransformerStackBlock.builder()
                 .setLayers(2, () -> layer())
@@ -227,16 +217,27 @@ class WeightsCodeTest {
                 .toURI());
         // tag::config[]
         HuggingFaceRope config = HuggingFaceRope.read(path); // the model's config.json
-        MultiHeadAttentionBlock attention = config.attention(0).build(); // of the first layer
-        RotaryEmbeddingBlock rotary = config.rotary("sliding_attention").build(); // its rotary encoding
+        RotaryEmbeddingBlock full = config.rotary("full_attention").build(); // layers that see all tokens may share it
+        RotaryEmbeddingBlock sliding = config.rotary("sliding_attention").build();
+        MultiHeadAttentionBlock attention = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(1152) // hidden_size
+                .setHeadCount(4) // num_attention_heads
+                .optKeyValueHeadCount(1) // num_key_value_heads
+                .optHeadSize(sliding.getHeadSize())
+                .optScale(config.getScale())
+                .optCausal(true)
+                .optBias(false)
+                .optWindow(512) // sliding_window
+                .optQueryNorm(norm()) // of Gemma 3 and Qwen 3
+                .optKeyNorm(norm())
+                .optRelativeEncoding(sliding)
+                .build();
         // end::config[]
-        assertThat(attention.getRelativeEncoding()).hasToString(rotary.toString());
-        // tag::shared[]
-        RotaryEmbeddingBlock full = config.rotary("full_attention").build();
-        List<MultiHeadAttentionBlock> layers = Stream.of(5, 11, 17, 23) // those that see all tokens
-                .map(layer -> config.attention(layer).optRelativeEncoding(full).build())
-                .toList();
-        // end::shared[]
-        assertThat(layers).allMatch(layer -> layer.getRelativeEncoding() == full);
+        assertThat(attention.getHeadSize()).isEqualTo(256);
+        assertThat(full.getArguments()).containsEntry("base", 1_000_000.0);
+    }
+
+    private static RmsNormBlock norm() {
+        return RmsNormBlock.builder().setEmbeddingSize(256).build();
     }
 }

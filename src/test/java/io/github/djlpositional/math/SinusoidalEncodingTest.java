@@ -246,6 +246,14 @@ class SinusoidalEncodingTest {
     }
 
     @Test
+    void frequenciesAreThoseOfTheDimensions() {
+        assertThat(SinusoidalEncoding.fairseq(5).frequency(4)).isZero();
+        assertThat(SinusoidalEncoding.fairseq(8).frequency(7))
+                .isEqualTo(SinusoidalEncoding.fairseq(8).frequency(3));
+        assertThat(SinusoidalEncoding.vaswani(8).frequency(3)).isEqualTo(0.1);
+    }
+
+    @Test
     void wavelengthsGoFromTwoPiToAlmostTenThousandTwoPi() {
         // "from 2π to 10000 · 2π" says the paper; the last is 10000^((d-2)/d) · 2π, 9647 · 2π for d = 512
         assertThat(PAPER.frequency(0)).isEqualTo(1);

@@ -12,7 +12,6 @@ import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
-import io.github.djlpositional.attention.MultiHeadAttentionBlock;
 import io.github.djlpositional.attention.RotaryEmbeddingBlock;
 import io.github.djlpositional.math.PairLayout;
 import java.io.IOException;
@@ -26,9 +25,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -37,7 +34,6 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvFileSource;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
@@ -262,54 +258,11 @@ class HuggingFaceRopeTest {
         assertThat(arguments.get("autoExtend")).isEqualTo(limit > 4096 ? limit : null);
     }
 
-    @ParameterizedTest
-    @CsvFileSource(resources = "/configurations/attention.csv", delimiter = '|', numLinesToSkip = 1)
-    void attendsAsPublishedModels(String model, int layer, String sizes, String others) throws Exception {
-        MultiHeadAttentionBlock block = read(model).attention(layer).build();
-        Map<String, Object> arguments = block.getArguments();
-        assertThat(Stream.of("embeddingSize", "headCount", "keyValueHeadCount", "headSize")
-                        .map(key -> arguments.get(key).toString())
-                        .collect(Collectors.joining(" ")))
-                .isEqualTo(sizes);
-        assertThat(differences(block)).isEqualTo(Objects.requireNonNullElse(others, ""));
-        if (block.getRelativeEncoding() != null) {
-            assertThat(((RotaryEmbeddingBlock) block.getRelativeEncoding()).getHeadSize())
-                    .isEqualTo(block.getHeadSize());
-        }
-    }
-
-    private static String differences(MultiHeadAttentionBlock block) {
-        Map<String, Object> arguments = block.getArguments();
-        double scale = (double) arguments.get("scale");
-        long scaleSize = Math.round(1 / (scale * scale));
-        assertThat(scale).isEqualTo(1 / Math.sqrt((double) scaleSize));
-        Function<String, String> given = key -> arguments.containsKey(key) ? key + " " + arguments.get(key) : null;
-        Function<String, String> switched = key -> (boolean) arguments.get(key) ? key : null;
-        assertThat(arguments.get("keyNorm")).isEqualTo(arguments.get("queryNorm"));
-        Map<?, ?> norm = (Map<?, ?>) arguments.get("queryNorm");
-        return Stream.of(
-                        block.getRelativeEncoding() == null ? "no rotary" : null,
-                        (boolean) arguments.get("causal") ? null : "both ways",
-                        scaleSize == block.getHeadSize() ? null : "scale of " + scaleSize,
-                        given.apply("window"),
-                        given.apply("chunkSize"),
-                        given.apply("scoreCap"),
-                        switched.apply("bias"),
-                        switched.apply("resultBias"),
-                        switched.apply("sinks"),
-                        norm == null ? null : "norm " + norm.get("epsilon"),
-                        given.apply("queryScale"))
-                .filter(Objects::nonNull)
-                .collect(Collectors.joining(", "));
-    }
-
     @Test
     void layersOfOneModelRotateDifferently() throws Exception {
         HuggingFaceRope config = read("ModernBERT-base");
-        assertThat(config.attention(0).build().getRelativeEncoding())
-                .hasToString(config.rotary("full_attention").build().toString());
-        assertThat(config.attention(1).build().getRelativeEncoding())
-                .hasToString(config.rotary("sliding_attention").build().toString());
+        assertThat(config.rotary("full_attention").build().getArguments()).containsEntry("base", 160_000.0);
+        assertThat(config.rotary("sliding_attention").build().getArguments()).containsEntry("base", 10_000.0);
         assertRejected(config::rotary, "modernbert", "full_attention, sliding_attention");
         assertRejected(() -> config.rotary("linear_attention"), "\"linear_attention\"", "sliding_attention");
         assertRejected(
@@ -325,9 +278,7 @@ class HuggingFaceRopeTest {
         "OLMo-2-1124-7B, 0.0883883476483"
     })
     void modelsOfOtherAttentionsHaveAScale(String model, double scale) throws Exception {
-        HuggingFaceRope config = read(model);
-        assertThat(config.getScale()).isCloseTo(scale, within(1e-12));
-        assertRejected(() -> config.attention(0), config.toString(), "rotary");
+        assertThat(read(model).getScale()).isCloseTo(scale, within(1e-12));
     }
 
     @Test
@@ -364,13 +315,11 @@ class HuggingFaceRopeTest {
     void textIsRefusedWhereANumberOrASwitchBelongs() throws Exception {
         assertRejected(() -> HuggingFaceRope.of(llama("hidden_size", "big")), "hidden_size", "big", "whole number");
         assertRejected(() -> HuggingFaceRope.of(llama("rope_theta", "high")), "rope_theta", "high", "a number");
-        HuggingFaceRope rope = HuggingFaceRope.of(llama("attention_bias", "yes"));
-        assertRejected(() -> rope.attention(0), "attention_bias", "yes", "true or false");
-        assertThat(HuggingFaceRope.of(llama("attention_bias", "true"))
-                        .attention(0)
-                        .build()
-                        .getArguments())
-                .containsEntry("bias", true);
+        assertRejected(
+                () -> HuggingFaceRope.of(config("DeepSeek-V3", "rope_interleave", "yes")),
+                "rope_interleave",
+                "yes",
+                "true or false");
     }
 
     @Test
@@ -423,61 +372,18 @@ class HuggingFaceRopeTest {
         assertRejected(Map.of("type", "su", "short_factor", few, "long_factor", few), "2 LongRoPE factors", "128");
         assertRejected(() -> HuggingFaceRope.of(llama("max_position_embeddings", null)), "max_position_embeddings");
         assertRejected(() -> HuggingFaceRope.of(llama("hidden_size", 1.5)), "'hidden_size'", "1.5");
-        assertRejected(() -> HuggingFaceRope.of(llama()).attention(32), "layer 32", "31");
-        assertRejected(
-                () -> HuggingFaceRope.of(llama("model_type", "qwen2", "layer_types", List.of("full_attention")))
-                        .attention(1),
-                "2",
-                "1");
-        assertRejected(
-                () -> HuggingFaceRope.of(llama(
-                                "model_type",
-                                "qwen2",
-                                "num_hidden_layers",
-                                1,
-                                "layer_types",
-                                List.of("linear_attention")))
-                        .attention(0),
-                "\"linear_attention\"");
     }
 
     @ParameterizedTest
     @CsvSource({
         "Llama-2-7b-hf, num_attention_heads, 0",
         "Llama-2-7b-hf, num_attention_heads, -1",
-        "Llama-2-7b-hf, head_dim, 2097152",
-        "Llama-4-Scout-17B-16E, no_rope_layer_interval, 0",
-        "gemma-3-1b-pt, sliding_window_pattern, 0",
-        "c4ai-command-r7b-12-2024, sliding_window_pattern,",
-        "ModernBERT-base, global_attn_every_n_layers, 0"
+        "Llama-2-7b-hf, head_dim, 2097152"
     })
     void countsOutsideOfTheirRangeAreRefused(String model, String key, Integer value) throws Exception {
-        Map<String, Object> config = config(model);
-        if (config.get("text_config") instanceof Map<?, ?> text) {
-            text.forEach((name, each) -> config.put((String) name, each));
-        }
-        config.put(key, value);
+        Map<String, Object> config = config(model, key, value);
         String name = key.equals("head_dim") ? "head size" : key;
-        assertRejected(() -> HuggingFaceRope.of(config).attention(1), name + " " + value);
-    }
-
-    @ParameterizedTest
-    @CsvSource({
-        "llama, layer_types",
-        "qwen2, layer_types",
-        "llama, no_rope_layers",
-        "smollm3, no_rope_layers",
-        "llama, full_attn_idxs",
-        "lfm2, full_attn_idxs",
-        "bamba, attn_layer_indices"
-    })
-    void listsOfLayersAreListsAlsoForTypesThatDoNotReadThem(String type, String key) throws Exception {
-        assertRejected(
-                () -> HuggingFaceRope.of(llama("model_type", type, key, Map.of("0", "full_attention"))),
-                "'" + key + "'",
-                "expected a list");
-        assertThat(HuggingFaceRope.of(llama("model_type", type, key, List.of())))
-                .hasToString("HuggingFaceRope(" + type + ")");
+        assertRejected(() -> HuggingFaceRope.of(config), name + " " + value);
     }
 
     @Test
@@ -498,36 +404,18 @@ class HuggingFaceRopeTest {
     }
 
     @ParameterizedTest
-    @CsvSource({
-        "falcon-7b, alibi",
-        "roformer_chinese_base, rotary_value",
-        "c4ai-command-r-v01, use_qk_norm",
-        "phi-2, qk_layernorm",
-        "stablelm-2-1_6b, qk_layernorm",
-        "gemma-3-1b-pt, use_bidirectional_attention"
-    })
-    void whatTheBlockCannotComputeIsRefusedByName(String model, String key) throws Exception {
+    @CsvSource({"falcon-7b, alibi", "roformer_chinese_base, rotary_value"})
+    void encodingsThatAreNotRotaryAreRefusedByName(String model, String key) throws Exception {
         Map<String, Object> config = config(model, key, true);
-        assertRejected(() -> HuggingFaceRope.of(config).attention(0), key + " true", "false");
+        assertRejected(() -> HuggingFaceRope.of(config), key + " true", "false");
     }
 
     /** A mistake of a fine-tune: Llama's code does not read these keys. */
     @Test
     void keysThatTheCodeOfAModelDoesNotReadChangeNothing() throws Exception {
-        Map<String, Object> config = llama("sliding_window", 16, "rotary_dim", 8, "attn_logit_softcapping", 50);
-        assertThat(HuggingFaceRope.of(config).attention(0).build())
-                .hasToString(HuggingFaceRope.of(llama()).attention(0).build().toString());
-    }
-
-    @Test
-    void someLayersOfQwenHaveAWindow() throws Exception {
-        Map<String, Object> config =
-                llama("model_type", "qwen2", "use_sliding_window", true, "sliding_window", 512, "max_window_layers", 3);
-        HuggingFaceRope read = HuggingFaceRope.of(config);
-        assertThat(read.attention(2).build().getArguments()).doesNotContainKey("window");
-        assertThat(read.attention(3).build().getArguments()).containsEntry("window", 512);
-        config.put("use_sliding_window", null);
-        assertRejected(() -> HuggingFaceRope.of(config).attention(3), "use_sliding_window null", "false");
+        Map<String, Object> config = llama("rotary_dim", 8, "rope_interleave", true);
+        assertThat(HuggingFaceRope.of(config).rotary().build())
+                .hasToString(HuggingFaceRope.of(llama()).rotary().build().toString());
     }
 
     /** JsonTest has more texts that are not JSON. */

@@ -86,9 +86,9 @@ class ModelTableTest {
         Map<String, String> actual = new LinkedHashMap<>(row);
         RotaryEmbeddingBlock rotary;
         if (row.get("window").equals(UNKNOWN)) {
-            rotary = config.rotary(config.layerType(layer)).build();
+            rotary = config.rotary(new ModelAttention(config).layerType(layer)).build();
         } else {
-            MultiHeadAttentionBlock attention = config.attention(layer).build();
+            MultiHeadAttentionBlock attention = ModelAttention.of(config, layer);
             Map<String, Object> arguments = attention.getArguments();
             rotary = (RotaryEmbeddingBlock) attention.getRelativeEncoding();
             Object chunk = arguments.get("chunkSize");

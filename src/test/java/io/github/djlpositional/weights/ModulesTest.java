@@ -35,8 +35,9 @@ class ModulesTest {
     private static final String[] NO_WEIGHTS = {"input", "memory*", "padding", "output*", "gradient*"};
 
     private static WeightFile open(String name) throws Exception {
-        return WeightFile.open(Path.of(
-                ModulesTest.class.getResource("/layers/" + name + ".npz").toURI()));
+        return WeightFile.open(Path.of(ModulesTest.class
+                .getResource("/layers/" + name + ".safetensors")
+                .toURI()));
     }
 
     private static MultiHeadAttentionBlock attention(boolean causal) {

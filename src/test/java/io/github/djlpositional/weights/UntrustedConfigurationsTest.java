@@ -80,8 +80,6 @@ class UntrustedConfigurationsTest {
             guard(config, () -> read[0].rotary(ModelType.SLIDING).build());
             guard(config, () -> read[0].rotary().build());
             guard(config, read[0]::getScale);
-            guard(config, () -> read[0].attention(0).build());
-            guard(config, () -> read[0].attention(5).build());
         }
     }
 

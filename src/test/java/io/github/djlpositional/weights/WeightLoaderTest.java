@@ -22,15 +22,12 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.LearnedPositionalEncodingBlock;
-import io.github.djlpositional.PositionalEncodingBlock;
 import io.github.djlpositional.attention.RelativePositionBiasBlock;
-import io.github.djlpositional.math.SinusoidalEncoding;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.stream.IntStream;
@@ -104,9 +101,9 @@ class WeightLoaderTest {
     }
 
     @EngineTest
-    void gpt2WithPositionsInFortranOrder(NDManager manager) throws Exception {
+    void gpt2(NDManager manager) throws Exception {
         InputEmbeddingBlock input = initialized(manager);
-        load("gpt2.npz", input, "wte.weight", "wpe.weight", 0);
+        load("gpt2.safetensors", input, "wte.weight", "wpe.weight", 0);
         assertOutput("gpt2", manager, input);
     }
 
@@ -124,23 +121,9 @@ class WeightLoaderTest {
                 builder(learned).optPaddingIndex(1).optPositionsFromPadding(0).build();
         input.initialize(manager, DataType.FLOAT32, new Shape(2, 5));
         String prefix = "roberta.embeddings.";
-        load("roberta.npz", input, prefix + "word_embeddings.weight", prefix + "position_embeddings.weight", 2);
+        load("roberta.safetensors", input, prefix + "word_embeddings.weight", prefix + "position_embeddings.weight", 2);
         NDArray ids = manager.create(IDS);
         assertOutput("roberta", SUM, Forward.infer(manager, input, ids).get(ids.neq(1)));
-    }
-
-    @EngineTest
-    void tutorialWhoseSavedTableIsOnlyCompared(NDManager manager) throws Exception {
-        PositionalEncodingBlock positions =
-                PositionalEncodingBlock.builder().setEmbeddingSize(4).build();
-        positions.initialize(manager, DataType.FLOAT32, new Shape(2, 3, 4));
-        Weights.loader("tutorial.npz")
-                .encodings("pos_encoder.pe", positions.getEncoding())
-                .load();
-        // torch's linspace(-1, 1, 24), as (T, B, D)
-        NDArray x = manager.linspace(-1, 1, 24).reshape(3, 2, 4).transpose(1, 0, 2);
-        // at these positions the error of float arithmetic is a few roundings
-        assertOutput("tutorial", 0x1p-21, Forward.infer(manager, positions, x).transpose(1, 0, 2));
     }
 
     @EngineTest
@@ -230,27 +213,23 @@ class WeightLoaderTest {
     /** Reading stops as in Java's channels; no parameter has changed, and the same loader can be used again. */
     @EngineTest
     void interruptedThreads(NDManager manager) throws Exception {
-        for (Map.Entry<String, String> each : Map.of(
-                        "bert.safetensors", "bert.embeddings.word_embeddings.weight", "gpt2.npz", "wte.weight")
-                .entrySet()) {
-            Parameter parameter = Weights.parameter(manager, 11, 6);
-            WeightLoader loader = Weights.loader(each.getKey()).table(each.getValue(), parameter);
-            int open = manager.getManagedArrays().size();
-            Thread.currentThread().interrupt();
-            try {
-                assertThatExceptionOfType(ClosedByInterruptException.class).isThrownBy(loader::load);
-            } finally {
-                assertThat(Thread.interrupted()).isTrue();
-            }
-            assertUnchanged(parameter);
-            assertThat(manager.getManagedArrays()).hasSize(open);
-            loader.load();
-            assertThat(parameter.getArray().toFloatArray()).doesNotContain(7);
+        Parameter parameter = Weights.parameter(manager, 11, 6);
+        WeightLoader loader = gpt2().table("wte.weight", parameter);
+        int open = manager.getManagedArrays().size();
+        Thread.currentThread().interrupt();
+        try {
+            assertThatExceptionOfType(ClosedByInterruptException.class).isThrownBy(loader::load);
+        } finally {
+            assertThat(Thread.interrupted()).isTrue();
         }
+        assertUnchanged(parameter);
+        assertThat(manager.getManagedArrays()).hasSize(open);
+        loader.load();
+        assertThat(parameter.getArray().toFloatArray()).doesNotContain(7);
     }
 
     private static WeightLoader gpt2() throws Exception {
-        return Weights.loader("gpt2.npz");
+        return Weights.loader("gpt2.safetensors");
     }
 
     @EngineTest
@@ -262,7 +241,6 @@ class WeightLoaderTest {
                 "\"" + name + "\"",
                 // the most similar name comes first
                 "such as [\"bert." + name + "\", ");
-        assertRejected(() -> Weights.loader("types.npz").encodings("x", SinusoidalEncoding.vaswani(4)), "21 tensors");
     }
 
     @EngineTest
@@ -270,19 +248,25 @@ class WeightLoaderTest {
         for (long[] shape : new long[][] {{8, 7}, {7, 6}, {6, 8}, {48}, {1, 8, 6}}) {
             WeightLoader loader = gpt2().table("wpe.weight", Weights.parameter(manager, shape));
             assertRejected(
-                    loader::load, "\"wpe.weight\"", "gpt2.npz", "(8, 6)", new Shape(shape).toString(), "\"table\"");
+                    loader::load,
+                    "\"wpe.weight\"",
+                    "gpt2.safetensors",
+                    "(8, 6)",
+                    new Shape(shape).toString(),
+                    "\"table\"");
         }
-        WeightLoader scalar = Weights.loader("types.npz").table("scalar", Weights.parameter(manager));
+        WeightLoader scalar = Weights.loader("types.safetensors").table("scalar", Weights.parameter(manager));
         assertRejected(scalar::load, "\"scalar\"", "()");
     }
 
     @EngineTest
     void rowsThatAreLargerThanABuffer(NDManager manager) {
-        StoredTensor tensor = Weights.tensor(new Shape(1, (1 << 28) + 1), false);
+        StoredTensor tensor = new StoredTensor(
+                Path.of("large.safetensors"), "t", "F32", StoredType.F32, new Shape(1, (1 << 28) + 1), 0);
         TensorPart part = TensorPart.whole(tensor);
         assertRejected(
                 () -> part.read(manager, DataType.FLOAT32),
-                "tensor \"t\" of memory.npz",
+                "tensor \"t\" of large.safetensors",
                 "1073741828 bytes",
                 "1073741824");
     }
@@ -299,7 +283,7 @@ class WeightLoaderTest {
         for (Parameter parameter : new Parameter[] {uninitialized, freed, integers}) {
             WeightLoader loader = gpt2().table("wpe.weight", parameter);
             String type = parameter == integers ? "int32" : "no array";
-            assertRejected(loader::load, "parameter \"table\"", "tensor \"wpe.weight\"", "gpt2.npz", type);
+            assertRejected(loader::load, "parameter \"table\"", "tensor \"wpe.weight\"", "gpt2.safetensors", type);
         }
     }
 
@@ -308,8 +292,9 @@ class WeightLoaderTest {
         Parameter parameter = Weights.parameter(manager, 8, 6);
         WeightLoader loader = gpt2().table("wpe.weight", parameter);
         assertRejected(
-                () -> loader.table("wpe.weight", Weights.parameter(manager, 8, 6)), "\"wpe.weight\"", "gpt2.npz");
-        assertRejected(() -> loader.encodings("wpe.weight", SinusoidalEncoding.vaswani(6)), "\"wpe.weight\"");
+                () -> loader.table("wpe.weight", Weights.parameter(manager, 8, 6)),
+                "\"wpe.weight\"",
+                "gpt2.safetensors");
         assertRejected(() -> loader.table("wte.weight", parameter), "\"table\"", "\"wte.weight\"");
         // a rejected call has no effect
         loader.table("wte.weight", Weights.parameter(manager, 11, 6)).load();
@@ -318,7 +303,7 @@ class WeightLoaderTest {
 
     @EngineTest
     void aFileThatHasChangedSinceItWasOpened(NDManager manager) throws Exception {
-        Path path = Files.copy(Weights.path("gpt2.npz"), folder.resolve("weights.npz"));
+        Path path = Files.copy(Weights.path("gpt2.safetensors"), folder.resolve("weights.safetensors"));
         Parameter parameter = Weights.parameter(manager, 8, 6);
         WeightFile file = WeightFile.open(path);
         WeightLoader loader =
@@ -340,10 +325,9 @@ class WeightLoaderTest {
     @Test
     void nothingToLoad() throws Exception {
         WeightLoader loader = gpt2();
-        assertRejected(loader::load, "gpt2.npz");
+        assertRejected(loader::load, "gpt2.safetensors");
         assertThatNullPointerException().isThrownBy(() -> WeightLoader.of(null));
         assertThatNullPointerException().isThrownBy(() -> loader.table("wpe.weight", null));
-        assertThatNullPointerException().isThrownBy(() -> loader.encodings("wpe.weight", null));
     }
 
     /** The last of three tensors does not fit: the first two are not written. */
@@ -359,25 +343,6 @@ class WeightLoaderTest {
         assertRejected(loader::load, "(3, 6)");
         assertUnchanged(words, positions, types);
         assertThat(words.getArray().hasGradient()).isTrue();
-    }
-
-    /** The second of two arrays is damaged behind the row that is read: its checksum detects it. */
-    @EngineTest
-    void aDamagedTensorChangesNothing(NDManager manager) throws Exception {
-        byte[] bytes = Files.readAllBytes(Weights.path("roberta.npz"));
-        // within the second array's data, in front of the directory's two entries
-        bytes[Weights.record(1, bytes) - 150] ^= 1;
-        Path file = Files.write(folder.resolve("model.npz"), bytes);
-        Parameter words = Weights.parameter(manager, 11, 6);
-        Parameter positions = Weights.parameter(manager, 1, 6);
-        WeightLoader loader = WeightLoader.of(WeightFile.open(file))
-                .table("roberta.embeddings.word_embeddings.weight", words)
-                .rows("roberta.embeddings.position_embeddings.weight", 0, 1, positions);
-        assertThatExceptionOfType(MalformedModelException.class)
-                .isThrownBy(loader::load)
-                .withMessageContainingAll(
-                        file.toString(), "\"roberta.embeddings.position_embeddings.weight\"", "checksum", "again");
-        assertUnchanged(words, positions);
     }
 
     /** The format is detected from the content: another suffix does no harm. */

@@ -11,10 +11,6 @@ import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Parameter;
 import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.weights.WeightFile.TensorInfo;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -23,15 +19,11 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
-import java.util.zip.CRC32;
-import java.util.zip.ZipEntry;
-import java.util.zip.ZipOutputStream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /**
- * The files that {@code src/test/python/make_weights.py} created with torch and numpy, their expected numbers, and
- * files that are created as torch and numpy do, for tests to damage.
+ * The files that {@code src/test/python/make_weights.py} created with torch, their expected numbers, and files that are
+ * created in memory, for tests to damage.
  */
 final class Weights {
 
@@ -117,81 +109,12 @@ final class Weights {
                 .satisfies(e -> List.of(values).forEach(value -> assertThat(e).hasMessageContaining(value)));
     }
 
-    /** A big-endian tensor of type float in memory. */
-    static StoredTensor tensor(Shape shape, boolean isColumnMajor, byte... bytes) {
-        return new StoredTensor(
-                Path.of("memory.npz"),
-                "t",
-                ">f4",
-                StoredType.F32,
-                ByteOrder.BIG_ENDIAN,
-                shape,
-                isColumnMajor,
-                reader -> reader.read(new ByteArrayInputStream(bytes)));
-    }
-
     /** A safetensors file of an unpadded header and zeros as data. */
     static byte[] safetensors(String header, int dataBytes) {
         byte[] text = header.getBytes(StandardCharsets.UTF_8);
         byte[] file = new byte[Long.BYTES + text.length + dataBytes];
         littleEndian(file).putLong(text.length).put(text);
         return file;
-    }
-
-    /** An array in NumPy's format: a dictionary and zeros. */
-    static byte[] npy(String dictionary, int dataBytes) {
-        byte[] text = dictionary.getBytes(StandardCharsets.ISO_8859_1);
-        byte[] array = new byte[10 + text.length + dataBytes];
-        littleEndian(array)
-                .put(new byte[] {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0})
-                .putShort((short) text.length)
-                .put(text);
-        return array;
-    }
-
-    /** Zeros of type float and of a shape in Python's notation. */
-    static byte[] floats(String shape, int dataBytes) {
-        return npy("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }\n", dataBytes);
-    }
-
-    /** An npz file of one array, which is named t. */
-    static byte[] zip(int method, byte... content) {
-        return zip("t.npy", method, content);
-    }
-
-    static byte[] zip(String name, int method, byte... content) {
-        return zip(Stream.of(name), method, content);
-    }
-
-    /** A zip of files with the same content. */
-    static byte[] zip(Stream<String> names, int method, byte... content) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (ZipOutputStream zip = new ZipOutputStream(bytes)) {
-            for (String name : (Iterable<String>) names::iterator) {
-                ZipEntry entry = new ZipEntry(name);
-                entry.setMethod(method);
-                if (method == ZipEntry.STORED) {
-                    CRC32 checksum = new CRC32();
-                    checksum.update(content);
-                    entry.setCrc(checksum.getValue());
-                    entry.setSize(content.length);
-                }
-                zip.putNextEntry(entry);
-                zip.write(content);
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        return bytes.toByteArray();
-    }
-
-    /**
-     * The place of the last record of a type, such as {@code PK\1\2} for the directory's entry and {@code PK\5\6} for
-     * its end.
-     */
-    static int record(int type, byte... archive) {
-        String signature = "PK" + (char) type + (char) (type + 1);
-        return new String(archive, StandardCharsets.ISO_8859_1).lastIndexOf(signature);
     }
 
     static ByteBuffer littleEndian(byte... bytes) {

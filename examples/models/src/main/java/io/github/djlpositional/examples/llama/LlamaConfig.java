@@ -12,7 +12,8 @@ import java.util.Set;
 /**
  * The configuration of a model of the Llama family.
  *
- * @param attention the attentions of the layers and their rotary encoding
+ * @param rope the rotary encoding of the layers
+ * @param attention the attentions of the layers
  * @param vocabularySize the number of token ids, V
  * @param embeddingSize the size of a token's vector, D
  * @param layerCount the number of layers
@@ -23,7 +24,8 @@ import java.util.Set;
  * @param endTokens the tokens that end a text
  */
 record LlamaConfig(
-        HuggingFaceRope attention,
+        HuggingFaceRope rope,
+        LlamaAttention attention,
         int vocabularySize,
         int embeddingSize,
         int layerCount,
@@ -61,26 +63,31 @@ record LlamaConfig(
                 activation.equals("silu"),
                 () -> "hidden_act " + activation + ": expected silu, the activation of the published models; give the"
                         + " folder of such a model");
+        HuggingFaceRope rope = HuggingFaceRope.of(json);
+        double epsilon =
+                Objects.requireNonNullElse(Check.value(config, "rms_norm_eps", "a number", Double::valueOf), 1e-6);
         return new LlamaConfig(
-                HuggingFaceRope.of(json),
+                rope,
+                LlamaAttention.of(
+                        modelType.toString(), json, rope.rotary().build().getHeadSize(), epsilon),
                 size(config, "vocab_size"),
                 size(config, "hidden_size"),
                 size(config, "num_hidden_layers"),
                 size(config, "intermediate_size"),
                 isOn(config, "mlp_bias"),
-                Objects.requireNonNullElse(Check.value(config, "rms_norm_eps", "a number", Double::valueOf), 1e-6),
+                epsilon,
                 isOn(config, "tie_word_embeddings"),
                 endTokens(config.get("eos_token_id")));
     }
 
-    private static int size(Map<String, Object> config, String key) {
+    static int size(Map<String, ?> config, String key) {
         // the JSON reader gives whole numbers as doubles
         Integer size = Check.value(config, key, "a whole number", text -> new BigDecimal(text).intValueExact());
         Check.positive(key, Check.given(key, size));
         return size;
     }
 
-    private static boolean isOn(Map<String, Object> config, String key) {
+    static boolean isOn(Map<String, ?> config, String key) {
         String on = Check.value(config, key, "true or false", text -> {
             Check.that(text.equals("true") || text.equals("false"), () -> text);
             return text;

@@ -66,14 +66,11 @@ public final class LlamaDecoder extends AbstractBlock {
                 .setEmbeddingSize(config.embeddingSize())
                 .optNoPositions() // the attentions have rotary positions
                 .build();
-        rotary = config.attention().rotary().build();
+        rotary = config.rope().rotary().build();
         List<TransformerLayerBlock> built = new ArrayList<>();
         for (int i = 0; i < config.layerCount(); i++) {
             built.add(TransformerLayerBlock.builder()
-                    .setAttention(config.attention()
-                            .attention(i)
-                            .optRelativeEncoding(rotary)
-                            .build())
+                    .setAttention(config.attention().block(i, rotary))
                     .setHiddenSize(config.hiddenSize())
                     .optNonlinearity(Nonlinearity.SWIGLU)
                     .optNorm(Norm.RMS)
