@@ -26,8 +26,6 @@ import java.util.Objects;
  *         .build();               // (windows, 49, 96) -> (windows, 49, 96)
  * }</pre>
  *
- * <p>A {@link WindowPartition} divides pictures into windows, also into shifted ones.
- *
  * <p>The tokens are the cells, row by row; with a class token, as in BEiT (Bao et al., 2021), it comes before them.
  * With the forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, tokens are any of
  * these, for example those that a masked autoencoder keeps. A position outside the window is refused. Without

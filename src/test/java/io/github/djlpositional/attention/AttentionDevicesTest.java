@@ -268,20 +268,6 @@ class AttentionDevicesTest {
     }
 
     @Test
-    void shiftedWindowsAreMaskedWithoutWaiting() {
-        try (NDManager manager = engine.newBaseManager(Device.gpu(0))) {
-            WindowPartition partition = new WindowPartition(4, 6, 2, 3, true);
-            NDArray x = manager.ones(new Shape(2, 24, 8));
-            engine.takeWaits();
-            NDList inputs = partition.split(x);
-            NDArray y = partition.merge(inputs.head());
-            assertThat(engine.takeWaits()).isZero();
-            assertThat(inputs.get(1).getDevice()).isEqualTo(Device.gpu(0));
-            assertThat(y.getDevice()).isEqualTo(Device.gpu(0));
-        }
-    }
-
-    @Test
     void aStackMasksPaddingWithoutWaiting() {
         TransformerStackBlock stack = TransformerStackBlock.builder()
                 .optInput(InputEmbeddingBlock.builder()
