@@ -113,7 +113,7 @@ public enum EncodingType implements TestBlocks {
             "hiddenSize: 0                    | hiddenSize 0"),
     WINDOW(
             "Swin",
-            "window: [ROWS, 3], classToken: true, partial: true",
+            "window: [ROWS, 3], classToken: true",
             at -> {
                 // position 0 is a class token; the other positions are the cells
                 double[][] biases = at.parameter("biases");
@@ -133,7 +133,7 @@ public enum EncodingType implements TestBlocks {
             "window: [513, 513]               | [513, 513]"),
     WINDOW_NETWORK(
             "Swin V2",
-            "window: [ROWS, 3], hiddenSize: 5, trainedWindow: [5, 4], partial: true",
+            "window: [ROWS, 3], hiddenSize: 5, trainedWindow: [5, 4]",
             at -> {
                 double y = logarithmic((at.i() / 3 - at.j() / 3) * 8 / 4.0);
                 double x = logarithmic((at.i() % 3 - at.j() % 3) * 8 / 3.0);
@@ -143,7 +143,7 @@ public enum EncodingType implements TestBlocks {
             "trainedWindow: [3]               | trainedWindow [3];two"),
     WINDOW_VECTORS(
             "MViTv2",
-            "window: [ROWS, 3], partial: true",
+            "window: [ROWS, 3]",
             at -> at.product()
                     + dot(at.q(), at.parameter("rows")[at.i() / 3 - at.j() / 3 + EncodingType.WINDOW_ROWS - 1])
                     + dot(at.q(), at.parameter("columns")[at.i() % 3 - at.j() % 3 + 2]),
