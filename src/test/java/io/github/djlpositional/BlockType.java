@@ -119,7 +119,7 @@ public enum BlockType implements TestBlocks {
                     .optRotarySize(4)
                     .optBase(500_000.5)
                     .optLayout(PairLayout.CONCATENATED)
-                    .optScaling(RotaryScaling.longRope(new double[] {1, 1.1}, new double[] {2, 4}, 4, 16))
+                    .optScaling(RotaryScaling.longRope(new double[] {1, 1.1}, new double[] {2, 4}, 4, 16, 16))
                     .optMaxSequenceLength(12)
                     .optAutoExtend(1 << 20)
                     .build()),

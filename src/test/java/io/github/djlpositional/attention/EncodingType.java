@@ -39,9 +39,9 @@ public enum EncodingType implements TestBlocks {
             "rotary",
             "rotarySize: 2, layout: CONCATENATED",
             at -> at.scaled(dot(rotated(at.q(), 0, 1, at.i()), rotated(at.k(), 0, 1, at.j())))),
-    ROTARY_DYNAMIC("rotary", "scaling: {kind: dynamicNtk, factor: 2, originalLength: 4}", at -> {
-        // factor 2, original length 4: base · (2 l / 4 - 1)^(4 / 2) beyond it
-        double base = at.length() > 4 ? 10_000 * Math.pow(2.0 * at.length() / 4 - 1, 2) : 10_000;
+    ROTARY_DYNAMIC("rotary", "scaling: {kind: dynamicNtk, factor: 2, originalLength: 4, length: 10}", at -> {
+        // factor 2, original length 4, to serve 10: base · (2 · 10 / 4 - 1)^(4 / 2)
+        double base = 10_000 * Math.pow(2.0 * 10 / 4 - 1, 2);
         return at.scaled(dot(interleaved(at.q(), at.i(), base), interleaved(at.k(), at.j(), base)));
     }),
     ROTARY_XPOS("rotary", "rotaryStart: 2, xpos: 1024", at -> {

@@ -24,7 +24,8 @@ class LoadLlamaTest {
         StoredModel stored = StoredModel.of("llama_3");
         try (NDManager manager = Engines.newManager(engine)) {
             // tag::load[]
-            LlamaDecoder decoder = LlamaDecoder.load(folder, manager); // the manager owns the weights
+            // for texts of up to 2048 tokens; the manager owns the weights
+            LlamaDecoder decoder = LlamaDecoder.load(folder, 2048, manager);
             try (HuggingFaceTokenizer tokenizer = HuggingFaceTokenizer.builder()
                     .optTokenizerPath(folder.resolve("tokenizer.json"))
                     .optTruncation(false) // by default, texts are cut to 512 tokens

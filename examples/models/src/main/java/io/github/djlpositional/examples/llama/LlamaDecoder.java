@@ -58,14 +58,14 @@ public final class LlamaDecoder extends AbstractBlock {
     /** The weight of the output layer, (V, D). */
     private final Parameter head;
 
-    LlamaDecoder(LlamaConfig config) {
+    LlamaDecoder(LlamaConfig config, int length) {
         this.config = config;
         InputEmbeddingBlock input = InputEmbeddingBlock.builder()
                 .setVocabularySize(config.vocabularySize())
                 .setEmbeddingSize(config.embeddingSize())
                 .optNoPositions() // the attentions have rotary positions
                 .build();
-        rotary = config.attention().rotary().build();
+        rotary = config.attention().rotary(length).build();
         List<TransformerLayerBlock> built = new ArrayList<>();
         for (int i = 0; i < config.layerCount(); i++) {
             built.add(TransformerLayerBlock.builder()
@@ -98,12 +98,13 @@ public final class LlamaDecoder extends AbstractBlock {
      *
      * @param folder the folder with {@code config.json} and {@code model.safetensors}, or the files that
      *     {@code model.safetensors.index.json} names
+     * @param length the number of tokens to serve, on which the frequencies of LongRoPE and dynamic NTK depend
      * @param manager owns the weights
      * @return the decoder, ready for inference
      * @throws UserError if the folder is not that of such a model, or a file is missing or damaged
      * @throws IOException if a file cannot be read
      */
-    public static LlamaDecoder load(Path folder, NDManager manager) throws IOException {
+    public static LlamaDecoder load(Path folder, int length, NDManager manager) throws IOException {
         ModelFolder files = new ModelFolder(folder);
         Path config = files.file("config.json");
         Map<String, WeightFile> weights = files.weights();
@@ -115,7 +116,7 @@ public final class LlamaDecoder extends AbstractBlock {
                     read.layerCount() < weights.size(),
                     () -> "num_hidden_layers " + read.layerCount() + ": expected fewer than the " + weights.size()
                             + " tensors of the weights; download both again");
-            decoder = new LlamaDecoder(read);
+            decoder = new LlamaDecoder(read, length);
         } catch (IllegalArgumentException | MalformedModelException e) {
             throw new UserError("file '" + config + "': " + e.getMessage(), e);
         }
@@ -220,9 +221,7 @@ public final class LlamaDecoder extends AbstractBlock {
 
     /**
      * Continues a prompt, token by token. The attentions keep the keys and values of all tokens in a cache, so that
-     * each step computes only one token. LongRoPE turns all tokens of a sequence differently once it is longer than the
-     * original length of the model: there, the whole sequence is computed again. Dynamic NTK would do so in each step;
-     * as in the YaRN paper (Peng et al., 2023, section 3.3), only the keys are turned again.
+     * each step computes only one token.
      *
      * @param prompt the tokens before the continuation, at least one
      * @param choice returns the next token for its logits, V numbers
@@ -235,9 +234,6 @@ public final class LlamaDecoder extends AbstractBlock {
             ParameterStore store = new ParameterStore(manager, false);
             long[] all = prompt;
             do {
-                if (cache.getLength() == rotary.getScaling().lengthThreshold()) {
-                    cache.clear();
-                }
                 long[] step = Arrays.copyOfRange(all, cache.getLength(), all.length);
                 try (NDManager temporary = manager.newSubManager()) {
                     NDList ids = new NDList(temporary.create(step).expandDims(0));

@@ -34,7 +34,7 @@ class DamagedFolderTest {
                 byte[] whole = Files.readAllBytes(file);
                 Files.write(file, FileDamage.of(random, whole));
                 try (NDManager weights = manager.newSubManager()) {
-                    LlamaDecoder.load(model, weights);
+                    LlamaDecoder.load(model, 20, weights);
                 } catch (UserError e) {
                     assertThat(e.getMessage()).hasLineCount(1).contains(model.toString(), ": expected ", "; ");
                 }

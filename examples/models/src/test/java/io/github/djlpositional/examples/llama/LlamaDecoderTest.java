@@ -65,7 +65,8 @@ class LlamaDecoderTest {
     @MethodSource("models")
     void logitsAndContinuationsAreThoseOfThePapers(String model) throws IOException {
         StoredModel stored = StoredModel.of(model);
-        LlamaDecoder decoder = LlamaDecoder.load(StoredModel.folder(model), manager);
+        // LongRoPE and dynamic NTK depend on the length: each number is that of a decoder for its length
+        LlamaDecoder decoder = load(model, stored.prompt().size());
         float[] expected = new float[stored.logits().size() * decoder.getVocabularySize()];
         List<Double> flat = stored.logits().stream().flatMap(List::stream).toList();
         for (int i = 0; i < expected.length; i++) {
@@ -78,23 +79,42 @@ class LlamaDecoderTest {
         List<Long> ids = new ArrayList<>(stored.prompt());
         for (long next : stored.continuation()) {
             long[] all = ids.stream().mapToLong(id -> id).toArray();
-            NDArray last = logits(decoder, all).get("0, -1");
+            NDArray last = logits(load(model, all.length), all).get("0, -1");
             assertThat((long) Sampling.greedy().applyAsInt(last.toFloatArray())).isEqualTo(next);
             ids.add(next);
         }
+    }
 
-        List<Long> cached = new ArrayList<>();
+    @ParameterizedTest
+    @MethodSource("models")
+    void theCacheChangesNoToken(String model) throws IOException {
+        StoredModel stored = StoredModel.of(model);
+        int length = stored.prompt().size() + stored.continuation().size();
+        LlamaDecoder decoder = load(model, length);
+        List<Long> cached = new ArrayList<>(stored.prompt());
         decoder.generate(stored.promptIds(), Sampling.greedy(), id -> {
             cached.add(id);
-            return cached.size() < stored.cachedContinuation().size();
+            return cached.size() < length;
         });
-        assertThat(cached).isEqualTo(stored.cachedContinuation());
+        long[] all = cached.stream().mapToLong(id -> id).toArray();
+        NDArray logits = logits(decoder, all);
+        for (int at = stored.prompt().size(); at < length; at++) {
+            float[] ofNext = logits.get("0, {}", at - 1).toFloatArray();
+            assertThat((long) Sampling.greedy().applyAsInt(ofNext)).isEqualTo(cached.get(at));
+        }
+        if (!List.of("rope_dynamic", "rope_longrope").contains(model)) {
+            assertThat(cached.subList(stored.prompt().size(), length)).isEqualTo(stored.continuation());
+        }
+    }
+
+    private LlamaDecoder load(String model, int length) throws IOException {
+        return LlamaDecoder.load(StoredModel.folder(model), length, manager);
     }
 
     @Test
     void leavesNoArraysOpen() throws IOException {
         long[] prompt = StoredModel.of("llama_3").promptIds();
-        LlamaDecoder decoder = LlamaDecoder.load(StoredModel.folder("llama_3"), manager);
+        LlamaDecoder decoder = LlamaDecoder.load(StoredModel.folder("llama_3"), 20, manager);
         decoder.generate(prompt, Sampling.greedy(), id -> false); // creates the table of positions
         int open = manager.getManagedArrays().size();
         decoder.generate(prompt, Sampling.greedy(), id -> false);

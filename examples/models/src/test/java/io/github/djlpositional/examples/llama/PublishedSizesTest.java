@@ -45,7 +45,7 @@ class PublishedSizesTest {
         config.put("vocab_size", vocabularySize);
         config.put("intermediate_size", hiddenSize);
         config.put("tie_word_embeddings", isTied);
-        LlamaDecoder decoder = new LlamaDecoder(LlamaConfig.of(config));
+        LlamaDecoder decoder = new LlamaDecoder(LlamaConfig.of(config), 20);
         assertThat(decoder.getParameters().values().stream()
                         .map(Parameter::getShape)
                         .mapToLong(shape -> shape.size())
