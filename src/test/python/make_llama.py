@@ -240,7 +240,7 @@ def save_model(name, config, prompt, types=(torch.bfloat16,), shards=1, without=
         stored = random_weights(config, types, **options)
         w = {key: tensor.double() for key, tensor in stored.items()}
         following, cached = (continuation(config, w, prompt, with_cache) for with_cache in (False, True))
-        # with dynamic NTK, each step has other frequencies
+        # with dynamic NTK, each length has other frequencies; the weights are some with which that shows
         differs = (config.get("rope_scaling") or {}).get("type") == "dynamic"
         if following and cached and (following != cached) == differs:
             break
@@ -258,7 +258,6 @@ def save_model(name, config, prompt, types=(torch.bfloat16,), shards=1, without=
         "prompt": prompt,
         "logits": [[round(number, 6) for number in row] for row in all_logits.tolist()],
         "continuation": following,
-        "cachedContinuation": cached,
     }, ensure_ascii=False) + "\n", "utf-8")
 
 

@@ -116,8 +116,8 @@ public class ArchitectureTest {
     }
 
     /**
-     * A range check, real positions, the padding of images, initial encodings, a model file; on a CPU, what a block
-     * warns of; and the lengths of padded sequences and given positions, for frequencies that depend on them.
+     * A range check, real positions, the padding of images, initial encodings, a model file; and on a CPU, what a block
+     * warns of.
      */
     @Test
     void fewClassesAskForValues() {
@@ -131,12 +131,10 @@ public class ArchitectureTest {
                         HostData.class.getSimpleName(),
                         Indices.class.getSimpleName(),
                         ModelFile.class.getSimpleName(),
-                        "AttentionForward",
                         "InputMistakes",
                         "GridPositionalEncodingBlock",
                         "Positions",
                         "DistanceBias",
-                        "Steps",
                         "WindowTermBlock",
                         "Builder");
     }

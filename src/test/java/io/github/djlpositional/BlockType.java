@@ -114,7 +114,7 @@ public enum BlockType implements TestBlocks {
                     .optRotarySize(4)
                     .optBase(500_000.5)
                     .optLayout(PairLayout.CONCATENATED)
-                    .optScaling(RotaryScaling.longRope(new double[] {1, 1.1}, new double[] {2, 4}, 4, 16))
+                    .optScaling(RotaryScaling.longRope(new double[] {1, 1.1}, new double[] {2, 4}, 4, 16, 16))
                     .optMaxSequenceLength(12)
                     .optAutoExtend(1 << 20)
                     .build()),
@@ -233,29 +233,29 @@ public enum BlockType implements TestBlocks {
                                     .setAttention((MultiHeadAttentionBlock) ATTENTION.block())
                                     .setHiddenSize(12))
                     .build()),
-    STACK_OF_EVERY_SETTING(new Shape(2, 3), () -> {
-        RotaryEmbeddingBlock shared =
-                RotaryEmbeddingBlock.builder().setHeadSize(4).build();
-        return TransformerStackBlock.builder()
-                .optInput(InputEmbeddingBlock.builder()
-                        .setVocabularySize(7)
-                        .setEmbeddingSize(8)
-                        .optPaddingIndex(1)
-                        .optNoPositions()
-                        .build())
-                .setLayers(
-                        3,
-                        () -> TransformerLayerBlock.builder()
-                                .setAttention(MultiHeadAttentionBlock.builder()
-                                        .setEmbeddingSize(8)
-                                        .setHeadCount(2)
-                                        .optRelativeEncoding(shared)
-                                        .build())
-                                .setHiddenSize(12)
-                                .optNorm(TransformerLayerBlock.Norm.RMS))
-                .optFinalNorm(true)
-                .build();
-    }),
+    STACK_OF_EVERY_SETTING(
+            new Shape(2, 3),
+            () -> TransformerStackBlock.builder()
+                    .optInput(InputEmbeddingBlock.builder()
+                            .setVocabularySize(7)
+                            .setEmbeddingSize(8)
+                            .optPaddingIndex(1)
+                            .optNoPositions()
+                            .build())
+                    .setLayers(
+                            3,
+                            () -> TransformerLayerBlock.builder()
+                                    .setAttention(MultiHeadAttentionBlock.builder()
+                                            .setEmbeddingSize(8)
+                                            .setHeadCount(2)
+                                            .optRelativeEncoding(RotaryEmbeddingBlock.builder()
+                                                    .setHeadSize(4)
+                                                    .build())
+                                            .build())
+                                    .setHiddenSize(12)
+                                    .optNorm(TransformerLayerBlock.Norm.RMS))
+                    .optFinalNorm(true)
+                    .build()),
     RMS_NORM(
             new Shape(2, 3, 4),
             () -> RmsNormBlock.builder().setEmbeddingSize(4).optEpsilon(1e-5).build());

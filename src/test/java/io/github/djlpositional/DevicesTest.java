@@ -234,9 +234,8 @@ public class DevicesTest {
         }
     }
 
-    /** Except if frequencies depend on the length: each forward copies its rows to the GPU. */
     @ParameterizedTest
-    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "ROTARY_DYNAMIC")
+    @EnumSource
     void aDecodersStepDoesNotWaitForAGpu(EncodingType kind) {
         try (NDManager manager = engine.newBaseManager(Device.gpu(0));
                 KeyValueCache cache = new KeyValueCache(manager)) {

@@ -84,8 +84,8 @@ class FuzzTest {
             RotaryScaling.class,
             List.of(
                     RotaryScaling.none(),
-                    RotaryScaling.dynamicNtk(2, 16),
-                    RotaryScaling.longRope(new double[] {1}, new double[] {2}, 4, 8)));
+                    RotaryScaling.dynamicNtk(2, 16, 40),
+                    RotaryScaling.longRope(new double[] {1}, new double[] {2}, 4, 8, 8)));
 
     private static List<?> settingsOf(Method setter) {
         Class<?> type = setter.getParameterTypes()[0];

@@ -15,7 +15,8 @@ public interface HasArguments {
      *
      * @return an unmodifiable map of {@link String}, {@link Boolean}, {@link Number}, {@link java.util.List} and
      *     {@link Map}
-     * @throws UnsupportedOperationException if a block within this block is not one of this library's
+     * @throws UnsupportedOperationException if a block within this block is not one of this library's, or several
+     *     attentions share a relative encoding
      */
     Map<String, Object> getArguments();
 }

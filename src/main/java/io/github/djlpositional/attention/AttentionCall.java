@@ -5,7 +5,6 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.index.NDIndex;
 import ai.djl.training.ParameterStore;
 import io.github.djlpositional.internal.Positions;
-import java.util.List;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
 
@@ -18,10 +17,6 @@ public final class AttentionCall {
     /**
      * What all parts of a forward share.
      *
-     * @param sequenceLengths the length of each sequence of the batch, without padding, for an encoding whose
-     *     {@linkplain RelativeEncoding#keysDependOnLength keys depend on it}; with a cache and positions, one more than
-     *     the greatest position so far, a single one if it is the same for all; null if all have the same, or if the
-     *     positions of queries and keys tell it
      * @param term the shared term; null for none
      * @param keys all keys of the forward, if there is a shared term
      * @param steps what a cache keeps for steps of one token; null in other forwards
@@ -29,7 +24,6 @@ public final class AttentionCall {
     private record Shared(
             ParameterStore parameterStore,
             boolean training,
-            List<Long> sequenceLengths,
             boolean causal,
             double scale,
             NDArray term,
@@ -52,23 +46,20 @@ public final class AttentionCall {
             boolean training,
             Positions queries,
             Positions keys,
-            List<Long> sequenceLengths,
             boolean causal,
             double scale) {
-        this(new Shared(parameterStore, training, sequenceLengths, causal, scale, null, null, null), queries, keys);
+        this(new Shared(parameterStore, training, causal, scale, null, null, null), queries, keys);
     }
 
     /** The same call with the term that its parts share. */
     AttentionCall with(NDArray term) {
-        Shared shared = new Shared(
-                all.parameterStore, all.training, all.sequenceLengths, all.causal, all.scale, term, keys, all.steps);
+        Shared shared = new Shared(all.parameterStore, all.training, all.causal, all.scale, term, keys, all.steps);
         return new AttentionCall(shared, queries, keys);
     }
 
     /** The same call as a step of one token, for which a cache keeps arrays. */
     AttentionCall ofStep(KeyValueCache.Steps steps) {
-        Shared shared = new Shared(
-                all.parameterStore, all.training, all.sequenceLengths, all.causal, all.scale, null, null, steps);
+        Shared shared = new Shared(all.parameterStore, all.training, all.causal, all.scale, null, null, steps);
         return new AttentionCall(shared, queries, keys);
     }
 
@@ -161,10 +152,6 @@ public final class AttentionCall {
         NDArray array = all.steps.kept(name, axis, keys.length(), computed);
         long end = array.getShape().get(axis);
         return array.get(receiver, NDIndex.sliceAxis(axis, end - keys.length(), end));
-    }
-
-    List<Long> sequenceLengths() {
-        return all.sequenceLengths;
     }
 
     /** All keys of the forward; null if {@link #shared} is. */

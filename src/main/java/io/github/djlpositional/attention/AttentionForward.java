@@ -3,7 +3,6 @@ package io.github.djlpositional.attention;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
-import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.nn.Block;
 import ai.djl.nn.Parameter;
@@ -18,7 +17,6 @@ import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Set;
 
 /** One forward of a {@link MultiHeadAttentionBlock}, and what its steps share. */
@@ -104,15 +102,13 @@ final class AttentionForward implements AutoCloseable {
         if (cache != null && kept == null) {
             cache.requireEarlierKeys(attention, firstQuery, tokens.length(), keyShape.get(1));
         }
-        NDArray keys = kept != null ? kept.keys() : keyHeads();
+        NDArray keys = kept != null ? kept.keys() : encoded(call, keyHeads());
         NDArray values = kept != null ? kept.values() : valueHeads();
-        boolean keepsPlainKeys = attention.encodesKeysAgain();
-        NDArray encoded = kept != null && !keepsPlainKeys ? keys : encoded(call, keys);
-        AttentionMethod.Operands operands = operands(call, queries, encoded, values, null);
+        AttentionMethod.Operands operands = operands(call, queries, keys, values, null);
         if (cache != null) {
             store = () -> {
                 if (kept == null) {
-                    cache.keep(attention, inputs.keys(), inputs.values(), keepsPlainKeys ? keys : encoded, values);
+                    cache.keep(attention, inputs.keys(), inputs.values(), keys, values);
                 }
                 cache.done(attention, firstQuery + tokens.length(), hasMaskOfKeys());
             };
@@ -125,13 +121,11 @@ final class AttentionForward implements AutoCloseable {
         KeyValueCache.Steps steps = cache.stepsOf(attention, params);
         requireOrder(steps.length(), queries.getShape().get(2), Positions.given(null, params) != null);
         Positions tokens = tokens(queries, params, steps.length());
-        boolean keepsPlainKeys = attention.encodesKeysAgain();
-        NDArray newKeys = keepsPlainKeys ? keyHeads() : encoded(call(tokens, tokens), keyHeads());
+        NDArray newKeys = encoded(call(tokens, tokens), keyHeads());
         NDArray newValues = valueHeads();
         Positions held = steps.append(newKeys, newValues, tokens);
         store = () -> cache.done(attention, held.first() + held.length(), hasMaskOfKeys());
-        List<Long> lengths = keepsPlainKeys && tokens.positions() != null ? steps.lengths() : null;
-        AttentionCall call = call(tokens, held, lengths);
+        AttentionCall call = call(tokens, held);
         call = tokens.length() == 1 ? call.ofStep(steps) : call;
         NDArray biases = distanceBiases(steps, call, queries);
         boolean isStep = isSimpleStep(call) && !hasGradient(call, queries, newKeys, newValues);
@@ -147,9 +141,7 @@ final class AttentionForward implements AutoCloseable {
         NDManager manager = queries.getManager();
         NDArray keys = temporaries.add(steps.keys(manager));
         NDArray values = temporaries.add(steps.values(manager));
-        AttentionMethod.Operands operands =
-                operands(call, queries, keepsPlainKeys ? encoded(call, keys) : keys, values, biases);
-        return attended(operands);
+        return attended(operands(call, queries, keys, values, biases));
     }
 
     private boolean hasMaskOfKeys() {
@@ -178,7 +170,6 @@ final class AttentionForward implements AutoCloseable {
         return call.queries().length() == 1
                 && settings.fusedKernel()
                 && inputs.mask() == null
-                && !attention.encodesKeysAgain()
                 && settings.scoreCap() == null
                 && !settings.sinks()
                 && !hasOtherTerms
@@ -215,42 +206,8 @@ final class AttentionForward implements AutoCloseable {
     }
 
     private AttentionCall call(Positions queries, Positions keys) {
-        return call(queries, keys, null);
-    }
-
-    private AttentionCall call(Positions queries, Positions keys, List<Long> lengths) {
         return new AttentionCall(
-                parameterStore,
-                training,
-                queries,
-                keys,
-                lengths == null ? sequenceLengths(queries, keys) : lengths,
-                attention.visibility().isCausal(),
-                settings.scale());
-    }
-
-    /** The length of each sequence by its mask; null if it does not matter, is the same, or positions tell it. */
-    private List<Long> sequenceLengths(Positions queries, Positions keys) {
-        if (!attention.encodesKeysAgain() || queries.positions() != null || keys.positions() != null) {
-            return null;
-        }
-        NDArray mask = inputs.mask();
-        if (mask == null) {
-            return null;
-        }
-        Shape shape = mask.getShape();
-        boolean isOfTokens = shape.dimension() == 2
-                || (mask.getDataType() == DataType.BOOLEAN && shape.get(1) == 1 && shape.get(2) == 1);
-        if (!isOfTokens || shape.get(0) != inputs.queries().getShape().get(0)) {
-            return null;
-        }
-        long[] counts = new long[Math.toIntExact(mask.getShape().get(0))];
-        double[] tokens = HostData.doubles(mask);
-        for (int i = 0; i < tokens.length; i++) {
-            counts[i / (tokens.length / counts.length)] += tokens[i] == 0 ? 0 : 1;
-        }
-        long least = inputs.isSelf() ? 0 : queries.end();
-        return Arrays.stream(counts).mapToObj(count -> Math.max(count, least)).toList();
+                parameterStore, training, queries, keys, attention.visibility().isCausal(), settings.scale());
     }
 
     /** A projection, from (B, T, …) to (B, T, …): a new array. */

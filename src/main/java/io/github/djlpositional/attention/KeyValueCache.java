@@ -10,16 +10,13 @@ import ai.djl.nn.Block;
 import ai.djl.util.PairList;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.internal.DataTypes;
-import io.github.djlpositional.internal.HostData;
 import io.github.djlpositional.internal.Indices;
 import io.github.djlpositional.internal.InputMistakes;
 import io.github.djlpositional.internal.Positions;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntFunction;
@@ -501,12 +498,6 @@ public final class KeyValueCache implements AutoCloseable {
         /** The index of the first token whose position was given. */
         private int givenFrom;
 
-        /**
-         * The length of each sequence, or of all, by the positions of the tokens that were dropped, if the encoding
-         * depends on it.
-         */
-        private long[] dropped = {0};
-
         private Steps(KeyValueCache cache, MultiHeadAttentionBlock attention) {
             this.cache = cache;
             this.attention = attention;
@@ -536,21 +527,11 @@ public final class KeyValueCache implements AutoCloseable {
             int count = next - tokens.first();
             try (Temporaries own = new Temporaries()) {
                 Positions rest = next > givenFrom ? tokens.part(own, 0, count) : Positions.of(tokens.first(), count);
-                int end = (int) Math.min(Arrays.stream(rest.lengths()).max().orElse(0), Integer.MAX_VALUE);
+                int end = rest.readEnd();
                 NDArray positions = copied(rest.positions(), manager);
                 closeAll(tokens.positions());
                 tokens = new Positions(rest.first(), count, positions, end);
             }
-        }
-
-        /**
-         * The length of each sequence, (1 or B): one more than the greatest position so far, of dropped tokens too. The
-         * positions are read.
-         */
-        List<Long> lengths() {
-            return Arrays.stream(Positions.longer(dropped, tokens.lengths()))
-                    .boxed()
-                    .toList();
         }
 
         void requireHeld(int next) {
@@ -591,13 +572,8 @@ public final class KeyValueCache implements AutoCloseable {
             int needed = length + added.length() - first;
             boolean isFull = keys == null || length + added.length() - origin > room();
             try (Temporaries own = new Temporaries()) {
-                int least = first - tokens.first();
-                Positions held = tokens.part(own, least, length - first);
+                Positions held = tokens.part(own, first - tokens.first(), length - first);
                 Positions together = held.followedBy(own, added);
-                // read before anything changes: it may fail
-                long[] longest = attention.encodesKeysAgain() && added.positions() != null
-                        ? Positions.longer(dropped, tokens.part(own, 0, least).lengths())
-                        : dropped;
                 if (isFull) {
                     long room = Math.max(needed, keys == null ? firstRoom() : Math.min(2L * room(), 2L * needed));
                     NDArray movedKeys = own.add(moved(keys, first, newKeys, room));
@@ -607,7 +583,6 @@ public final class KeyValueCache implements AutoCloseable {
                     values = own.keep(movedValues);
                     origin = first;
                 }
-                dropped = longest;
                 closeAll(tokens.positions());
                 givenFrom = tokens.positions() == null ? length : givenFrom;
                 tokens = together;
@@ -737,11 +712,6 @@ public final class KeyValueCache implements AutoCloseable {
                 tokens = new Positions(
                         tokens.first(), tokens.length(), selected(manager, positions, rows), tokens.end());
             }
-            if (dropped.length > 1) {
-                dropped = Arrays.stream(HostData.doubles(rows))
-                        .mapToLong(row -> dropped[(int) row])
-                        .toArray();
-            }
         }
 
         /** Some rows along the batch's axis, in place of an array. */
@@ -770,7 +740,6 @@ public final class KeyValueCache implements AutoCloseable {
             copy.tokens = new Positions(tokens.first(), tokens.length(), positions, tokens.end());
             copy.origin = origin;
             copy.givenFrom = givenFrom;
-            copy.dropped = dropped;
             return copy;
         }
 

@@ -294,11 +294,6 @@ public final class MultiHeadAttentionBlock extends ConfiguredBlock {
         return relative == null ? Set.of() : relative.terms();
     }
 
-    /** Whether the keys are encoded again at every step, since the encoding depends on the length. */
-    boolean encodesKeysAgain() {
-        return relative != null && relative.keysDependOnLength();
-    }
-
     /** The factors of the queries by position, rows of one number; null for none. */
     ConstantTable queryFactors() {
         return queryFactors;

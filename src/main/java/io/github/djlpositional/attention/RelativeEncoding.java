@@ -92,8 +92,7 @@ public interface RelativeEncoding extends Block {
     }
 
     /**
-     * Encodes the keys before they are multiplied by the queries. A cache keeps the result, unless
-     * {@link #keysDependOnLength}.
+     * Encodes the keys before they are multiplied by the queries. A cache keeps the result.
      *
      * @param call the forward, with the tokens of these keys as {@link AttentionCall#keys}
      * @param keys (B, K, n, H), where K is the number of key heads
@@ -101,14 +100,6 @@ public interface RelativeEncoding extends Block {
      */
     default NDArray encodeKeys(AttentionCall call, NDArray keys) {
         return keys;
-    }
-
-    /**
-     * {@return whether the encoding of a key depends on the length of the sequence: false by default} A cache then
-     * keeps the keys as they were before {@link #encodeKeys}, and all keys are encoded again at every step.
-     */
-    default boolean keysDependOnLength() {
-        return false;
     }
 
     /** What an encoding adds to an attention. */

@@ -1,7 +1,6 @@
 package io.github.djlpositional.attention;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDArrays;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.types.Shape;
 import ai.djl.training.ParameterStore;
@@ -62,16 +61,10 @@ import java.util.Set;
  * <p>Of the H dimensions, r consecutive ones are rotated and the others kept; by default all are rotated. Cosines and
  * sines are computed in double and rounded once to the data type. They are kept in a table, as in
  * {@link io.github.djlpositional.PositionalEncodingBlock}: not a parameter, never saved, created once for each device
- * and data type, and freed with the block's manager or by {@link #clear}. With a scaling that depends on the length
- * (dynamic NTK, LongRoPE), sequences longer than the original length have no table: each forward computes their rows.
- * The length is one more than the greatest position, or than its whole part if it is real. Each sequence of a batch has
- * its own length: from its positions, if each sequence has some, or in an attention without positions and with a mask
- * (B, F), or a boolean one (B, 1, 1, F), the number of its tokens. Hugging Face's code uses the longest sequence of the
- * batch for all.
+ * and data type, and freed with the block's manager or by {@link #clear}.
  *
  * <p>An explicit integer position out of range is an error on a CPU, and gives NaN on a GPU, where it is not read. Real
- * positions, and all explicit positions of a block that extends itself or whose scaling depends on the length, are
- * read, which waits for a GPU.
+ * positions, and all explicit positions of a block that extends itself, are read, which waits for a GPU.
  *
  * <p>A forward throws {@link IllegalArgumentException} for an input of another shape or data type, a sequence that is
  * longer than the table at its start position, a negative start position, positions of another shape, integers out of
@@ -143,13 +136,13 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
             return autoExtend == null ? maxSequenceLength : autoExtend;
         }
 
-        /** Computes the rows of queries or keys for a sequence length. */
-        RotaryTable rows(long length, boolean areKeys) {
+        /** The rows of queries or keys. */
+        Positions.Computed rows(boolean areKeys) {
             RotaryTable rows = scaling == null
                     ? new RotaryTable(frequencies, layout, 1)
-                    : new RotaryTable(
-                            scaling.frequencies(rotarySize, base, length), layout, scaling.attentionFactor(length));
-            return xpos == null ? rows : rows.withXpos(areKeys ? -xpos : xpos);
+                    : new RotaryTable(scaling.frequencies(rotarySize, base), layout, scaling.attentionFactor());
+            RotaryTable scaled = xpos == null ? rows : rows.withXpos(areKeys ? -xpos : xpos);
+            return new Positions.Computed(scaled::write, rotarySize);
         }
 
         /** 1 if the column belongs to a pair of the axis, and 0 otherwise. */
@@ -162,7 +155,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     private final Settings settings;
     private final Rotation rotation;
 
-    /** The rows of queries up to the length beyond which they depend on the length: (positions, r). */
+    /** The rows of queries, (positions, r). */
     private final ConstantTable queryTable;
 
     /** The rows of keys, which differ with XPos. */
@@ -188,15 +181,8 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
     }
 
     private ConstantTable addTable(boolean areKeys) {
-        int threshold = getScaling().lengthThreshold();
-        return addTable(ConstantTable.ofPositions(
-                Math.min(settings.maxSequenceLength, threshold),
-                Math.min(settings.limit(), threshold),
-                computed(settings.rows(0, areKeys))));
-    }
-
-    private Positions.Computed computed(RotaryTable rows) {
-        return new Positions.Computed(rows::write, settings.rotarySize);
+        return addTable(
+                ConstantTable.ofPositions(settings.maxSequenceLength, settings.limit(), settings.rows(areKeys)));
     }
 
     /** {@return a new builder} */
@@ -259,7 +245,6 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         Positions positions = Positions.of(x, axis, input, params, settings.limit(), readsPositions(), true);
         mistakes.checkPositions(positions.positions(), positions.length());
         requireAxes(positions);
-        long[] lengths = keysDependOnLength() ? positions.lengths() : new long[] {positions.end()};
         NDList results = new NDList();
         try (Temporaries temporaries = new Temporaries()) {
             NDArray rows = null;
@@ -268,7 +253,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
                     results.add(array.duplicate());
                 } else {
                     rows = rows == null || settings.xpos != null
-                            ? rows(temporaries, array, axis, positions, lengths, !results.isEmpty())
+                            ? rows(temporaries, array, axis, positions, !results.isEmpty())
                             : rows;
                     results.add(rotation.apply(array, rows));
                 }
@@ -279,7 +264,7 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
 
     /** Whether the greatest of explicit positions must be known. */
     private boolean readsPositions() {
-        return settings.autoExtend != null || keysDependOnLength();
+        return settings.autoExtend != null;
     }
 
     private void requireAxes(Positions positions) {
@@ -298,18 +283,11 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
      * Returns the cosines and sines of tokens of x, in a shape that broadcasts over it.
      *
      * @param axis the axis of the sequence, 1 or 2
-     * @param lengths the length of each sequence, or of all together
      */
-    private NDArray rows(
-            Temporaries temporaries, NDArray x, int axis, Positions positions, long[] lengths, boolean areKeys) {
-        NDList parts = new NDList();
-        for (int i = 0; i < lengths.length; i++) {
-            Positions sequence = lengths.length == 1 ? positions : positions.sequence(temporaries, i);
-            NDArray rows = sequence.rows(temporaries, x, source(lengths[i], areKeys));
-            parts.add(rows.getShape().dimension() < 4 ? rows : joined(temporaries, rows, x));
-        }
-        NDArray rows = parts.size() == 1 ? parts.head() : temporaries.add(NDArrays.concat(parts, 0));
-        return Positions.broadcast(temporaries, rows, x, axis);
+    private NDArray rows(Temporaries temporaries, NDArray x, int axis, Positions positions, boolean areKeys) {
+        NDArray rows = positions.rows(temporaries, x, areKeys ? keyTable : queryTable);
+        NDArray joined = rows.getShape().dimension() < 4 ? rows : joined(temporaries, rows, x);
+        return Positions.broadcast(temporaries, joined, x, axis);
     }
 
     /** The columns of each pair from the rows of its axis: from (axes, 1 or B, n, r) to (1 or B, n, r). */
@@ -318,13 +296,6 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
         NDArray columns =
                 temporaries.add(columnsOfAxes.table(axes, x, x.getDataType()).reshape(axes, 1, 1, -1));
         return temporaries.add(temporaries.add(rows.mul(columns)).sum(new int[] {0}));
-    }
-
-    private Positions.Source source(long length, boolean areKeys) {
-        if (length > getScaling().lengthThreshold()) {
-            return computed(settings.rows(length, areKeys));
-        }
-        return areKeys ? keyTable : queryTable;
     }
 
     private static boolean isEmpty(NDArray array) {
@@ -369,32 +340,20 @@ public final class RotaryEmbeddingBlock extends ConfiguredBlock implements Relat
 
     @Override
     public NDArray encodeQueries(AttentionCall call, NDArray queries) {
-        return rotate(call, queries, call.queries(), false);
+        return rotate(queries, call.queries(), false);
     }
 
     @Override
     public NDArray encodeKeys(AttentionCall call, NDArray keys) {
-        return rotate(call, keys, call.keys(), true);
+        return rotate(keys, call.keys(), true);
     }
 
-    private NDArray rotate(AttentionCall call, NDArray x, Positions tokens, boolean areKeys) {
+    private NDArray rotate(NDArray x, Positions tokens, boolean areKeys) {
         requireAxes(tokens);
         Positions positions = tokens.below(settings.limit(), readsPositions());
         try (Temporaries temporaries = new Temporaries()) {
-            long[] lengths = keysDependOnLength() ? lengths(call) : new long[] {positions.end()};
-            return rotation.apply(x, rows(temporaries, x, 2, positions, lengths, areKeys));
+            return rotation.apply(x, rows(temporaries, x, 2, positions, areKeys));
         }
-    }
-
-    private static long[] lengths(AttentionCall call) {
-        return call.sequenceLengths() == null
-                ? Positions.longer(call.queries().lengths(), call.keys().lengths())
-                : call.sequenceLengths().stream().mapToLong(length -> length).toArray();
-    }
-
-    @Override
-    public boolean keysDependOnLength() {
-        return getScaling().dependsOnLength();
     }
 
     @Override

@@ -128,13 +128,7 @@ abstract class ScoreTermBlock extends ConfiguredBlock implements RelativeEncodin
             mistakes.checkPositions(positions, span.length());
             boolean isSelf = positions != null && shapes.length == 1;
             AttentionCall call = new AttentionCall(
-                    parameterStore,
-                    training,
-                    span,
-                    isSelf ? span : Positions.of(0, Math.toIntExact(keys)),
-                    null,
-                    false,
-                    1);
+                    parameterStore, training, span, isSelf ? span : Positions.of(0, Math.toIntExact(keys)), false, 1);
             NDArray encoded = encodeKeys(call, inputs.get(inputs.size() - 1));
             return new NDList(Temporaries.result(() -> term(call, queries, encoded)));
         }

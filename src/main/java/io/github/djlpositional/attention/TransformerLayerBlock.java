@@ -23,10 +23,13 @@ import io.github.djlpositional.internal.DataTypes;
 import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.internal.Temporaries;
 import io.github.djlpositional.internal.TorchFunctions;
+import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 
 /**
  * A transformer layer: attention, attention over an encoder's output if there is any, and a feed-forward network, each
@@ -214,6 +217,28 @@ public final class TransformerLayerBlock extends ConfiguredBlock {
             y.forEach(NDScope::register);
             return y;
         }
+    }
+
+    @Override
+    public Map<String, Object> getArguments() {
+        requireOwnEncodings(List.of(this));
+        return super.getArguments();
+    }
+
+    /** Throws if attentions of layers share a relative encoding, which their arguments would give to each. */
+    static void requireOwnEncodings(List<TransformerLayerBlock> layers) {
+        List<RelativeEncoding> encodings = layers.stream()
+                .flatMap(layer -> Stream.of(layer.attention, layer.crossAttention))
+                .filter(attention -> attention != null && attention.getRelativeEncoding() != null)
+                .map(MultiHeadAttentionBlock::getRelativeEncoding)
+                .toList();
+        encodings.forEach(encoding -> {
+            if (Collections.frequency(encodings, encoding) > 1) {
+                throw new UnsupportedOperationException("several attentions share " + encoding
+                        + ": expected one for each attention, since blocks that are created from arguments share none;"
+                        + " create the outer block with its builder, in a BlockFactory of your own");
+            }
+        });
     }
 
     /** {@return a new builder} */

@@ -73,7 +73,10 @@ import java.util.stream.Stream;
  * builder.setLayers(6, () -> layer(bias));
  * }</pre>
  *
- * An input embedding for such layers is built with {@link InputEmbeddingBlock.Builder#optNoPositions}. Its default
+ * It is trained, saved and loaded once. {@link #getArguments} of such a stack throws
+ * {@link UnsupportedOperationException}.
+ *
+ * <p>An input embedding for such layers is built with {@link InputEmbeddingBlock.Builder#optNoPositions}. Its default
  * would encode positions a second time and is rejected; an explicit positional encoding is not.
  */
 public final class TransformerStackBlock extends ConfiguredBlock {
@@ -81,11 +84,8 @@ public final class TransformerStackBlock extends ConfiguredBlock {
     record Settings(boolean finalNorm) {}
 
     private static final String INPUT = "input";
-    private static final String ENCODINGS = "encodings";
     private static final String LAYERS = "layers";
     private static final String FINAL_NORM = "finalNorm";
-    private static final List<String> ATTENTIONS = List.of("attention", "crossAttention");
-    private static final String ENCODING = "relativeEncoding";
 
     /** Null for none, as the norm. */
     private final InputEmbeddingBlock input;
@@ -153,48 +153,21 @@ public final class TransformerStackBlock extends ConfiguredBlock {
      *
      * @param arguments {@code input}, a map for {@link InputEmbeddingBlock#fromArguments}; {@code layers}, a list of
      *     maps for {@link TransformerLayerBlock#fromArguments}, with {@code type} TransformerLayerBlock; and
-     *     {@code finalNorm}. Encodings that several attentions share are a list {@code encodings} of maps for
-     *     {@link RelativeEncoding#fromArguments}; the {@code relativeEncoding} of those attentions is the index in this
-     *     list.
+     *     {@code finalNorm}
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or out of range
      */
     public static TransformerStackBlock fromArguments(Map<?, ?> arguments) {
-        Map<String, Object> options = Records.options(Settings.class, arguments, INPUT, ENCODINGS, LAYERS);
-        List<RelativeEncoding> shared =
-                maps(options, ENCODINGS).stream().map(NamedEncoding::ofType).toList();
-        options.put(
-                LAYERS,
-                maps(options, LAYERS).stream()
-                        .map(layer -> Records.ofType(
-                                LAYERS,
-                                withEncodings(layer, shared),
-                                Map.of("TransformerLayerBlock", TransformerLayerBlock::fromArguments)))
-                        .toList());
+        Map<String, Object> options = Records.options(Settings.class, arguments, INPUT, LAYERS);
+        List<?> given = Records.value(TransformerStackBlock.class, options, LAYERS, List.class);
+        List<TransformerLayerBlock> layers = new ArrayList<>();
+        for (Object each : given == null ? List.of() : given) {
+            Map<?, ?> layer = Records.value(
+                    TransformerStackBlock.class, Collections.singletonMap(LAYERS, each), LAYERS, Map.class);
+            layers.add(Records.ofType(
+                    LAYERS, layer, Map.of("TransformerLayerBlock", TransformerLayerBlock::fromArguments)));
+        }
+        options.put(LAYERS, layers);
         return of(options);
-    }
-
-    private static List<Map<?, ?>> maps(Map<String, Object> options, String key) {
-        Class<?> type = TransformerStackBlock.class;
-        List<?> elements = Records.value(type, options, key, List.class);
-        List<Map<?, ?>> maps = new ArrayList<>();
-        for (Object element : elements == null ? List.of() : elements) {
-            maps.add(Records.value(type, Collections.singletonMap(key, element), key, Map.class));
-        }
-        return maps;
-    }
-
-    /** The arguments of a layer, with the shared encodings that they refer to by index. */
-    private static Map<?, ?> withEncodings(Map<?, ?> layer, List<RelativeEncoding> shared) {
-        Map<Object, Object> all = new LinkedHashMap<>(layer);
-        for (String name : ATTENTIONS) {
-            if (all.get(name) instanceof Map<?, ?> attention && attention.get(ENCODING) instanceof Number number) {
-                Check.between(ENCODING, number.longValue(), 0, shared.size() - 1L);
-                Map<Object, Object> own = new LinkedHashMap<>(attention);
-                own.put(ENCODING, shared.get(number.intValue()));
-                all.put(name, own);
-            }
-        }
-        return all;
     }
 
     @SuppressWarnings("unchecked") // as the builder and fromArguments set it
@@ -217,47 +190,14 @@ public final class TransformerStackBlock extends ConfiguredBlock {
 
     @Override
     public Map<String, Object> getArguments() {
-        List<RelativeEncoding> shared = sharedEncodings();
+        TransformerLayerBlock.requireOwnEncodings(layers);
         Map<String, Object> arguments = new LinkedHashMap<>();
         if (input != null) {
             arguments.put(INPUT, argumentsOf(input));
         }
-        if (!shared.isEmpty()) {
-            arguments.put(ENCODINGS, shared.stream().map(this::argumentsOf).toList());
-        }
-        arguments.put(
-                LAYERS, layers.stream().map(layer -> arguments(layer, shared)).toList());
+        arguments.put(LAYERS, layers.stream().map(this::argumentsOf).toList());
         arguments.put(FINAL_NORM, finalNorm != null);
         return Collections.unmodifiableMap(arguments);
-    }
-
-    /** The encodings that several attentions have. */
-    private List<RelativeEncoding> sharedEncodings() {
-        List<RelativeEncoding> all = layers.stream()
-                .flatMap(TransformerStackBlock::attentions)
-                .map(MultiHeadAttentionBlock::getRelativeEncoding)
-                .filter(encoding -> encoding != null)
-                .toList();
-        return all.stream()
-                .filter(encoding -> Collections.frequency(all, encoding) > 1)
-                .distinct()
-                .toList();
-    }
-
-    /** The reverse of {@link #withEncodings}. */
-    private Map<String, Object> arguments(TransformerLayerBlock layer, List<RelativeEncoding> shared) {
-        Map<String, Object> all = argumentsOf(layer);
-        for (String name : ATTENTIONS) {
-            MultiHeadAttentionBlock attention =
-                    name.equals(ATTENTIONS.get(0)) ? layer.getAttention() : layer.getCrossAttention();
-            int index = attention == null ? -1 : shared.indexOf(attention.getRelativeEncoding());
-            if (index >= 0) {
-                Map<String, Object> own = argumentsOf(attention);
-                own.put(ENCODING, index);
-                all.put(name, own);
-            }
-        }
-        return all;
     }
 
     /** {@return the input embedding, a child of this block; null if there is none} */

@@ -8,7 +8,6 @@ import ai.djl.training.initializer.NormalInitializer;
 import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.Arithmetic;
-import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.math.GridResampling;
 import java.util.List;
 import java.util.Map;
@@ -26,13 +25,10 @@ import java.util.Objects;
  *         .build();               // (windows, 49, 96) -> (windows, 49, 96)
  * }</pre>
  *
- * <p>A {@link WindowPartition} divides pictures into windows, also into shifted ones.
- *
  * <p>The tokens are the cells, row by row; with a class token, as in BEiT (Bao et al., 2021), it comes before them.
  * With the forward parameter {@link io.github.djlpositional.PositionalEncodingBlock#POSITIONS}, tokens are any of
- * these, for example those that a masked autoencoder keeps. A position outside the window is refused. Without
- * positions, the keys are all tokens of the window; fewer are refused, unless they are its first ones, with
- * {@link Builder#optPartial}.
+ * these, for example those that a masked autoencoder keeps; without positions, they are the window's first ones. A
+ * position outside the window is refused.
  *
  * <p>The bias of a query in row y and column x for a key in row y' and column x' is row (y - y' + h - 1) · (2w - 1) + x
  * - x' + w - 1 of the parameter {@code biases}, ((2h - 1) · (2w - 1), N). With a class token, the parameter has three
@@ -49,13 +45,8 @@ public final class WindowBiasBlock extends WindowTermBlock {
 
     private static final float STANDARD_DEVIATION = 0.02f;
 
-    record Settings(
-            int headCount,
-            List<Integer> window,
-            Boolean classToken,
-            @NotCompared Boolean partial) {
+    record Settings(int headCount, List<Integer> window, Boolean classToken) {
         Settings {
-            partial = Objects.requireNonNullElse(partial, false);
             classToken = Objects.requireNonNullElse(classToken, false);
             Check.positive("headCount", headCount);
             requireWindow("window", window);
@@ -83,7 +74,6 @@ public final class WindowBiasBlock extends WindowTermBlock {
                 settings.headCount,
                 -1,
                 settings.window.get(0) * settings.window.get(1) + (settings.classToken ? 1 : 0),
-                settings.partial,
                 position -> settings.coordinate(position, 4),
                 position -> settings.coordinate(position, -8));
         this.settings = settings;

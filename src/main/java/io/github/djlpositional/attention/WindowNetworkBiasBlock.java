@@ -7,7 +7,6 @@ import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.Arithmetic;
 import io.github.djlpositional.internal.ConstantTable;
-import io.github.djlpositional.internal.ModelFile.NotCompared;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -30,14 +29,8 @@ import java.util.Objects;
  */
 public final class WindowNetworkBiasBlock extends WindowTermBlock {
 
-    record Settings(
-            int headCount,
-            List<Integer> window,
-            Integer hiddenSize,
-            List<Integer> trainedWindow,
-            @NotCompared Boolean partial) {
+    record Settings(int headCount, List<Integer> window, Integer hiddenSize, List<Integer> trainedWindow) {
         Settings {
-            partial = Objects.requireNonNullElse(partial, false);
             hiddenSize = Objects.requireNonNullElse(hiddenSize, 512);
             Check.positive("headCount", headCount);
             Check.positive("hiddenSize", hiddenSize);
@@ -66,7 +59,6 @@ public final class WindowNetworkBiasBlock extends WindowTermBlock {
                 settings.headCount,
                 -1,
                 settings.window.get(0) * settings.window.get(1),
-                settings.partial,
                 position -> ofCell(settings.window, position));
         int columns = differences(settings.window)[1];
         rows = differences(settings.window)[0] * columns;

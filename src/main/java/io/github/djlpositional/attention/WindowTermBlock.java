@@ -28,26 +28,17 @@ abstract class WindowTermBlock extends ScoreTermBlock {
     private static final int MAX_DIFFERENCES = 1 << 20;
 
     private final int tokens;
-    private final boolean isPartial;
     private final ConstantTable coordinates;
 
     /**
      * Creates a block.
      *
      * @param tokens the number of positions
-     * @param isPartial whether there may be fewer keys
      * @param coordinates the coordinates of a position
      */
-    WindowTermBlock(
-            Record settings,
-            int headCount,
-            int headSize,
-            int tokens,
-            boolean isPartial,
-            IntUnaryOperator... coordinates) {
+    WindowTermBlock(Record settings, int headCount, int headSize, int tokens, IntUnaryOperator... coordinates) {
         super(settings, headCount, headSize);
         this.tokens = tokens;
-        this.isPartial = isPartial;
         int width = coordinates.length;
         this.coordinates =
                 addTable(ConstantTable.ofPositions(new Shape(width), tokens, tokens, (first, count, format, out) -> {
@@ -115,16 +106,6 @@ abstract class WindowTermBlock extends ScoreTermBlock {
         return cell / width * (2 * width - 1) + cell % width;
     }
 
-    @Override
-    public NDArray encodeKeys(AttentionCall call, NDArray keys) {
-        Check.that(
-                isPartial || call.keys().positions() != null || call.keys().end() >= tokens,
-                () -> call.keys().end() + " tokens with " + this + ": expected " + tokens
-                        + ", those of the window; give the positions of the tokens, or build the encoding with"
-                        + " optPartial(true) if they are the first ones");
-        return keys;
-    }
-
     /** The query's coordinate less the key's, (1 or B, T, F), FLOAT32. */
     final NDArray difference(AttentionCall call, NDArray queries, int ofQuery, int ofKey, int added) {
         NDArray i = of(call.queries(), queries, ofQuery).expandDims(2);
@@ -175,17 +156,6 @@ abstract class WindowTermBlock extends ScoreTermBlock {
          */
         public B setWindow(int height, int width) {
             return set("window", List.of(height, width));
-        }
-
-        /**
-         * Sets whether the keys may be fewer than the tokens of the window (default: false): the first ones, for
-         * example in a decoder that generates a picture cell by cell.
-         *
-         * @param partial true to accept the first tokens
-         * @return this builder
-         */
-        public B optPartial(boolean partial) {
-            return set("partial", partial);
         }
     }
 }

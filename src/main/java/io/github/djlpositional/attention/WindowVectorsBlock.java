@@ -9,11 +9,9 @@ import io.github.djlpositional.arguments.internal.Check;
 import io.github.djlpositional.arguments.internal.OptionsBuilder;
 import io.github.djlpositional.arguments.internal.Records;
 import io.github.djlpositional.internal.Arithmetic;
-import io.github.djlpositional.internal.ModelFile.NotCompared;
 import io.github.djlpositional.math.GridResampling;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 
 /**
  * Learned vectors for differences of rows and of columns in a window of h by w cells, which are multiplied by the
@@ -39,10 +37,8 @@ import java.util.Objects;
  */
 public final class WindowVectorsBlock extends WindowTermBlock {
 
-    record Settings(
-            int headSize, List<Integer> window, @NotCompared Boolean partial) {
+    record Settings(int headSize, List<Integer> window) {
         Settings {
-            partial = Objects.requireNonNullElse(partial, false);
             Check.positive("headSize", headSize);
             requireWindow("window", window);
         }
@@ -58,7 +54,6 @@ public final class WindowVectorsBlock extends WindowTermBlock {
                 -1,
                 settings.headSize,
                 settings.window.get(0) * settings.window.get(1),
-                settings.partial,
                 position -> position / settings.window.get(1),
                 position -> position % settings.window.get(1));
         this.settings = settings;
@@ -139,17 +134,6 @@ public final class WindowVectorsBlock extends WindowTermBlock {
          */
         public Builder setWindow(int height, int width) {
             return set("window", List.of(height, width));
-        }
-
-        /**
-         * Sets whether the keys may be fewer than the tokens of the window (default: false): the first ones, for
-         * example in a decoder that generates a picture cell by cell.
-         *
-         * @param partial true to accept the first tokens
-         * @return this builder
-         */
-        public Builder optPartial(boolean partial) {
-            return set("partial", partial);
         }
     }
 }

@@ -282,27 +282,9 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         return reals == null ? HostData.doubles(positions) : reals.array();
     }
 
-    /** Returns the length of each sequence, or of all together: one more than the greatest position. */
-    public long[] lengths() {
-        if (positions == null) {
-            return new long[] {length == 0 ? 0 : end};
-        }
-        int rank = positions.getShape().dimension();
-        int batch = rank == 1 ? 1 : Math.toIntExact(positions.getShape().get(rank - 2));
-        long[] lengths = new long[batch];
-        double[] each = values();
-        for (int i = 0; i < each.length; i++) {
-            int sequence = i / length % batch;
-            lengths[sequence] = Math.max(lengths[sequence], (long) (Math.floor(each[i]) + 1));
-        }
-        return lengths;
-    }
-
-    /** Returns the greater length of each sequence, where a single length stands for all. */
-    public static long[] longer(long[] lengths, long... others) {
-        long[] longer = new long[Math.max(lengths.length, others.length)];
-        Arrays.setAll(longer, i -> Math.max(lengths[i % lengths.length], others[i % others.length]));
-        return longer;
+    /** Returns one more than the greatest position, which is read. */
+    public int readEnd() {
+        return positions == null ? end : checked(UNLIMITED, true).end;
     }
 
     /** Returns some of these tokens, counted from the first. */
@@ -310,17 +292,12 @@ public record Positions(int first, int length, NDArray positions, int end, Doubl
         // MXNet cannot slice nothing
         return positions == null || count == 0
                 ? of(first + from, count)
-                : new Positions(first + from, count, slice(temporaries, 1, from, count), end);
+                : new Positions(first + from, count, slice(temporaries, from, count), end);
     }
 
-    /** Returns the tokens of one sequence of the batch. */
-    public Positions sequence(Temporaries temporaries, int index) {
-        return positions == null ? this : new Positions(first, length, slice(temporaries, 2, index, 1), end);
-    }
-
-    private NDArray slice(Temporaries temporaries, int axisFromEnd, int from, int count) {
-        int axis = positions.getShape().dimension() - axisFromEnd;
-        return positions.getShape().get(axis) == count
+    private NDArray slice(Temporaries temporaries, int from, int count) {
+        int axis = positions.getShape().dimension() - 1;
+        return length == count
                 ? positions
                 : temporaries.add(positions.get(NDIndex.sliceAxis(axis, from, (long) from + count)));
     }

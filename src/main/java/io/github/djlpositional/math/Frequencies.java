@@ -282,7 +282,7 @@ public final class Frequencies implements HasArguments {
      *
      * @param arguments {@code kind} and the arguments of that kind: {@code geometric} (count, base, period),
      *     {@code timescales} (count, minTimescale, maxTimescale), {@code given} (values, a list), {@code proportional}
-     *     (headSize, share, base, factor), {@code rotary} (rotarySize, base, length, and scaling, a map for
+     *     (headSize, share, base, factor), {@code rotary} (rotarySize, base, and scaling, a map for
      *     {@link RotaryScaling#fromArguments}), {@code scaled} (frequencies, a map of any kind, and factor), or
      *     {@code joined} (parts, a list of maps of any kind)
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range

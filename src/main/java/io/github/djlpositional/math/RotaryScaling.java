@@ -60,19 +60,21 @@ public sealed interface RotaryScaling extends HasArguments
     }
 
     /**
-     * Returns dynamic NTK-aware scaling. If the current length l exceeds the original length, the base becomes base ·
-     * (s · l / L - (s - 1))<sup>r / (r - 2)</sup>. By bloc97 and emozilla (2023); described in Peng et al.,
-     * <em>YaRN</em> (2023), section 3.3. The formula follows the published code.
+     * Returns dynamic NTK-aware scaling for the length l that the model is to serve. If it exceeds the original length,
+     * the base becomes base · (s · l / L - (s - 1))<sup>r / (r - 2)</sup>; otherwise the frequencies are unscaled. By
+     * bloc97 and emozilla (2023); described in Peng et al., <em>YaRN</em> (2023), section 3.3. The formula follows the
+     * published code, which applies it to the length of each forward.
      *
      * @param factor s, from 1 to the original length
      * @param originalLength L, at least 1
-     * @return the scaling; {@link #dependsOnLength} is true
+     * @param length l, at least 1
+     * @return the scaling
      * @throws IllegalArgumentException if an argument is outside its range
      * @see <a href="https://arxiv.org/abs/2309.00071">YaRN: Efficient Context Window Extension of Large Language
      *     Models</a>
      */
-    static RotaryScaling dynamicNtk(double factor, int originalLength) {
-        return new DynamicNtk(factor, originalLength);
+    static RotaryScaling dynamicNtk(double factor, int originalLength, int length) {
+        return new DynamicNtk(factor, originalLength, length);
     }
 
     /**
@@ -134,26 +136,30 @@ public sealed interface RotaryScaling extends HasArguments
     }
 
     /**
-     * {@return LongRoPE with the attention factor of the paper, √(1 + ln(maxLength / L) / ln L), and short factors up
-     * to the original length: {@link #longRope(double[], double[], int, int, double, double, boolean)}}
+     * {@return LongRoPE with the attention factor of the paper, √(1 + ln(maxLength / L) / ln L):
+     * {@link #longRope(double[], double[], int, int, double, double, int)}}
      *
      * @param shortFactors the divisor of each pair's frequency up to the original length; positive, one for each pair
      * @param longFactors the divisor of each pair's frequency beyond it; positive, one for each pair
      * @param originalLength L, at least 2
      * @param maxLength the extended context length, at least the original length
+     * @param length the length that the model is to serve, at least 1
      * @throws IllegalArgumentException if an argument is outside its range, or the numbers of short and long factors
      *     differ
      * @see <a href="https://arxiv.org/abs/2402.13753">LongRoPE: Extending LLM Context Window Beyond 2 Million
      *     Tokens</a>
      */
-    static RotaryScaling longRope(double[] shortFactors, double[] longFactors, int originalLength, int maxLength) {
+    static RotaryScaling longRope(
+            double[] shortFactors, double[] longFactors, int originalLength, int maxLength, int length) {
         return new LongRope(
-                LongRope.list(shortFactors), LongRope.list(longFactors), originalLength, maxLength, null, null, null);
+                LongRope.list(shortFactors), LongRope.list(longFactors), originalLength, maxLength, null, null, length);
     }
 
     /**
      * {@return LongRoPE: Ding et al., <em>LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens</em> (2024)}
-     * The factors are the result of a search for each model; Phi-3 and its successors publish theirs.
+     * The factors are the result of a search for each model; Phi-3 and its successors publish theirs. The long ones are
+     * used if the model is to serve more than the original length, as in vLLM. Hugging Face's code chooses them by the
+     * length of each forward.
      *
      * @param shortFactors the divisor of each pair's frequency up to the original length; positive, one for each pair
      * @param longFactors the divisor of each pair's frequency beyond it; positive, one for each pair
@@ -162,9 +168,7 @@ public sealed interface RotaryScaling extends HasArguments
      * @param shortAttentionFactor the attention factor where the short factors are used, positive and finite; the
      *     {@code short_mscale} of Phi-3.5-MoE
      * @param longAttentionFactor the attention factor where the long factors are used, positive and finite
-     * @param byMaxLength true to use the long factors at every length if the maximum length exceeds the original one,
-     *     and the short factors otherwise, as vLLM does; false to choose them by the length of the sequence, as Hugging
-     *     Face's code does: {@link #dependsOnLength} is then true
+     * @param length the length that the model is to serve, at least 1
      * @throws IllegalArgumentException if an argument is outside its range, or the numbers of short and long factors
      *     differ
      * @see <a href="https://arxiv.org/abs/2402.13753">LongRoPE: Extending LLM Context Window Beyond 2 Million
@@ -177,7 +181,7 @@ public sealed interface RotaryScaling extends HasArguments
             int maxLength,
             double shortAttentionFactor,
             double longAttentionFactor,
-            boolean byMaxLength) {
+            int length) {
         return new LongRope(
                 LongRope.list(shortFactors),
                 LongRope.list(longFactors),
@@ -185,7 +189,7 @@ public sealed interface RotaryScaling extends HasArguments
                 maxLength,
                 shortAttentionFactor,
                 longAttentionFactor,
-                byMaxLength);
+                length);
     }
 
     /**
@@ -207,7 +211,7 @@ public sealed interface RotaryScaling extends HasArguments
      *     {@code yarn}, {@code llama3} or {@code longRope}, and the arguments of that factory by name. The attention
      *     factor of yarn is named {@code attentionScale}; it, {@code betaFast}, {@code betaSlow} and {@code truncate}
      *     are optional and default to the values of the paper. So are the attention factors of longRope,
-     *     {@code shortAttentionScale} and {@code longAttentionScale}, and {@code byMaxLength}, which is false.
+     *     {@code shortAttentionScale} and {@code longAttentionScale}.
      * @throws IllegalArgumentException if an argument is missing, unknown, of another type or outside its range
      */
     static RotaryScaling fromArguments(Map<?, ?> arguments) {
@@ -224,36 +228,16 @@ public sealed interface RotaryScaling extends HasArguments
      *
      * @param rotarySize r, even and positive
      * @param base above 1 and finite; 10,000 in RoFormer
-     * @param length the current length l, at least 0; ignored unless {@link #dependsOnLength}
      * @return r / 2 frequencies, the fastest first
      * @throws IllegalArgumentException if an argument is outside its range, or is not supported by this scaling
      */
-    Frequencies frequencies(int rotarySize, double base, long length);
-
-    /**
-     * {@return whether the frequencies change when a sequence becomes longer than the original length: true for dynamic
-     * NTK, and for LongRoPE unless the maximum length chooses its factors} Keys that were rotated before must then be
-     * rotated again.
-     */
-    default boolean dependsOnLength() {
-        return lengthThreshold() < Integer.MAX_VALUE;
-    }
-
-    /**
-     * {@return the length beyond which the frequencies depend on the length: L if they {@linkplain #dependsOnLength
-     * do}, otherwise {@link Integer#MAX_VALUE}}
-     */
-    default int lengthThreshold() {
-        return Integer.MAX_VALUE;
-    }
+    Frequencies frequencies(int rotarySize, double base);
 
     /**
      * {@return the factor of cosines and sines: 1 except for YaRN and LongRoPE} Attention scores are multiplied by its
      * square.
-     *
-     * @param length the current length l, at least 0; ignored unless {@link #dependsOnLength}
      */
-    default double attentionFactor(long length) {
+    default double attentionFactor() {
         return 1;
     }
 }

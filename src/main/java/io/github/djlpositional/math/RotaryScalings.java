@@ -15,8 +15,8 @@ final class RotaryScalings {
     record None() implements RotaryScaling {
 
         @Override
-        public Frequencies frequencies(int rotarySize, double base, long length) {
-            return new Rotary(rotarySize, base, length, this).unscaled();
+        public Frequencies frequencies(int rotarySize, double base) {
+            return new Rotary(rotarySize, base, this).unscaled();
         }
     }
 
@@ -27,8 +27,8 @@ final class RotaryScalings {
         }
 
         @Override
-        public Frequencies frequencies(int rotarySize, double base, long length) {
-            return new Rotary(rotarySize, base, length, this).scaled((pair, frequency) -> frequency.dividedBy(factor));
+        public Frequencies frequencies(int rotarySize, double base) {
+            return new Rotary(rotarySize, base, this).scaled((pair, frequency) -> frequency.dividedBy(factor));
         }
     }
 
@@ -39,22 +39,23 @@ final class RotaryScalings {
         }
 
         @Override
-        public Frequencies frequencies(int rotarySize, double base, long length) {
-            Rotary rotary = new Rotary(rotarySize, base, length, this);
+        public Frequencies frequencies(int rotarySize, double base) {
+            Rotary rotary = new Rotary(rotarySize, base, this);
             rotary.requireNtk();
             return rotary.ntk(DoubleDouble.of(factor));
         }
     }
 
-    record DynamicNtk(double factor, int originalLength) implements RotaryScaling {
+    record DynamicNtk(double factor, int originalLength, int length) implements RotaryScaling {
 
         DynamicNtk {
             checkFactor(factor, originalLength);
+            checkLength(length);
         }
 
         @Override
-        public Frequencies frequencies(int rotarySize, double base, long length) {
-            Rotary rotary = new Rotary(rotarySize, base, length, this);
+        public Frequencies frequencies(int rotarySize, double base) {
+            Rotary rotary = new Rotary(rotarySize, base, this);
             rotary.requireNtk();
             return length <= originalLength
                     ? rotary.unscaled()
@@ -63,11 +64,6 @@ final class RotaryScalings {
                             .dividedBy(originalLength)
                             .plus(-factor)
                             .plus(1));
-        }
-
-        @Override
-        public int lengthThreshold() {
-            return originalLength;
         }
     }
 
@@ -96,8 +92,8 @@ final class RotaryScalings {
         }
 
         @Override
-        public Frequencies frequencies(int rotarySize, double base, long length) {
-            Rotary rotary = new Rotary(rotarySize, base, length, this);
+        public Frequencies frequencies(int rotarySize, double base) {
+            Rotary rotary = new Rotary(rotarySize, base, this);
             DoubleDouble lower = pairWithTurns(betaFast, rotarySize, base);
             DoubleDouble upper = pairWithTurns(betaSlow, rotarySize, base);
             DoubleDouble low = atLeast(truncate ? DoubleDouble.of(floor(lower)) : lower, 0);
@@ -123,7 +119,7 @@ final class RotaryScalings {
         }
 
         @Override
-        public double attentionFactor(long length) {
+        public double attentionFactor() {
             return attentionScale;
         }
     }
@@ -143,9 +139,9 @@ final class RotaryScalings {
         }
 
         @Override
-        public Frequencies frequencies(int rotarySize, double base, long length) {
+        public Frequencies frequencies(int rotarySize, double base) {
             DoubleDouble width = DoubleDouble.of(highFrequencyFactor).plus(-lowFrequencyFactor);
-            return new Rotary(rotarySize, base, length, this).scaled((pair, frequency) -> {
+            return new Rotary(rotarySize, base, this).scaled((pair, frequency) -> {
                 DoubleDouble turns = frequency.times(originalLength).dividedBy(TWO_PI);
                 DoubleDouble above = turns.plus(-lowFrequencyFactor);
                 // without a mixture, the bound is the division by zero of the published code
@@ -163,7 +159,7 @@ final class RotaryScalings {
             int maxLength,
             Double shortAttentionScale,
             Double longAttentionScale,
-            Boolean byMaxLength)
+            int length)
             implements RotaryScaling {
 
         LongRope {
@@ -179,7 +175,7 @@ final class RotaryScalings {
             double published = Math.sqrt(1 + StrictMath.log(stretch) / StrictMath.log(originalLength));
             shortAttentionScale = Objects.requireNonNullElse(shortAttentionScale, published);
             longAttentionScale = Objects.requireNonNullElse(longAttentionScale, published);
-            byMaxLength = Objects.requireNonNullElse(byMaxLength, false);
+            checkLength(length);
             Check.positive("attentionFactor", shortAttentionScale, "1 for none");
             Check.positive("attentionFactor", longAttentionScale, "1 for none");
         }
@@ -193,37 +189,28 @@ final class RotaryScalings {
         }
 
         @Override
-        public Frequencies frequencies(int rotarySize, double base, long length) {
-            Rotary rotary = new Rotary(rotarySize, base, length, this);
+        public Frequencies frequencies(int rotarySize, double base) {
+            Rotary rotary = new Rotary(rotarySize, base, this);
             Check.that(
                     rotarySize == 2 * shortFactors.size(),
                     () -> shortFactors.size() + " LongRoPE factors for rotary size " + rotarySize + ": expected "
                             + (rotarySize / 2) + "; give one short and one long factor for each pair");
-            List<Double> factors = isLong(length) ? longFactors : shortFactors;
+            List<Double> factors = isLong() ? longFactors : shortFactors;
             return rotary.scaled((pair, frequency) -> frequency.dividedBy(factors.get(pair)));
         }
 
-        private boolean isLong(long length) {
-            return (byMaxLength ? maxLength : length) > originalLength;
+        private boolean isLong() {
+            return length > originalLength;
         }
 
         @Override
-        public int lengthThreshold() {
-            return byMaxLength ? Integer.MAX_VALUE : originalLength;
-        }
-
-        @Override
-        public double attentionFactor(long length) {
-            return isLong(length) ? longAttentionScale : shortAttentionScale;
+        public double attentionFactor() {
+            return isLong() ? longAttentionScale : shortAttentionScale;
         }
     }
 
-    /**
-     * The origin of scaled frequencies.
-     *
-     * @param length the current length, at least the original one; 0 if the frequencies do not depend on it
-     */
-    record Rotary(int rotarySize, double base, long length, RotaryScaling scaling) implements Frequencies.Origin {
+    /** The origin of scaled frequencies. */
+    record Rotary(int rotarySize, double base, RotaryScaling scaling) implements Frequencies.Origin {
 
         Rotary {
             Check.that(
@@ -234,14 +221,12 @@ final class RotaryScalings {
                     base > 1 && Double.isFinite(base),
                     () -> "base " + base
                             + ": expected a finite number above 1; set it to the base of the model, 10000 in RoFormer");
-            Check.that(length >= 0, "length " + length + ": expected 0 or more; set it to the number of positions");
             Check.given("scaling", scaling);
-            length = scaling.dependsOnLength() ? Math.max(length, scaling.lengthThreshold()) : 0;
         }
 
         @Override
         public Frequencies create() {
-            return scaling.frequencies(rotarySize, base, length);
+            return scaling.frequencies(rotarySize, base);
         }
 
         /** The frequency of one pair. */
@@ -293,6 +278,13 @@ final class RotaryScalings {
                 factor <= originalLength,
                 () -> "scaling factor " + factor + " with originalLength " + originalLength
                         + ": expected a factor of at most the original length; give the factor first");
+    }
+
+    private static void checkLength(int length) {
+        Check.that(
+                length >= 1,
+                () -> "length " + length
+                        + ": expected 1 or more; set it to the number of positions that the model is to serve");
     }
 
     private static double floor(DoubleDouble value) {

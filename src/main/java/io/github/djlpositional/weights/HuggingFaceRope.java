@@ -34,11 +34,11 @@ import java.util.stream.IntStream;
  * RotaryEmbeddingBlock rotary = config.rotary().build();
  * }</pre>
  *
- * <p>A configuration leaves much to the code of its {@code model_type}: the layout of the pairs, and values of missing
- * keys. They are known for the types that {@code docs/models.md} lists. Other types are refused, and so are unknown
- * rope types and unknown keys of the rope section; nothing is guessed. The rope section is read as Hugging Face's
- * {@code modeling_rope_utils.py} (transformers 4 and 5) reads it. In particular, LongRoPE and dynamic NTK depend on the
- * length of the sequence.
+ * <p>A configuration leaves much to the code of its {@code model_type}: the layout of the pairs, biases,
+ * normalizations, and values of missing keys. They are known for the types that {@code docs/models.md} lists. Other
+ * types are refused, and so are unknown rope types and unknown keys of the rope section; nothing is guessed. The rope
+ * section is read as Hugging Face's {@code modeling_rope_utils.py} (transformers 4 and 5) reads it. LongRoPE and
+ * dynamic NTK need the length that the model is to serve, as in vLLM; transformers takes the length of each forward.
  *
  * <p>For a model of text and images, {@code text_config} is read.
  *
@@ -74,7 +74,7 @@ public final class HuggingFaceRope {
                         + " see docs/models.md#what-is-known");
         requireKnownValues();
         for (String layerType : layerTypes()) {
-            rotary(layerType).build();
+            rotary(layerType, required("max_position_embeddings")).build();
         }
     }
 
@@ -128,18 +128,37 @@ public final class HuggingFaceRope {
     }
 
     /**
-     * Returns the rotary encoding of all layers.
+     * Returns the rotary encoding of all layers, for a rope type that needs no length.
      *
-     * @return a new builder of this encoding; see {@link #rotary(String)}
-     * @throws IllegalArgumentException if layers of different types are rotated differently
+     * @return a new builder of this encoding; see {@link #rotary(String, int)}
+     * @throws IllegalArgumentException if layers of different types are rotated differently, or the rope type is
+     *     {@code longrope} or {@code dynamic}
      */
     public RotaryEmbeddingBlock.Builder rotary() {
-        List<String> types = layerTypes();
-        Check.that(
-                types.size() == 1,
-                () -> "no layer type, but " + this + " rotates layers of the types " + types
-                        + " differently: expected one of them; use rotary(String)");
-        return rotary(types.get(0));
+        return builder(onlyLayerType(), null);
+    }
+
+    /**
+     * Returns the rotary encoding of all layers.
+     *
+     * @param length the number of positions that the model is to serve, at least 1
+     * @return a new builder of this encoding; see {@link #rotary(String, int)}
+     * @throws IllegalArgumentException if layers of different types are rotated differently
+     */
+    public RotaryEmbeddingBlock.Builder rotary(int length) {
+        return builder(onlyLayerType(), length);
+    }
+
+    /**
+     * Returns the rotary encoding of one type of layers, for a rope type that needs no length.
+     *
+     * @param layerType {@code full_attention}, {@code sliding_attention} or {@code chunked_attention}
+     * @return a new builder of this encoding; see {@link #rotary(String, int)}
+     * @throws IllegalArgumentException if the model has no rotary encoding for such layers, or the rope type is
+     *     {@code longrope} or {@code dynamic}
+     */
+    public RotaryEmbeddingBlock.Builder rotary(String layerType) {
+        return builder(layerType, null);
     }
 
     /**
@@ -148,10 +167,25 @@ public final class HuggingFaceRope {
      * and dynamic scaling, and at least {@code factor} times the original length for YaRN.
      *
      * @param layerType {@code full_attention}, {@code sliding_attention} or {@code chunked_attention}
+     * @param length the number of positions that the model is to serve, at least 1, by which the rope types
+     *     {@code longrope} and {@code dynamic} choose the frequencies; the other types do not depend on it
      * @return a new builder with head size, rotated dimensions, layout, frequencies, scaling, axes and maximum length
      * @throws IllegalArgumentException if the model has no rotary encoding for such layers
      */
-    public RotaryEmbeddingBlock.Builder rotary(String layerType) {
+    public RotaryEmbeddingBlock.Builder rotary(String layerType, int length) {
+        return builder(layerType, length);
+    }
+
+    private String onlyLayerType() {
+        List<String> types = layerTypes();
+        Check.that(
+                types.size() == 1,
+                () -> "no layer type, but " + this + " rotates layers of the types " + types
+                        + " differently: expected one of them; use rotary(String)");
+        return types.get(0);
+    }
+
+    private RotaryEmbeddingBlock.Builder builder(String layerType, Integer length) {
         RopeSection section = section(layerType);
         int headSize = headSize(layerType);
         RotaryEmbeddingBlock.Builder builder =
@@ -164,7 +198,7 @@ public final class HuggingFaceRope {
         } else {
             Integer dimensions = whole("qk_rope_head_dim") == null ? whole("rotary_dim") : whole("qk_rope_head_dim");
             rotarySize = dimensions == null ? (int) (headSize * share) : dimensions;
-            builder.optBase(base).optRotarySize(rotarySize).optScaling(section.scaling());
+            builder.optBase(base).optRotarySize(rotarySize).optScaling(section.scaling(length));
         }
         if (whole("qk_rope_head_dim") != null) {
             builder.optRotaryStart(headSize - rotarySize);
@@ -329,7 +363,84 @@ public final class HuggingFaceRope {
         return factor / Math.sqrt(size);
     }
 
-    int headSize(String layerType) {
+    /**
+     * Returns the attention of a layer: embedding size, heads, scale, biases, causality, window or chunks, cap of the
+     * scores, factor of the queries, sinks, normalization of queries and keys, and the rotary encoding unless the layer
+     * has none, for {@code max_position_embeddings} positions. Each attention has its own rotary block;
+     * {@link MultiHeadAttentionBlock.Builder#optRelativeEncoding} replaces it by one that several layers share.
+     *
+     * <p>Weights are not read. Those of Gemma's normalizations are stored less 1: add 1 to them. Llama 4 normalizes
+     * without weights, after the rotation, which is the same as before it: keep them at 1.
+     *
+     * @param layer the layer, counted from 0
+     * @return a new builder
+     * @throws IllegalArgumentException if there is no such layer, or the block cannot compute the attention of the
+     *     model, such as the latent attention of DeepSeek V2 and V3
+     */
+    public MultiHeadAttentionBlock.Builder attention(int layer) {
+        Check.that(
+                value("other_attention") == null,
+                () -> "the attention of " + this + " " + value("other_attention")
+                        + ": expected a model whose attention is a MultiHeadAttentionBlock; write its attention with the"
+                        + " block of rotary(String), and getScale()");
+        require("requiredInAttention");
+        Check.between("layer", layer, 0, required("num_hidden_layers") - 1L);
+        String layerType = layerType(layer);
+        requireKnown(layerType);
+        int headSize = headSize(layerType);
+        int headCount = required("num_attention_heads");
+        boolean hasBias = isOn("attention_bias");
+        MultiHeadAttentionBlock.Builder builder = MultiHeadAttentionBlock.builder()
+                .setEmbeddingSize(required("hidden_size"))
+                .setHeadCount(headCount)
+                .optKeyValueHeadCount(keyValueHeadCount(headCount))
+                .optHeadSize(headSize)
+                .optScale(getScale())
+                .optCausal(isOn("causal"))
+                .optBias(hasBias)
+                .optResultBias(value("result_bias") == null ? hasBias : isOn("result_bias"))
+                .optSinks(isOn("sinks"));
+        boolean isSliding = layerType.equals(ModelType.SLIDING)
+                && (isOn("use_sliding_window") || (value("layer_types") != null && !type.reads("max_window_layers")));
+        if (isSliding && value("sliding_window") != null) {
+            builder.optWindow(required("sliding_window"));
+        }
+        if (layerType.equals(ModelType.CHUNKED) && value("attention_chunk_size") != null) {
+            builder.optChunkSize(required("attention_chunk_size"));
+        }
+        if (value("attn_logit_softcapping") != null) {
+            builder.optScoreCap(number("attn_logit_softcapping"));
+        }
+        boolean isRotated = isRotated(layer);
+        if (isRotated) {
+            builder.optRelativeEncoding(
+                    rotary(layerType, required("max_position_embeddings")).build());
+        }
+        if (isOn("query_key_norm") && (isRotated || isOn("norm_without_rotary"))) {
+            builder.optQueryNorm(norm(headSize)).optKeyNorm(norm(headSize));
+        }
+        if (!isRotated && isOn("attn_temperature_tuning")) {
+            builder.optQueryScale(new QueryScale.FloorLogarithm(number("attn_scale"), number("floor_scale")));
+        }
+        if (((List<?>) value("rope_keys")).contains("llama_4_scaling_beta")) {
+            RopeSection section = section(layerType);
+            builder.optQueryScale(
+                    new QueryScale.FloorLogarithm(section.number("llama_4_scaling_beta"), section.originalLength(), 0));
+        }
+        if (isOn("use_logn_attn")) {
+            builder.optQueryScale(new QueryScale.LogN(required("seq_length")));
+        }
+        return builder;
+    }
+
+    private RmsNormBlock norm(int headSize) {
+        return RmsNormBlock.builder()
+                .setEmbeddingSize(headSize)
+                .optEpsilon(number("rms_norm_eps"))
+                .build();
+    }
+
+    private int headSize(String layerType) {
         long size;
         if (value("qk_rope_head_dim") != null) {
             size = (long) required("qk_nope_head_dim") + required("qk_rope_head_dim");

@@ -143,28 +143,41 @@ final class RopeSection {
         };
     }
 
-    /** Returns how the frequencies are scaled. The proportional type is no scaling: it has its own frequencies. */
-    RotaryScaling scaling() {
+    /**
+     * Returns how the frequencies are scaled. The proportional type is no scaling: it has its own frequencies.
+     *
+     * @param length the number of positions that the model is to serve; null if it was not given
+     */
+    RotaryScaling scaling(Integer length) {
         return switch (type) {
             case "linear" -> RotaryScaling.linear(number("factor"));
-            case "dynamic" -> dynamicNtk();
+            case "dynamic" -> dynamicNtk(given(length));
             case "yarn" -> yarn();
             case "llama3" ->
                 RotaryScaling.llama3(
                         number("factor"), number("low_freq_factor"), number("high_freq_factor"), originalLength);
-            case "longrope" -> longRope();
+            case "longrope" -> longRope(given(length));
             default -> RotaryScaling.none();
         };
     }
 
-    private RotaryScaling dynamicNtk() {
+    private int given(Integer length) {
+        Check.that(
+                length != null,
+                () -> "no length for rope type \"" + type
+                        + "\": expected the number of positions that the model is to serve, on which its frequencies"
+                        + " depend; use rotary(int) or rotary(String, int)");
+        return length;
+    }
+
+    private RotaryScaling dynamicNtk(int length) {
         int original = Objects.requireNonNullElse(value("original_max_position_embeddings", Integer.class), maxLength);
         Check.that(
                 original == maxLength,
                 () -> "original_max_position_embeddings " + original + " of rope type \"dynamic\" with"
                         + " max_position_embeddings " + maxLength
                         + ": expected the same, since the published code scales beyond the latter; correct one of them");
-        return RotaryScaling.dynamicNtk(number("factor"), maxLength);
+        return RotaryScaling.dynamicNtk(number("factor"), maxLength, length);
     }
 
     private double yarnFactor() {
@@ -206,7 +219,7 @@ final class RopeSection {
         return magnitude * magnitude;
     }
 
-    private RotaryScaling longRope() {
+    private RotaryScaling longRope(int length) {
         double factor = number("factor", (double) maxLength / originalLength);
         double published = factor <= 1 ? 1 : Math.sqrt(1 + StrictMath.log(factor) / StrictMath.log(originalLength));
         double attention = number("attention_factor", published);
@@ -217,7 +230,7 @@ final class RopeSection {
                 Math.max(originalLength, maxLength),
                 number("short_mscale", attention),
                 number("long_mscale", attention),
-                false);
+                length);
     }
 
     private double[] factors(String key) {

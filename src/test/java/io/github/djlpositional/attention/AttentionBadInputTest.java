@@ -115,7 +115,7 @@ class AttentionBadInputTest {
     void refusesFrequenciesThatDoNotFit() {
         Supplier<RotaryEmbeddingBlock.Builder> builder =
                 () -> RotaryEmbeddingBlock.builder().setHeadSize(8).optFrequencies(Frequencies.of(1, 0.5));
-        RotaryScaling twoFactors = RotaryScaling.longRope(new double[] {1, 1}, new double[] {2, 2}, 100, 200);
+        RotaryScaling twoFactors = RotaryScaling.longRope(new double[] {1, 1}, new double[] {2, 2}, 100, 200, 200);
         refused(() -> builder.get().optBase(500).build(), "frequencies", "base 500.0");
         refused(() -> builder.get().optScaling(RotaryScaling.linear(2)).build(), "frequencies", "factor=2.0");
         refused(() -> builder.get().optRotarySize(6).build(), "rotarySize 6", "2 frequencies");

@@ -39,9 +39,9 @@ public enum EncodingType implements TestBlocks {
             "rotary",
             "rotarySize: 2, layout: CONCATENATED",
             at -> at.scaled(dot(rotated(at.q(), 0, 1, at.i()), rotated(at.k(), 0, 1, at.j())))),
-    ROTARY_DYNAMIC("rotary", "scaling: {kind: dynamicNtk, factor: 2, originalLength: 4}", at -> {
-        // factor 2, original length 4: base · (2 l / 4 - 1)^(4 / 2) beyond it
-        double base = at.length() > 4 ? 10_000 * Math.pow(2.0 * at.length() / 4 - 1, 2) : 10_000;
+    ROTARY_DYNAMIC("rotary", "scaling: {kind: dynamicNtk, factor: 2, originalLength: 4, length: 10}", at -> {
+        // factor 2, original length 4, to serve 10: base · (2 · 10 / 4 - 1)^(4 / 2)
+        double base = 10_000 * Math.pow(2.0 * 10 / 4 - 1, 2);
         return at.scaled(dot(interleaved(at.q(), at.i(), base), interleaved(at.k(), at.j(), base)));
     }),
     ROTARY_XPOS("rotary", "rotaryStart: 2, xpos: 1024", at -> {
@@ -113,7 +113,7 @@ public enum EncodingType implements TestBlocks {
             "hiddenSize: 0                    | hiddenSize 0"),
     WINDOW(
             "Swin",
-            "window: [ROWS, 3], classToken: true, partial: true",
+            "window: [ROWS, 3], classToken: true",
             at -> {
                 // position 0 is a class token; the other positions are the cells
                 double[][] biases = at.parameter("biases");
@@ -133,7 +133,7 @@ public enum EncodingType implements TestBlocks {
             "window: [513, 513]               | [513, 513]"),
     WINDOW_NETWORK(
             "Swin V2",
-            "window: [ROWS, 3], hiddenSize: 5, trainedWindow: [5, 4], partial: true",
+            "window: [ROWS, 3], hiddenSize: 5, trainedWindow: [5, 4]",
             at -> {
                 double y = logarithmic((at.i() / 3 - at.j() / 3) * 8 / 4.0);
                 double x = logarithmic((at.i() % 3 - at.j() % 3) * 8 / 3.0);
@@ -143,7 +143,7 @@ public enum EncodingType implements TestBlocks {
             "trainedWindow: [3]               | trainedWindow [3];two"),
     WINDOW_VECTORS(
             "MViTv2",
-            "window: [ROWS, 3], partial: true",
+            "window: [ROWS, 3]",
             at -> at.product()
                     + dot(at.q(), at.parameter("rows")[at.i() / 3 - at.j() / 3 + EncodingType.WINDOW_ROWS - 1])
                     + dot(at.q(), at.parameter("columns")[at.i() % 3 - at.j() % 3 + 2]),

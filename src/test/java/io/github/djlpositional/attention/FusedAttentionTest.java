@@ -7,7 +7,6 @@ import static io.github.djlpositional.attention.TestNumbers.filled;
 import static io.github.djlpositional.attention.TestNumbers.numbers;
 import static io.github.djlpositional.attention.TestNumbers.requireClose;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ai.djl.engine.Engine;
 import ai.djl.ndarray.NDArray;
@@ -73,7 +72,6 @@ class FusedAttentionTest {
 
     private static MultiHeadAttentionBlock frozen(
             NDManager manager, EncodingType type, boolean causal, boolean isFused) {
-        assumeTrue(type != EncodingType.ROTARY_DYNAMIC, "the formulas do not leave padding out of the length");
         MultiHeadAttentionBlock block = filled(
                 manager,
                 type.attention(HEADS).optCausal(causal).optFusedKernel(isFused).build(),

@@ -40,7 +40,7 @@ class HiddenKeysTest {
     @EngineTest
     void theMaskOfDistancesIsZeroOrInfiniteInEveryDataType(NDManager manager) {
         AttentionMask mask = new AttentionMask(null, null, new Visibility(true, 2, null), true);
-        AttentionCall call = new AttentionCall(null, false, Positions.of(0, 3), Positions.of(0, 3), null, true, 1);
+        AttentionCall call = new AttentionCall(null, false, Positions.of(0, 3), Positions.of(0, 3), true, 1);
         for (DataType type : new DataType[] {DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64}) {
             try (Temporaries temporaries = new Temporaries()) {
                 NDArray like = manager.ones(new Shape(1, 1, 3, 4)).toType(type, false);

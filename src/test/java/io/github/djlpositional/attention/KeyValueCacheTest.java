@@ -25,13 +25,10 @@ import ai.djl.util.PairList;
 import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.PositionalEncodingBlock;
-import io.github.djlpositional.math.RotaryScaling;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /** How a cache keeps count of the steps. */
@@ -483,22 +480,6 @@ class KeyValueCacheTest {
         return infer(manager, cross, params, encoded, infer(manager, self, params, tokens), encoded);
     }
 
-    /** The encodings whose keys depend on the length of the sequence, from a length of 5 on. */
-    private static List<RotaryEmbeddingBlock> ofLength() {
-        return Stream.of(
-                        RotaryScaling.dynamicNtk(2, 4),
-                        RotaryScaling.longRope(new double[] {1, 1.5}, new double[] {2, 4}, 4, 16))
-                .map(scaling -> RotaryEmbeddingBlock.builder()
-                        .setHeadSize(EncodingType.HEAD_SIZE)
-                        .optScaling(scaling)
-                        .build())
-                .toList();
-    }
-
-    private static MultiHeadAttentionBlock.Builder causal(RelativeEncoding encoding) {
-        return EncodingType.NONE.attention(HEADS).optCausal(true).optRelativeEncoding(encoding);
-    }
-
     /** Checks the next step against a forward over the whole sequence up to its end, whose length the step has. */
     private static void requireNext(
             NDManager manager, Block block, KeyValueCache cache, NDArray x, NDArray positions, int from, int to) {
@@ -511,113 +492,6 @@ class KeyValueCacheTest {
         NDArray y = infer(manager, block, params, x.get(":, {}:{}", from, to));
         NDArray whole = infer(manager, block, all, x.get(":, :{}", to));
         requireClose(y, doubles(whole.get(":, {}:", from)), 1e-12);
-    }
-
-    /** Positions of two sequences whose greatest one is not the last. */
-    private static NDArray lateGreatest(NDManager manager) {
-        return manager.create(new int[][] {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {0, 1, 30, 2, 3, 20, 4, 5, 6, 7, 8}});
-    }
-
-    @EngineTest
-    void theLengthIsThatOfThePositionsThatARewindLeaves(NDManager manager) {
-        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 11, SIZE);
-        for (RotaryEmbeddingBlock encoding : ofLength()) {
-            MultiHeadAttentionBlock block = filled(manager, causal(encoding).build(), DataType.FLOAT64);
-            for (NDArray positions : new NDArray[] {null, lateGreatest(manager)}) {
-                try (KeyValueCache cache = new KeyValueCache(manager)) {
-                    requireNext(manager, block, cache, x, positions, 0, 6);
-                    requireNext(manager, block, cache, x, positions, 6, 10);
-                    // where a step began, into the middle of one, and to a length that has no scaling
-                    for (int length : new int[] {6, 5, 3, 2, 1}) {
-                        cache.rewind(length);
-                        requireNext(manager, block, cache, x, positions, length, length + 1);
-                    }
-                    cache.rewind(0);
-                    requireNext(manager, block, cache, x, positions, 0, 4);
-                }
-            }
-        }
-    }
-
-    @EngineTest
-    void theLengthIsThatFromBeforeAFailedStep(NDManager manager) {
-        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 11, SIZE);
-        NDArray wrongMask = manager.ones(new Shape(2, 1));
-        for (RotaryEmbeddingBlock encoding : ofLength()) {
-            MultiHeadAttentionBlock block = filled(manager, causal(encoding).build(), DataType.FLOAT64);
-            for (NDArray positions : new NDArray[] {null, lateGreatest(manager)}) {
-                List<UnaryOperator<KeyValueCache>> recoveries = List.of(
-                        cache -> cache,
-                        cache -> {
-                            cache.rewind(2);
-                            return cache;
-                        },
-                        cache -> {
-                            cache.select(manager.create(new int[] {0, 1}));
-                            return cache;
-                        },
-                        KeyValueCache::fork);
-                for (UnaryOperator<KeyValueCache> recovery : recoveries) {
-                    try (KeyValueCache cache = new KeyValueCache(manager)) {
-                        requireNext(manager, block, cache, x, positions, 0, 2);
-                        PairList<String, Object> params = cache.nextStep();
-                        if (positions != null) {
-                            with(params, positions.get(":, 2:9"));
-                        }
-                        refused(() -> infer(manager, block, params, x.get(":, 2:9"), wrongMask), "mask");
-                        KeyValueCache recovered = recovery.apply(cache);
-                        assertThat(recovered.getLength()).isEqualTo(2);
-                        requireNext(manager, block, recovered, x, positions, 2, 3);
-                        recovered.close();
-                    }
-                }
-            }
-        }
-    }
-
-    @EngineTest
-    void theLengthCountsPositionsThatAWindowHasDropped(NDManager manager) {
-        NDArray x = numbers(manager, 1, DataType.FLOAT64, 2, 11, SIZE);
-        NDArray swapped = chosen(x, 1, 0);
-        for (RotaryEmbeddingBlock encoding : ofLength()) {
-            MultiHeadAttentionBlock block =
-                    filled(manager, causal(encoding).optWindow(2).build(), DataType.FLOAT64);
-            NDArray whole = lateGreatest(manager);
-            for (NDArray positions : List.of(whole, whole.add(0.25f), whole.get("1:"))) {
-                NDArray others = positions.getShape().get(0) == 1 ? positions : chosen(positions, 1, 0);
-                try (KeyValueCache cache = new KeyValueCache(manager)) {
-                    requireNext(manager, block, cache, x, positions, 0, 4);
-                    for (int at = 4; at < 9; at++) {
-                        requireNext(manager, block, cache, x, positions, at, at + 1);
-                    }
-                    cache.rewind(8);
-                    requireNext(manager, block, cache, x, positions, 8, 9);
-                    try (KeyValueCache fork = cache.fork()) {
-                        requireNext(manager, block, fork, x, positions, 9, 11);
-                    }
-                    cache.select(manager.create(new long[] {1, 0}));
-                    requireNext(manager, block, cache, swapped, others, 9, 10);
-                    requireNext(manager, block, cache, swapped, others, 10, 11);
-                }
-            }
-        }
-    }
-
-    @EngineTest
-    void theLengthCountsIndicesThatAWindowDroppedBeforePositionsWereGiven(NDManager manager) {
-        NDArray x = numbers(manager, 1, DataType.FLOAT64, 1, 9, SIZE);
-        NDArray positions = manager.create(new int[] {0, 1, 2, 3, 4, 5, 2, 3, 4});
-        for (RotaryEmbeddingBlock encoding : ofLength()) {
-            MultiHeadAttentionBlock block =
-                    filled(manager, causal(encoding).optWindow(2).build(), DataType.FLOAT64);
-            try (KeyValueCache cache = new KeyValueCache(manager)) {
-                requireNext(manager, block, cache, x, null, 0, 5);
-                requireNext(manager, block, cache, x, null, 5, 6);
-                for (int at = 6; at < 9; at++) {
-                    requireNext(manager, block, cache, x, positions, at, at + 1);
-                }
-            }
-        }
     }
 
     @EngineTest

@@ -88,7 +88,7 @@ final class NaiveAttention {
         for (int head = 0; head < heads; head++) {
             for (int i = 0; i < together.length; i++) {
                 for (int j = 0; j < v.length; j++) {
-                    Pair at = new Pair(this, head, null, null, position(first + i), position(j), 0);
+                    Pair at = new Pair(this, head, null, null, position(first + i), position(j));
                     double[] value = plus(part(v[j], head), type.addedValue(at));
                     for (int h = 0; h < H; h++) {
                         together[i][head * H + h] += weights[head][i][j] * value[h];
@@ -110,11 +110,6 @@ final class NaiveAttention {
     private double[][][] probabilities(int first, double[][] queries, double[][] keys, Visible visible) {
         double[][] q = linear(block.getQueryProjection(), queries);
         double[][] k = linear(block.getKeyProjection(), keys);
-        // keys that no query sees are padding
-        int tokens = (int) IntStream.range(0, k.length)
-                .filter(j -> IntStream.range(0, q.length).anyMatch(i -> visible.test(i, j)))
-                .count();
-        int length = Math.max(first + q.length, tokens);
         double[][][] weights = new double[heads][q.length][k.length];
         for (int head = 0; head < heads; head++) {
             for (int i = 0; i < q.length; i++) {
@@ -123,13 +118,7 @@ final class NaiveAttention {
                 for (int j = 0; j < k.length; j++) {
                     if (visible.test(i, j)) {
                         double score = type.score(new Pair(
-                                this,
-                                head,
-                                part(q[i], head),
-                                part(k[j], head),
-                                position(first + i),
-                                position(j),
-                                length));
+                                this, head, part(q[i], head), part(k[j], head), position(first + i), position(j)));
                         scores[j] = cap.applyAsDouble(score) + added.at(head, i, j);
                     }
                 }
@@ -164,10 +153,9 @@ final class NaiveAttention {
      * @param k the key
      * @param i the position of the query
      * @param j the position of the key
-     * @param length the length of the sequence, without padding
      */
     @SuppressWarnings("ArrayRecordComponent") // nothing compares them
-    record Pair(NaiveAttention attention, int head, double[] q, double[] k, int i, int j, int length) {
+    record Pair(NaiveAttention attention, int head, double[] q, double[] k, int i, int j) {
 
         int distance() {
             return Math.abs(i - j);

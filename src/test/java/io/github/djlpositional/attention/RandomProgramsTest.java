@@ -27,7 +27,6 @@ import io.github.djlpositional.math.SinusoidalEncoding;
 import io.github.djlpositional.simulated.SimulatedGpuEngine;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -46,9 +45,7 @@ class RandomProgramsTest {
 
     private static final int CASES = EngineTestExtension.IS_NIGHTLY ? 20_000 : 1000;
 
-    /** The length of dynamic frequencies is the number of tokens, which the formulas do not count by a mask. */
-    private static final List<EncodingType> ENCODINGS =
-            List.copyOf(EnumSet.complementOf(EnumSet.of(EncodingType.ROTARY_DYNAMIC)));
+    private static final List<EncodingType> ENCODINGS = List.of(EncodingType.values());
 
     private static final List<DataType> TYPES = List.of(
             DataType.BOOLEAN, DataType.INT32, DataType.INT64, DataType.UINT8, DataType.FLOAT32, DataType.FLOAT64);

@@ -33,6 +33,7 @@ import io.github.djlpositional.EngineTest;
 import io.github.djlpositional.Forward;
 import io.github.djlpositional.InputEmbeddingBlock;
 import io.github.djlpositional.PositionalEncodingBlock;
+import io.github.djlpositional.arguments.HasArguments;
 import io.github.djlpositional.attention.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.attention.TransformerLayerBlock.Norm;
 import java.util.HashMap;
@@ -387,9 +388,7 @@ class TransformerStackBlockTest {
     @EngineTest
     void isSavedLoadedAndCreatedFromArguments(NDManager manager) throws Exception {
         for (TransformerStackBlock.Builder builder : List.of(
-                rotaryDecoder().optInput(inputWithoutPositions()),
-                encoder().optInput(input().build()),
-                sharing(bias()).optInput(inputWithoutPositions()))) {
+                rotaryDecoder().optInput(inputWithoutPositions()), encoder().optInput(input().build()))) {
             TransformerStackBlock stack = filled(manager, builder, 2, 5);
             stack.freezeParameters(true);
             byte[] file = BlockBytes.saved(stack);
@@ -421,36 +420,44 @@ class TransformerStackBlockTest {
         });
     }
 
+    /** T5 has one bias for all layers. */
+    @EngineTest
+    void aSharedEncodingIsSavedAndLoadedOnce(NDManager manager) throws Exception {
+        RelativePositionBiasBlock shared = bias();
+        TransformerStackBlock stack = filled(manager, sharing(shared).optInput(inputWithoutPositions()), 2, 5);
+        assertThat(stack.getLayers()).allMatch(layer -> layer.getAttention().getRelativeEncoding() == shared);
+        stack.freezeParameters(true);
+        byte[] file = BlockBytes.saved(stack);
+        TransformerStackBlock loaded =
+                sharing(bias()).optInput(inputWithoutPositions()).build();
+        BlockBytes.load(manager, loaded, file);
+        NDArray ids = manager.create(new int[][] {{3, 1, 4, 1, 5}, {9, 2, 6, 0, 0}});
+        requireSame(Forward.infer(manager, loaded, ids), Forward.infer(manager, stack, ids));
+        assertThat(BlockBytes.saved(loaded)).isEqualTo(file);
+    }
+
     @Test
-    void sharesAnEncodingOnlyIfItIsGivenToSeveralLayers() {
-        Function<TransformerStackBlock, List<RelativeEncoding>> encodings = stack -> stack.getLayers().stream()
-                .map(layer -> layer.getAttention().getRelativeEncoding())
-                .toList();
+    void argumentsCannotShareAnEncoding() {
+        RelativeEncoding shared = bias();
+        TransformerLayerBlock.Builder inOneLayer = layer(true, shared).optCrossAttention(attention(false, shared));
+        for (HasArguments block : List.of(
+                sharing(shared).build(),
+                TransformerStackBlock.builder()
+                        .setLayers(Stream.of(bias(), shared, bias(), shared)
+                                .map(encoding -> layer(false, encoding).build())
+                                .toList())
+                        .build(),
+                inOneLayer.build())) {
+            assertThatExceptionOfType(UnsupportedOperationException.class)
+                    .isThrownBy(block::getArguments)
+                    .withMessageContainingAll(shared.toString(), "BlockFactory");
+        }
         TransformerStackBlock apart = TransformerStackBlock.builder()
                 .setLayers(LAYERS, () -> layer(false, bias()))
                 .build();
-        TransformerStackBlock together = sharing(bias()).build();
-        RelativeEncoding ofSome = bias();
-        TransformerStackBlock some = TransformerStackBlock.builder()
-                .setLayers(Stream.of(bias(), ofSome, bias(), ofSome)
-                        .map(encoding -> layer(false, encoding).build())
-                        .toList())
-                .build();
-        for (TransformerStackBlock stack :
-                List.of(together, TransformerStackBlock.fromArguments(together.getArguments()))) {
-            assertThat(encodings.apply(stack).stream().distinct()).hasSize(1);
-        }
-        for (TransformerStackBlock stack : List.of(apart, TransformerStackBlock.fromArguments(apart.getArguments()))) {
-            assertThat(encodings.apply(stack)).doesNotHaveDuplicates();
-        }
-        for (TransformerStackBlock stack : List.of(some, TransformerStackBlock.fromArguments(some.getArguments()))) {
-            List<RelativeEncoding> found = encodings.apply(stack);
-            assertThat(found.get(1)).isSameAs(found.get(3));
-            assertThat(found.subList(0, 3)).doesNotHaveDuplicates();
-        }
-        Map<String, Object> arguments = new HashMap<>(together.getArguments());
-        arguments.remove("encodings");
-        refused(() -> TransformerStackBlock.fromArguments(arguments), "relativeEncoding 0");
+        assertThat(TransformerStackBlock.fromArguments(apart.getArguments()).getLayers().stream()
+                        .map(layer -> layer.getAttention().getRelativeEncoding()))
+                .doesNotHaveDuplicates();
     }
 
     /** The layers learn to sum up the tokens that are not padding, and the shared encoding is trained once. */
@@ -580,7 +587,7 @@ class TransformerStackBlockTest {
                     parts);
         }
         TransformerStackBlock stack =
-                sharing(bias()).optInput(inputWithoutPositions()).build();
+                rotaryDecoder().optInput(inputWithoutPositions()).build();
         Map<String, Object> arguments = new HashMap<>(stack.getArguments());
         Map<String, Object> ofInput = new HashMap<>(stack.getInput().getArguments());
         ofInput.put("type", "InputEmbeddingBlock");
@@ -593,7 +600,7 @@ class TransformerStackBlockTest {
     void acceptsExplicitPositionsBesideARelativeEncoding() {
         PositionalEncodingBlock sinusoids =
                 PositionalEncodingBlock.builder().setEmbeddingSize(SIZE).build();
-        TransformerStackBlock stack = sharing(bias())
+        TransformerStackBlock stack = rotaryDecoder()
                 .optInput(input().optPositionalEncoding(sinusoids).build())
                 .build();
         assertThat(TransformerStackBlock.fromArguments(stack.getArguments()).getArguments())

@@ -1,5 +1,9 @@
 package io.github.djlpositional.guide;
 
+import static io.github.djlpositional.guide.Windows.mask;
+import static io.github.djlpositional.guide.Windows.merge;
+import static io.github.djlpositional.guide.Windows.roll;
+import static io.github.djlpositional.guide.Windows.split;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -45,7 +49,6 @@ import io.github.djlpositional.attention.SandwichBiasBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock;
 import io.github.djlpositional.attention.TransformerLayerBlock.Nonlinearity;
 import io.github.djlpositional.attention.WindowBiasBlock;
-import io.github.djlpositional.attention.WindowPartition;
 import io.github.djlpositional.math.FourierFeatures;
 import io.github.djlpositional.math.GridEncoding;
 import io.github.djlpositional.math.PairLayout;
@@ -373,7 +376,7 @@ class UsingCodeTest {
 
     @EngineTest
     void layersInWindows(NDManager manager) {
-        // tag::windows[]
+        // tag::layers-in-windows[]
         List<TransformerLayerBlock> layers = new ArrayList<>(); // each has another bias
         for (int i = 0; i < 2; i++) {
             layers.add(TransformerLayerBlock.builder()
@@ -390,18 +393,23 @@ class UsingCodeTest {
                     .optPreNorm(true)
                     .build());
         }
-        // end::windows[]
-        NDArray x = manager.ones(new Shape(2, 28 * 28, 96));
+        // end::layers-in-windows[]
+        NDArray x = manager.ones(new Shape(2, 28, 28, 96));
         ParameterStore store = new ParameterStore(manager, false);
         layers.forEach(layer -> layer.initialize(manager, DataType.FLOAT32, new Shape(-1, 49, 96)));
-        // tag::windows[]
+        // tag::layers-in-windows[]
+        Shape pictures = x.getShape(); // (B, 28, 28, 96)
         for (int i = 0; i < 2; i++) {
-            WindowPartition windows = new WindowPartition(28, 28, 7, 7, i % 2 == 1); // 28 by 28 cells
-            NDList y = layers.get(i).forward(store, windows.split(x), false);
-            x = windows.merge(y.singletonOrThrow()); // (B, 28 · 28, 96)
+            int shift = i % 2 * 3;
+            NDList inputs = new NDList(split(roll(roll(x, shift, 1), shift, 2), 7, 7));
+            if (shift > 0) {
+                inputs.add(mask(x, shift, shift, 7, 7));
+            }
+            NDArray y = layers.get(i).forward(store, inputs, false).singletonOrThrow();
+            x = roll(roll(merge(y, pictures, 7, 7), 28 - shift, 1), 28 - shift, 2);
         }
-        // end::windows[]
-        assertThat(x.getShape()).isEqualTo(new Shape(2, 28 * 28, 96));
+        // end::layers-in-windows[]
+        assertThat(x.getShape()).isEqualTo(pictures);
     }
 
     /** The weights are those of {@code reference_values.py}, i · 37 mod 101 - 50 in units of 1/64. */

@@ -46,35 +46,19 @@ class FrequenciesTest {
     }
 
     @Test
-    void onlyDynamicScalingsDependOnTheLength() {
-        RotaryScaling dynamic = RotaryScaling.dynamicNtk(2, 100);
-        assertThat(dynamic.dependsOnLength()).isTrue();
-        assertThat(dynamic.lengthThreshold()).isEqualTo(100);
-        assertThat(dynamic.frequencies(16, 10_000, 100)).isEqualTo(dynamic.frequencies(16, 10_000, 1));
-        assertThat(dynamic.frequencies(16, 10_000, 101)).isNotEqualTo(dynamic.frequencies(16, 10_000, 100));
-        double[] ones = {1, 1};
-        assertThat(RotaryScaling.longRope(ones, ones, 100, 200).dependsOnLength())
-                .isTrue();
-        RotaryScaling yarn = RotaryScaling.yarn(4, 100);
-        assertThat(yarn.dependsOnLength()).isFalse();
-        assertThat(yarn.lengthThreshold()).isEqualTo(Integer.MAX_VALUE);
-        assertThat(yarn.frequencies(16, 10_000, 1)).isEqualTo(yarn.frequencies(16, 10_000, 1_000_000));
-    }
-
-    @Test
     void aFactorOfOneChangesNothing() {
-        Frequencies plain = RotaryScaling.none().frequencies(64, 10_000, 0);
-        assertThat(RotaryScaling.linear(1).frequencies(64, 10_000, 0)).isEqualTo(plain);
-        assertThat(RotaryScaling.llama3(1, 1, 4, 100).frequencies(64, 10_000, 0).get(20))
+        Frequencies plain = RotaryScaling.none().frequencies(64, 10_000);
+        assertThat(RotaryScaling.linear(1).frequencies(64, 10_000)).isEqualTo(plain);
+        assertThat(RotaryScaling.llama3(1, 1, 4, 100).frequencies(64, 10_000).get(20))
                 .isCloseTo(plain.get(20), within(1e-17));
-        assertThat(RotaryScaling.yarn(1, 100).attentionFactor(0)).isEqualTo(1);
+        assertThat(RotaryScaling.yarn(1, 100).attentionFactor()).isEqualTo(1);
     }
 
     @Test
     void optionalArgumentsOfYarnDefaultToThePaper() {
         Map<String, Object> arguments = new LinkedHashMap<>(Map.of("kind", "yarn", "factor", 4, "originalLength", 100));
         assertThat(RotaryScaling.fromArguments(arguments)).isEqualTo(RotaryScaling.yarn(4, 100));
-        double factorOfThePaper = RotaryScaling.yarn(4, 100).attentionFactor(0);
+        double factorOfThePaper = RotaryScaling.yarn(4, 100).attentionFactor();
         arguments.put("betaSlow", 2);
         assertThat(RotaryScaling.fromArguments(arguments))
                 .isEqualTo(RotaryScaling.yarn(4, 100, 32, 2, true, factorOfThePaper));
@@ -86,14 +70,14 @@ class FrequenciesTest {
 
     @Test
     void dynamicNtkIsUnscaledUpToTheOriginalLength() {
-        Frequencies plain = RotaryScaling.none().frequencies(8, 10_000, 0);
-        for (int length : new int[] {0, 15, 16}) {
-            assertThat(RotaryScaling.dynamicNtk(2, 16).frequencies(8, 10_000, length))
+        Frequencies plain = RotaryScaling.none().frequencies(8, 10_000);
+        for (int length : new int[] {1, 15, 16}) {
+            assertThat(RotaryScaling.dynamicNtk(2, 16, length).frequencies(8, 10_000))
                     .isEqualTo(plain);
         }
         // the base becomes base · (s · l / L - (s - 1))^(r / (r - 2)) = 10000 · (2 · 24 / 16 - 1)^(8 / 6)
         double expected = Math.pow(10_000 * Math.pow(2, 8 / 6.0), -6 / 8.0);
-        Frequencies scaled = RotaryScaling.dynamicNtk(2, 16).frequencies(8, 10_000, 24);
+        Frequencies scaled = RotaryScaling.dynamicNtk(2, 16, 24).frequencies(8, 10_000);
         assertThat(scaled.size()).isEqualTo(4);
         // a few roundings of double
         assertThat(scaled.get(3)).isCloseTo(expected, within(1e-14 * expected));
@@ -104,7 +88,7 @@ class FrequenciesTest {
         // over 1e6 positions, pair log(1e6 / 2π) / (2 log 10) · 8 = 20.8 makes one turn: beyond the last dimension, 7;
         // and pair 0.8, which is rounded down to 0, a hundred thousand
         Frequencies scaled =
-                RotaryScaling.yarn(2, 1_000_000, 100_000, 1, true, 1).frequencies(8, 10, 0);
+                RotaryScaling.yarn(2, 1_000_000, 100_000, 1, true, 1).frequencies(8, 10);
         for (int pair = 0; pair < 4; pair++) {
             double ramp = pair / 7.0;
             double expected = Math.pow(10, -pair / 4.0) * (1 - ramp + ramp / 2);
@@ -152,25 +136,26 @@ class FrequenciesTest {
     @Test
     void llama4ScoutMixesNoFrequencies() {
         // mpmath: 500000^(-68/128), whose wavelength is below 8192, and a 16th of 500000^(-70/128), whose is above
-        Frequencies frequencies = RotaryScaling.llama3(16, 1, 1, 8192).frequencies(128, 500_000, 0);
+        Frequencies frequencies = RotaryScaling.llama3(16, 1, 1, 8192).frequencies(128, 500_000);
         assertThat(frequencies.get(34)).isCloseTo(9.3847387e-4, within(5e-12));
         assertThat(frequencies.get(35)).isCloseTo(4.7781062e-5, within(5e-13));
     }
 
     @Test
-    void longRopeByTheMaximumLengthHasOneListOfFactors() {
-        RotaryScaling byLength = longRope(1.5, 1.75, false);
-        RotaryScaling byMaximum = longRope(1.5, 1.75, true);
-        assertThat(byMaximum.dependsOnLength()).isFalse();
-        assertThat(byMaximum.frequencies(4, 10_000, 1)).isEqualTo(byLength.frequencies(4, 10_000, 101));
-        assertThat(byMaximum.attentionFactor(1)).isEqualTo(1.75);
-        assertThat(byLength.attentionFactor(100)).isEqualTo(1.5);
-        assertThat(byLength.attentionFactor(101)).isEqualTo(1.75);
-        assertThat(byMaximum).isNotEqualTo(byLength);
+    void longRopeHasTheLongFactorsBeyondTheOriginalLength() {
+        RotaryScaling upTo = longRope(1.5, 1.75, 100);
+        RotaryScaling beyond = longRope(1.5, 1.75, 101);
+        assertThat(upTo.frequencies(4, 10_000).get(0)).isEqualTo(1);
+        assertThat(upTo.frequencies(4, 10_000).get(1)).isCloseTo(0.01 / 2, within(1e-18));
+        assertThat(upTo.attentionFactor()).isEqualTo(1.5);
+        assertThat(beyond.attentionFactor()).isEqualTo(1.75);
+        // a few roundings of double
+        assertThat(beyond.frequencies(4, 10_000).get(0)).isCloseTo(1 / 3.0, within(1e-16));
+        assertThat(beyond.frequencies(4, 10_000).get(1)).isCloseTo(0.01 / 4, within(1e-18));
     }
 
-    static RotaryScaling longRope(double shortFactor, double longFactor, boolean byMaxLength) {
+    static RotaryScaling longRope(double shortFactor, double longFactor, int length) {
         return RotaryScaling.longRope(
-                new double[] {1, 2}, new double[] {3, 4}, 100, 400, shortFactor, longFactor, byMaxLength);
+                new double[] {1, 2}, new double[] {3, 4}, 100, 400, shortFactor, longFactor, length);
     }
 }

@@ -31,8 +31,8 @@ class LimitsTest {
 
     /** The values in a message, of which the first are at its start, and a call. */
     static List<Arguments> invalidCalls() {
-        RotaryScaling twoFactors = RotaryScaling.longRope(ONES, ONES, 2, 4);
-        RotaryScaling tiny = RotaryScaling.longRope(new double[] {1e-320}, new double[] {1}, 2, 4);
+        RotaryScaling twoFactors = RotaryScaling.longRope(ONES, ONES, 2, 4, 1);
+        RotaryScaling tiny = RotaryScaling.longRope(new double[] {1e-320}, new double[] {1}, 2, 4, 1);
         SinusoidalEncoding paper = vaswani(8);
         GridEncoding grid = GridEncoding.multidim(2, 8);
         RotaryTable rotary = table(1);
@@ -50,30 +50,33 @@ class LimitsTest {
                 call("scaling factor 0.5", () -> RotaryScaling.linear(0.5)),
                 call("scaling factor NaN", () -> RotaryScaling.linear(Double.NaN)),
                 call("scaling factor Infinity", () -> RotaryScaling.linear(Double.POSITIVE_INFINITY)),
-                call("scaling factor 0.5", () -> RotaryScaling.dynamicNtk(0.5, 10)),
+                call("scaling factor 0.5", () -> RotaryScaling.dynamicNtk(0.5, 10, 20)),
                 call("scaling factor 0.5", () -> RotaryScaling.yarn(0.5, 10)),
                 call("scaling factor Infinity", () -> RotaryScaling.yarn(Double.POSITIVE_INFINITY, 10)),
                 call("scaling factor 0.5", () -> RotaryScaling.llama3(0.5, 1, 4, 10)),
-                call("originalLength 0: expected 1 or more", () -> RotaryScaling.dynamicNtk(2, 0)),
+                call("originalLength 0: expected 1 or more", () -> RotaryScaling.dynamicNtk(2, 0, 1)),
                 call("originalLength 0: expected 1 or more", () -> RotaryScaling.yarn(2, 0)),
                 call("originalLength 0: expected 1 or more", () -> RotaryScaling.llama3(2, 1, 4, 0)),
-                call("scaling factor 4096.0 with originalLength 4: expected", () -> RotaryScaling.dynamicNtk(4096, 4)),
+                call(
+                        "scaling factor 4096.0 with originalLength 4: expected",
+                        () -> RotaryScaling.dynamicNtk(4096, 4, 8)),
                 call("scaling factor 4096.0 with originalLength 4: expected", () -> RotaryScaling.yarn(4096, 4)),
                 call(
                         "scaling factor 8192.0 with originalLength 8: expected",
                         () -> RotaryScaling.llama3(8192, 1, 4, 8)),
-                call("originalLength 1: expected 2 or more", () -> RotaryScaling.longRope(ONES, ONES, 1, 4)),
-                call("maxLength 3: expected 4 or more", () -> RotaryScaling.longRope(ONES, ONES, 4, 3)),
-                call("2 short and 3 long factors", () -> RotaryScaling.longRope(ONES, new double[] {1, 1, 1}, 2, 4)),
-                call("LongRoPE factor 0.0", () -> RotaryScaling.longRope(ONES, new double[2], 2, 4)),
-                call("2 LongRoPE factors for rotary size 64: expected 32", () -> twoFactors.frequencies(64, 10, 1)),
-                call("base 1.0", () -> RotaryScaling.none().frequencies(2, 1, 0)),
-                call("rotary size 0", () -> RotaryScaling.none().frequencies(0, 10, 0)),
-                call("rotary size 3", () -> RotaryScaling.none().frequencies(3, 10, 0)),
-                call("length -1", () -> RotaryScaling.none().frequencies(2, 10, -1)),
+                call("originalLength 1: expected 2 or more", () -> RotaryScaling.longRope(ONES, ONES, 1, 4, 1)),
+                call("maxLength 3: expected 4 or more", () -> RotaryScaling.longRope(ONES, ONES, 4, 3, 1)),
+                call("2 short and 3 long factors", () -> RotaryScaling.longRope(ONES, new double[] {1, 1, 1}, 2, 4, 1)),
+                call("LongRoPE factor 0.0", () -> RotaryScaling.longRope(ONES, new double[2], 2, 4, 1)),
+                call("2 LongRoPE factors for rotary size 64: expected 32", () -> twoFactors.frequencies(64, 10)),
+                call("base 1.0", () -> RotaryScaling.none().frequencies(2, 1)),
+                call("rotary size 0", () -> RotaryScaling.none().frequencies(0, 10)),
+                call("rotary size 3", () -> RotaryScaling.none().frequencies(3, 10)),
+                call("length 0: expected 1 or more", () -> RotaryScaling.dynamicNtk(2, 4, 0)),
+                call("length 0: expected 1 or more", () -> RotaryScaling.longRope(ONES, ONES, 2, 4, 0)),
                 call(
                         "rotary size 2 with NTK",
-                        () -> RotaryScaling.dynamicNtk(2, 4).frequencies(2, 10, 0)),
+                        () -> RotaryScaling.dynamicNtk(2, 4, 1).frequencies(2, 10)),
                 call("frequency count -1: expected 0 to 1048576", () -> Frequencies.timescales(-1, 1, 10)),
                 call("frequency count -1: expected 0 to 1048576", () -> Frequencies.geometric(-1, 10, 1)),
                 call("frequency count 1048577: expected", () -> Frequencies.timescales(1_048_577, 1, 10)),
@@ -82,23 +85,23 @@ class LimitsTest {
                 // overflows: the ratio, the reciprocal of a subnormal base, the growth of the base
                 call("frequency NaN of pair 0", () -> SinusoidalEncoding.tensor2tensor(4, 1e-200, 1e200)),
                 call("frequency ", () -> Frequencies.geometric(2, 1e-310, 1)),
-                call("frequency ", () -> RotaryScaling.ntkAware(1e308).frequencies(4, 10, 0)),
+                call("frequency ", () -> RotaryScaling.ntkAware(1e308).frequencies(4, 10)),
                 call("frequency ", () -> Frequencies.timescales(2, 1e200, 1e-50)),
                 call("frequency 1.0E-320 of pair 0", () -> Frequencies.timescales(1, 1e-320, 1e-320)),
                 call(
                         "frequency 1.0E-308 of pair 0",
-                        () -> RotaryScaling.linear(1e308).frequencies(4, 10_000, 0)),
-                call("frequency ", () -> RotaryScaling.linear(Double.MAX_VALUE).frequencies(64, 1e250, 0)),
-                call("frequency ", () -> tiny.frequencies(2, 10, 1)),
+                        () -> RotaryScaling.linear(1e308).frequencies(4, 10_000)),
+                call("frequency ", () -> RotaryScaling.linear(Double.MAX_VALUE).frequencies(64, 1e250)),
+                call("frequency ", () -> tiny.frequencies(2, 10)),
                 call("frequency factor 0.0", () -> Frequencies.of(1).scaledBy(0)),
                 call("frequency factor NaN", () -> Frequencies.of(1).scaledBy(Double.NaN)),
                 call("frequency factor Infinity", () -> Frequencies.of(1).scaledBy(Double.POSITIVE_INFINITY)),
                 call("frequency 1.0E270 of pair 0", () -> Frequencies.of(1).scaledBy(1e270)),
                 call("frequency 1.0E-270 of pair 0", () -> Frequencies.of(1).scaledBy(1e-270)),
-                call("rotary size 2 with NTK", () -> RotaryScaling.ntkAware(2).frequencies(2, 10, 0)),
+                call("rotary size 2 with NTK", () -> RotaryScaling.ntkAware(2).frequencies(2, 10)),
                 call("scaling factor 0.5", () -> RotaryScaling.ntkAware(0.5)),
-                call("attentionFactor 0.0", () -> FrequenciesTest.longRope(0, 1, false)),
-                call("attentionFactor -1.0", () -> FrequenciesTest.longRope(1, -1, false)),
+                call("attentionFactor 0.0", () -> FrequenciesTest.longRope(0, 1, 1)),
+                call("attentionFactor -1.0", () -> FrequenciesTest.longRope(1, -1, 1)),
                 call("headSize 0: expected 2 to 2097152", () -> Frequencies.proportional(0, 0.5, 10, 1)),
                 call("headSize 2097154: expected", () -> Frequencies.proportional(2_097_154, 0.5, 10, 1)),
                 call("headSize 7", () -> Frequencies.proportional(7, 0.5, 10, 1)),
@@ -335,10 +338,9 @@ class LimitsTest {
 
     @Test
     void aScalingFactorMayBeTheOriginalLength() {
-        assertThat(RotaryScaling.dynamicNtk(4, 4).lengthThreshold()).isEqualTo(4);
-        assertThat(RotaryScaling.yarn(4, 4).frequencies(2, 10, 0).size()).isEqualTo(1);
-        assertThat(RotaryScaling.llama3(4, 1, 4, 4).frequencies(2, 10, 0).size())
-                .isEqualTo(1);
+        assertThat(RotaryScaling.dynamicNtk(4, 4, 4).frequencies(4, 10).size()).isEqualTo(2);
+        assertThat(RotaryScaling.yarn(4, 4).frequencies(2, 10).size()).isEqualTo(1);
+        assertThat(RotaryScaling.llama3(4, 1, 4, 4).frequencies(2, 10).size()).isEqualTo(1);
     }
 
     @Test
@@ -350,9 +352,13 @@ class LimitsTest {
         assertThat(RelativeBuckets.of(true, 4, 2).size()).isEqualTo(4);
         assertThat(RelativeBuckets.of(false, 2, 2).size()).isEqualTo(2);
         assertThat(RelativeBuckets.of(true, 4096, 1025).size()).isEqualTo(4096);
-        assertThat(RotaryScaling.dynamicNtk(1, 1).lengthThreshold()).isEqualTo(1);
-        assertThat(RotaryScaling.longRope(ONES, ONES, 2, 2).attentionFactor(0)).isEqualTo(1);
-        assertThat(RotaryScaling.none().frequencies(2, 1.5, 0).size()).isEqualTo(1);
+        assertThat(RotaryScaling.dynamicNtk(1, 1, Integer.MAX_VALUE)
+                        .frequencies(4, 10)
+                        .size())
+                .isEqualTo(2);
+        assertThat(RotaryScaling.longRope(ONES, ONES, 2, 2, 1).attentionFactor())
+                .isEqualTo(1);
+        assertThat(RotaryScaling.none().frequencies(2, 1.5).size()).isEqualTo(1);
         assertThat(Frequencies.geometric(1 << 20, 10, 1 << 20).size()).isEqualTo(1 << 20);
         assertThat(joined(16, 1 << 16).size()).isEqualTo(1 << 20);
         assertThat(Frequencies.proportional(1 << 21, 1, 10, 1).size()).isEqualTo(1 << 20);

@@ -246,7 +246,7 @@ class ReferenceValuesTest {
             RotaryScaling scaling = switch (row[0]) {
                 case "default" -> RotaryScaling.none();
                 case "linear" -> RotaryScaling.linear(p[2]);
-                case "dynamic" -> RotaryScaling.dynamicNtk(p[2], (int) p[3]);
+                case "dynamic" -> RotaryScaling.dynamicNtk(p[2], (int) p[3], (int) p[4]);
                 case "yarn" -> RotaryScaling.yarn(p[2], (int) p[3]);
                 case "yarn_untruncated" ->
                     RotaryScaling.yarn(p[2], (int) p[3], p[4], p[5], false, 0.1 * StrictMath.log(p[2]) + 1);
@@ -257,18 +257,14 @@ class ReferenceValuesTest {
                     yield RotaryScaling.yarn(p[2], (int) p[3], 32, 1, false, ratio);
                 }
                 case "longrope_mscale" ->
-                    RotaryScaling.longRope(factors(1), factors(3), (int) p[2], (int) p[3], p[5], p[6], false);
-                case "longrope_by_max" -> {
-                    double published = real(row[4]);
-                    yield RotaryScaling.longRope(
-                            factors(1), factors(3), (int) p[2], (int) p[3], published, published, true);
-                }
-                case "longrope" -> RotaryScaling.longRope(factors(1), factors(3), (int) p[2], (int) p[3]);
+                    RotaryScaling.longRope(factors(1), factors(3), (int) p[2], (int) p[3], p[5], p[6], (int) p[4]);
+                case "longrope_by_max" -> // vLLM serves the maximum length
+                    RotaryScaling.longRope(factors(1), factors(3), (int) p[2], (int) p[3], (int) p[3]);
+                case "longrope" -> RotaryScaling.longRope(factors(1), factors(3), (int) p[2], (int) p[3], (int) p[4]);
                 default -> throw new IllegalArgumentException(row[0]);
             };
-            long length = scaling.dependsOnLength() ? (long) p[4] : 1;
-            assertFrequency(scaling.frequencies((int) p[0], p[1], length), tolerance, row);
-            assertThat(scaling.attentionFactor(length)).isCloseTo(real(row[4]), within(1e-15));
+            assertFrequency(scaling.frequencies((int) p[0], p[1]), tolerance, row);
+            assertThat(scaling.attentionFactor()).isCloseTo(real(row[4]), within(1e-15));
         }
     }
 
@@ -277,7 +273,7 @@ class ReferenceValuesTest {
         for (String[] row : Goldens.rows("rotary_rows.csv")) {
             int size = integer(row[0]);
             int position = integer(row[3]);
-            Frequencies frequencies = RotaryScaling.none().frequencies(size, real(row[1]), 0);
+            Frequencies frequencies = RotaryScaling.none().frequencies(size, real(row[1]));
             RotaryTable table = new RotaryTable(frequencies, PairLayout.INTERLEAVED, real(row[2]));
             ByteBuffer consecutive = ByteBuffer.allocate(size * Float.BYTES);
             ByteBuffer explicit = ByteBuffer.allocate(2 * size * Float.BYTES);
@@ -300,7 +296,7 @@ class ReferenceValuesTest {
         for (String[] row : Goldens.rows("xpos_rows.csv")) {
             int size = integer(row[0]);
             double position = real(row[2]);
-            Frequencies frequencies = RotaryScaling.none().frequencies(size, 10_000, 0);
+            Frequencies frequencies = RotaryScaling.none().frequencies(size, 10_000);
             RotaryTable table = new RotaryTable(frequencies, PairLayout.CONCATENATED, 1).withXpos(real(row[1]));
             ByteBuffer out = ByteBuffer.allocate(size * Double.BYTES);
             table.write(new double[] {position}, FloatFormat.FLOAT64, out);

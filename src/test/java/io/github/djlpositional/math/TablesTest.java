@@ -29,7 +29,7 @@ class TablesTest {
     @EnumSource
     void consecutiveRowsAreThoseOfTheirPositions(FloatFormat format) {
         RotaryTable table = new RotaryTable(
-                RotaryScaling.none().frequencies(32, 10_000, 0), PairLayout.CONCATENATED, 1.2772588722239782);
+                RotaryScaling.none().frequencies(32, 10_000), PairLayout.CONCATENATED, 1.2772588722239782);
         int rowBytes = 32 * format.bytes();
         ByteBuffer consecutive = ByteBuffer.allocate(500 * rowBytes);
         table.write(IntStream.range(1000, 1500).asDoubleStream().toArray(), format, consecutive);

@@ -19,9 +19,9 @@ class ValuesTest {
                     () -> RotaryScaling.ntkAware(2),
                     () -> RotaryScaling.yarn(2, 10),
                     () -> RotaryScaling.yarn(2, 10, 32, 1, true, 3),
-                    () -> FrequenciesTest.longRope(1, 1.5, false),
-                    () -> FrequenciesTest.longRope(1.5, 1, false),
-                    () -> FrequenciesTest.longRope(1.5, 1, true),
+                    () -> FrequenciesTest.longRope(1, 1.5, 400),
+                    () -> FrequenciesTest.longRope(1.5, 1, 400),
+                    () -> FrequenciesTest.longRope(1.5, 1, 100),
                     () -> longRope(1.5),
                     () -> longRope(Math.nextUp(1.5))),
             List.of(
@@ -67,7 +67,7 @@ class ValuesTest {
                     () -> GridEncoding.multidim(2, 8)));
 
     private static RotaryScaling longRope(double last) {
-        return RotaryScaling.longRope(new double[] {1, last}, new double[] {1, 2}, 100, 200);
+        return RotaryScaling.longRope(new double[] {1, last}, new double[] {1, 2}, 100, 200, 200);
     }
 
     @Test
@@ -96,9 +96,9 @@ class ValuesTest {
         assertThat(Frequencies.of(1, 0.5).scaledBy(3).scaledBy(0.25))
                 .hasToString(
                         "scaled(frequencies=scaled(frequencies=given(values=[1.0, 0.5]), factor=3.0), factor=0.25)");
-        assertThat(RotaryScaling.dynamicNtk(2, 2048).frequencies(64, 10_000, 4096))
-                .hasToString("rotary(rotarySize=64, base=10000.0, length=4096,"
-                        + " scaling=dynamicNtk(factor=2.0, originalLength=2048))");
+        assertThat(RotaryScaling.dynamicNtk(2, 2048, 4096).frequencies(64, 10_000))
+                .hasToString("rotary(rotarySize=64, base=10000.0,"
+                        + " scaling=dynamicNtk(factor=2.0, originalLength=2048, length=4096))");
         assertThat(GridEncoding.visionTransformer(8))
                 .hasToString("GridEncoding(axes=2, parts=[Part[axis=1, encoding=" + SinusoidalEncoding.xTransformers(4)
                         + ", first=0, count=4], Part[axis=0, encoding=" + SinusoidalEncoding.xTransformers(4)

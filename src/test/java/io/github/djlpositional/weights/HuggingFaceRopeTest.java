@@ -35,6 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The relevant part of published configurations, from {@code src/test/resources/configurations}, which have the names
@@ -89,11 +90,10 @@ class HuggingFaceRopeTest {
         return HuggingFaceRope.of(llama("rope_scaling", section));
     }
 
-    /** What a block does to each pair at position 1, and on one axis, in a sequence of a length. */
+    /** What a block does to each pair at position 1, and on one axis. */
     private record Rotation(List<Double> frequencies, List<Double> factors, List<Double> others) {
 
-        static Rotation of(
-                NDManager manager, RotaryEmbeddingBlock block, PairLayout layout, int start, int length, int axis) {
+        static Rotation of(NDManager manager, RotaryEmbeddingBlock block, PairLayout layout, int start, int axis) {
             int headSize = block.getHeadSize();
             int pairs = block.getRotarySize() / 2;
             double[] x = new double[headSize];
@@ -102,13 +102,11 @@ class HuggingFaceRopeTest {
             for (int pair = 0; pair < pairs; pair++) {
                 x[start + layout.firstIndex(pair, pairs)] = 1;
             }
-            // the second position only makes the sequence long
-            NDArray input = manager.create(x, new Shape(1, 1, 1, headSize)).repeat(2, 2);
-            long[] positions = {1, Math.max(1, length - 1)};
-            NDArray tokens = manager.create(positions);
+            NDArray input = manager.create(x, new Shape(1, 1, 1, headSize));
+            NDArray tokens = manager.create(new long[] {1});
             if (axis >= 0) {
-                tokens = manager.zeros(new Shape(3, 1, 2), DataType.INT64);
-                tokens.set(new NDIndex(axis + ", 0"), manager.create(positions));
+                tokens = manager.zeros(new Shape(3, 1, 1), DataType.INT64);
+                tokens.set(new NDIndex(axis + ", 0"), manager.create(new long[] {1}));
             }
             double[] rotated = Forward.infer(manager, block, input, tokens).toDoubleArray();
             List<Double> frequencies = new ArrayList<>();
@@ -146,7 +144,8 @@ class HuggingFaceRopeTest {
             int length = Integer.parseInt(row[2]);
             PairLayout layout = PairLayout.valueOf(row[3].toUpperCase(Locale.ROOT));
             int start = Integer.parseInt(row[5]);
-            RotaryEmbeddingBlock.Builder builder = row[1].isEmpty() ? config.rotary() : config.rotary(row[1]);
+            RotaryEmbeddingBlock.Builder builder =
+                    row[1].isEmpty() ? config.rotary(length) : config.rotary(row[1], length);
             RotaryEmbeddingBlock block = builder.optMaxSequenceLength(2).build();
             assertThat(block.getHeadSize()).as(name).isEqualTo(Integer.parseInt(row[4]));
             double[] expected = numbers(row[8]);
@@ -155,7 +154,7 @@ class HuggingFaceRopeTest {
             List<Double> kept = Collections.nCopies(block.getHeadSize() - 2 * expected.length, 0.5);
             String axes = row[6];
             for (int axis = axes.isEmpty() ? -1 : 0; axis < (axes.isEmpty() ? 0 : 3); axis++) {
-                Rotation rotation = Rotation.of(manager, block, layout, start, length, axis);
+                Rotation rotation = Rotation.of(manager, block, layout, start, axis);
                 int current = axis;
                 double[] frequencies = IntStream.range(0, expected.length)
                         .mapToDouble(pair -> current < 0 || axes.charAt(pair) - '0' == current ? expected[pair] : 0)
@@ -172,10 +171,11 @@ class HuggingFaceRopeTest {
     @EngineTest
     void rotatesAsTheTestsOfTransformers(NDManager manager) throws Exception {
         for (String[] row : rows("huggingface_tests.csv").toList()) {
-            boolean isDynamic = row[0].equals("dynamic");
-            RotaryEmbeddingBlock block =
-                    scaled(Map.of("rope_type", row[0], "factor", 10.0)).rotary().build();
-            Rotation rotation = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, isDynamic ? 16_384 : 2, -1);
+            // the length of the test of dynamic NTK
+            RotaryEmbeddingBlock block = scaled(Map.of("rope_type", row[0], "factor", 10.0))
+                    .rotary(16_384)
+                    .build();
+            Rotation rotation = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, -1);
             assertClose(rotation.frequencies, numbers(row[1]), 5e-5, row[0]);
         }
     }
@@ -183,8 +183,8 @@ class HuggingFaceRopeTest {
     /** Asserts the attention factor of a rope section in a sequence of a length. */
     private static void assertFactor(double expected, NDManager manager, Map<String, ?> section, int length)
             throws Exception {
-        RotaryEmbeddingBlock block = scaled(section).rotary().build();
-        double factor = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, length, -1)
+        RotaryEmbeddingBlock block = scaled(section).rotary(length).build();
+        double factor = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, -1)
                 .factors
                 .get(0);
         assertThat(factor).isCloseTo(expected, within(ERROR));
@@ -218,6 +218,20 @@ class HuggingFaceRopeTest {
         assertFactor(1.25, manager, section, 1025);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"dynamic", "longrope"})
+    void typesWhoseFrequenciesDependOnTheLengthNeedIt(String type) throws Exception {
+        List<Double> divisors = Collections.nCopies(64, 2.0);
+        Map<String, Object> section = map("rope_type", type, "factor", 2);
+        if (type.equals("longrope")) {
+            section.putAll(Map.of("short_factor", divisors, "long_factor", divisors));
+        }
+        HuggingFaceRope config = scaled(section);
+        assertRejected(config::rotary, type, "rotary(int)");
+        assertRejected(() -> config.rotary("full_attention"), type, "rotary(String, int)");
+        assertRejected(() -> config.rotary(0), "length 0");
+    }
+
     /** transformers 5 writes one section for each type of layers, and moves bases and shares into it. */
     @EngineTest
     void readsWhatTransformers5Writes(NDManager manager) throws Exception {
@@ -235,7 +249,7 @@ class HuggingFaceRopeTest {
                 rows("expected.csv").filter(row -> configs.containsKey(row[0])).toList()) {
             HuggingFaceRope config = configs.get(row[0]);
             RotaryEmbeddingBlock block = (row[1].isEmpty() ? config.rotary() : config.rotary(row[1])).build();
-            Rotation rotation = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, 2, -1);
+            Rotation rotation = Rotation.of(manager, block, PairLayout.CONCATENATED, 0, -1);
             assertClose(rotation.frequencies, numbers(row[8]), ERROR, row[0] + row[1]);
         }
     }
@@ -253,7 +267,7 @@ class HuggingFaceRopeTest {
         "phi-2, 2048"
     })
     void positionsEndWhereTheModelsDo(String model, int limit) throws Exception {
-        Map<String, Object> arguments = read(model).rotary().build().getArguments();
+        Map<String, Object> arguments = read(model).rotary(limit).build().getArguments();
         assertThat(arguments.get("maxSequenceLength")).isEqualTo(Math.min(limit, 4096));
         assertThat(arguments.get("autoExtend")).isEqualTo(limit > 4096 ? limit : null);
     }

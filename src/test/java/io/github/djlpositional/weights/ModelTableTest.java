@@ -86,7 +86,7 @@ class ModelTableTest {
         Map<String, String> actual = new LinkedHashMap<>(row);
         RotaryEmbeddingBlock rotary;
         if (row.get("window").equals(UNKNOWN)) {
-            rotary = config.rotary(new ModelAttention(config).layerType(layer)).build();
+            rotary = config.rotary(config.layerType(layer), 1).build();
         } else {
             MultiHeadAttentionBlock attention = ModelAttention.of(config, layer);
             Map<String, Object> arguments = attention.getArguments();

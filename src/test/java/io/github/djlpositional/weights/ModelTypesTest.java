@@ -215,13 +215,19 @@ class ModelTypesTest {
         if (expected.length > 3) {
             return rotated(manager, config, new ModelAttention(config).layerType(layer), (int) expected[2]);
         }
-        MultiHeadAttentionBlock block = ModelAttention.of(config, layer);
+        MultiHeadAttentionBlock read = config.attention(layer).build();
+        MultiHeadAttentionBlock block = read.getRelativeEncoding() == null
+                ? read
+                : config.attention(layer)
+                        .optRelativeEncoding(
+                                config.rotary(config.layerType(layer), TOKENS).build())
+                        .build();
         return attended.computeIfAbsent(block.toString(), description -> attended(manager, config.toString(), block));
     }
 
     /** Two sums over the rotated numbers of a head, or of its last dimensions, their number, and the scale. */
     private static double[] rotated(NDManager manager, HuggingFaceRope config, String layerType, int size) {
-        RotaryEmbeddingBlock block = config.rotary(layerType).build();
+        RotaryEmbeddingBlock block = config.rotary(layerType, TOKENS).build();
         int headSize = block.getHeadSize();
         try (NDManager sub = manager.newSubManager()) {
             double[] heads = values(TOKENS * headSize, i -> number(1, Math.max(0, i % headSize - (headSize - size))));

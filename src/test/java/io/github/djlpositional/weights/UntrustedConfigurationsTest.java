@@ -77,8 +77,8 @@ class UntrustedConfigurationsTest {
         HuggingFaceRope[] read = new HuggingFaceRope[1];
         guard(config, () -> read[0] = HuggingFaceRope.of(keyed));
         if (read[0] != null) {
-            guard(config, () -> read[0].rotary(ModelType.SLIDING).build());
-            guard(config, () -> read[0].rotary().build());
+            guard(config, () -> read[0].rotary(ModelType.SLIDING, 5000).build());
+            guard(config, () -> read[0].rotary(5000).build());
             guard(config, read[0]::getScale);
         }
     }

@@ -43,7 +43,7 @@ final class ContextExtension {
                 In each pair of dimensions, the model has met the angles of the distances in its training. What are the angles of
                 a text that is twice or eight times as long? The numbers here are those of Llama 2: heads of 128
                 dimensions, so 64 pairs, with the base 10,000. These are the turns of some pairs over the 4,096 positions.""");
-        Frequencies trained = RotaryScaling.none().frequencies(HEAD_SIZE, BASE, TRAINED);
+        Frequencies trained = RotaryScaling.none().frequencies(HEAD_SIZE, BASE);
         for (int pair : new int[] {0, 20, 45, 46, 63}) {
             notebook.row("pair %2d: %9.5f turns", pair, turns(trained, pair, TRAINED));
         }
@@ -69,7 +69,7 @@ final class ContextExtension {
         double[] pairsOfLlama = LineChart.each(PAIRS, pair -> pair);
         LineChart ratio = LineChart.of("Frequency with a scaling for 8 times the length", "pair", "scaled / unscaled");
         scalings.forEach((name, scaling) -> {
-            Frequencies scaled = scaling.frequencies(HEAD_SIZE, BASE, 8 * TRAINED);
+            Frequencies scaled = scaling.frequencies(HEAD_SIZE, BASE);
             double[] ratios = LineChart.each(PAIRS, pair -> scaled.get(pair) / trained.get(pair));
             ratio.line(LINES.indexOf(name), name, pairsOfLlama, ratios);
         });
@@ -94,7 +94,7 @@ final class ContextExtension {
         for (int factor : new int[] {2, 8}) {
             notebook.row("%d times    beyond  farthest  first pair", factor);
             for (Map.Entry<String, RotaryScaling> scaling : scalings(factor).entrySet()) {
-                Frequencies scaled = scaling.getValue().frequencies(HEAD_SIZE, BASE, (long) factor * TRAINED);
+                Frequencies scaled = scaling.getValue().frequencies(HEAD_SIZE, BASE);
                 double[] farther = farther(trained, scaled, factor);
                 notebook.row("%-10s %7d %9.2f %11.3f", scaling.getKey(), beyond(farther), max(farther), scaled.get(0));
             }
@@ -110,7 +110,7 @@ final class ContextExtension {
         LineChart angles = LineChart.of("Turns of the slow pairs over 32,768 positions", "pair", "turns");
         angles.line(7, "one turn", slow, LineChart.each(slow.length, i -> 1));
         scalings.forEach((name, scaling) -> {
-            Frequencies scaled = scaling.frequencies(HEAD_SIZE, BASE, 8 * TRAINED);
+            Frequencies scaled = scaling.frequencies(HEAD_SIZE, BASE);
             double[] turns = LineChart.each(slow.length, i -> turns(scaled, 40 + i, 8 * TRAINED));
             angles.line(LINES.indexOf(name), name, slow, turns);
         });
@@ -131,13 +131,13 @@ final class ContextExtension {
         ofPhi3.put("linear", RotaryScaling.linear(32));
         ofPhi3.put("NTK-aware", RotaryScaling.ntkAware(32));
         ofPhi3.put("YaRN", RotaryScaling.yarn(32, TRAINED));
-        ofPhi3.put("LongRoPE", RotaryScaling.longRope(PHI_3_LONG, PHI_3_LONG, TRAINED, extended));
+        ofPhi3.put("LongRoPE", RotaryScaling.longRope(PHI_3_LONG, PHI_3_LONG, TRAINED, extended, extended));
         int pairs = PHI_3_LONG.length;
-        Frequencies unscaled = RotaryScaling.none().frequencies(2 * pairs, BASE, TRAINED);
+        Frequencies unscaled = RotaryScaling.none().frequencies(2 * pairs, BASE);
         LineChart searched = LineChart.of("Phi-3 mini, 32 times the length", "pair", "divisor");
         notebook.row("%-10s %7s %7s %7s %7s", "pair", "0", "12", "24", "47");
         ofPhi3.forEach((name, scaling) -> {
-            Frequencies scaled = scaling.frequencies(2 * pairs, BASE, extended);
+            Frequencies scaled = scaling.frequencies(2 * pairs, BASE);
             double[] divisors = LineChart.each(pairs, pair -> unscaled.get(pair) / scaled.get(pair));
             notebook.row("%-10s %7.3f %7.3f %7.3f %7.3f", name, divisors[0], divisors[12], divisors[24], divisors[47]);
             searched.line(LINES.indexOf(name), name, LineChart.each(pairs, pair -> pair), divisors);
@@ -154,10 +154,10 @@ final class ContextExtension {
         RotaryScaling longRope = ofPhi3.get("LongRoPE");
         notebook.row("LongRoPE    beyond  farthest");
         for (int factor : new int[] {2, 8, 32}) {
-            double[] farther = farther(unscaled, longRope.frequencies(2 * pairs, BASE, extended), factor);
+            double[] farther = farther(unscaled, longRope.frequencies(2 * pairs, BASE), factor);
             notebook.row("%2d times %9d %9.2f", factor, beyond(farther), max(farther));
         }
-        notebook.row("factor of cosines and sines, explained below: %.4f", longRope.attentionFactor(extended));
+        notebook.row("factor of cosines and sines, explained below: %.4f", longRope.attentionFactor());
 
         notebook.text("""
                 Even at 32 times the length, they use about half of the range that they met.""");

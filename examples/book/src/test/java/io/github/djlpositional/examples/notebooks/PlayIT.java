@@ -238,7 +238,7 @@ class PlayIT {
             assertDecimals(row.get(2), unscaled.get(pair) * (length - 1) / (2 * Math.PI), 3);
             assertDecimals(row.get(3), frequencies.get(pair) * (longer - 1) / (2 * Math.PI), 3);
         }
-        assertDecimals(shown.numbers().get(2), settings.scaling().attentionFactor(0), 4);
+        assertDecimals(shown.numbers().get(2), settings.scaling().attentionFactor(), 4);
     }
 
     private static void assertRotary(Shown shown, PlayScript.Settings settings) {

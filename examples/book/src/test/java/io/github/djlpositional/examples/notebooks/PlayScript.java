@@ -124,7 +124,7 @@ final class PlayScript {
 
         /** Returns the library's frequencies for the settings of contexts. */
         Frequencies frequencies() {
-            return scaling().frequencies(integer("size"), 10_000, 0);
+            return scaling().frequencies(integer("size"), 10_000);
         }
     }
 

@@ -134,7 +134,7 @@ class PlayTest {
             settings.values().put("factor", factor);
             // 0.1 ln(32) + 1 is below 2: the logarithm has 1 ulp, the product and the sum one rounding each
             assertThat(CONTEXTS.call(Double.class, "attentionFactor", scaling, factor))
-                    .isCloseTo(settings.scaling().attentionFactor(0), within(4 * ROUNDING));
+                    .isCloseTo(settings.scaling().attentionFactor(), within(4 * ROUNDING));
         }
     }
 

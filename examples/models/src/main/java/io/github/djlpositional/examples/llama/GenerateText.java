@@ -70,7 +70,8 @@ public final class GenerateText extends EngineCommand {
         try (NDManager manager = engine.newBaseManager(deviceOf(engine));
                 HuggingFaceTokenizer tokenizer = tokenizer()) {
             long[] ids = tokenizer.encode(prompt).getIds();
-            LlamaDecoder decoder = LlamaDecoder.load(folder, manager);
+            LlamaDecoder decoder =
+                    LlamaDecoder.load(folder, (int) Math.min((long) ids.length + tokens, Integer.MAX_VALUE), manager);
             requireFits(decoder, ids);
             out.print(prompt);
             out.flush();

@@ -59,14 +59,14 @@ public final class LlamaDecoder extends AbstractBlock {
     /** The weight of the output layer, (V, D). */
     private final Parameter head;
 
-    LlamaDecoder(LlamaConfig config) {
+    LlamaDecoder(LlamaConfig config, int length) {
         this.config = config;
         InputEmbeddingBlock input = InputEmbeddingBlock.builder()
                 .setVocabularySize(config.vocabularySize())
                 .setEmbeddingSize(config.embeddingSize())
                 .optNoPositions() // the attentions have rotary positions
                 .build();
-        rotary = config.rope().rotary().build();
+        rotary = config.attention().rotary(length).build();
         List<TransformerLayerBlock> built = new ArrayList<>();
         for (int i = 0; i < config.layerCount(); i++) {
             built.add(TransformerLayerBlock.builder()
@@ -95,9 +95,14 @@ public final class LlamaDecoder extends AbstractBlock {
      * Loads the model in a folder as Hugging Face publishes it. The weights, F32, F16 or BF16, are FLOAT32 in the
      * decoder, and frozen; the manager owns them.
      *
+     * @param folder the folder with {@code config.json} and {@code model.safetensors}, or the files that
+     *     {@code model.safetensors.index.json} names
+     * @param length the number of tokens to serve, on which the frequencies of LongRoPE and dynamic NTK depend
+     * @param manager owns the weights
+     * @return the decoder, ready for inference
      * @throws UserError if the folder is not that of such a model, or a file is missing or damaged
      */
-    public static LlamaDecoder load(Path folder, NDManager manager) throws IOException {
+    public static LlamaDecoder load(Path folder, int length, NDManager manager) throws IOException {
         ModelFolder files = new ModelFolder(folder);
         try {
             HuggingFaceRope.read(files.file("config.json")); // also refuses repeated keys and deep nesting
@@ -111,21 +116,13 @@ public final class LlamaDecoder extends AbstractBlock {
                     config.layerCount() < tensors.size(),
                     () -> "num_hidden_layers " + config.layerCount() + ": expected fewer than the " + tensors.size()
                             + " tensors of the weights; download both again");
-            LlamaDecoder decoder = new LlamaDecoder(config);
-            WeightLoader loader = decoder.addTo(WeightLoader.ofAll(weights))
-                    .oneByOne() // while a tensor is loaded, it is in memory twice
-                    // the frequencies of the rotary encoding, and a copy of a table that is the head too
-                    .allowUnused("*.rotary_emb.inv_freq", "lm_head.weight");
-            // before arrays are created, which may be too large
-            double described = count(decoder.getParameters().values().stream().map(Parameter::getShape));
-            double stored = count(tensors.stream());
-            Check.that(
-                    described <= stored,
-                    () -> String.format(
-                            Locale.ROOT,
-                            "a model of %,.0f numbers: expected at most the %,.0f of the weights; download both again",
-                            described,
-                            stored));
+            decoder = new LlamaDecoder(read, length);
+        } catch (IllegalArgumentException | MalformedModelException e) {
+            throw new UserError("file '" + config + "': " + e.getMessage(), e);
+        }
+        Map<String, Parameter> parameters = decoder.parametersByName();
+        requireSame(folder, weights, parameters);
+        try {
             decoder.setInitializer(Initializer.ZEROS, parameter -> true);
             decoder.initialize(manager, DataType.FLOAT32, new Shape(1, 1));
             loader.load(decoder);
@@ -185,9 +182,7 @@ public final class LlamaDecoder extends AbstractBlock {
 
     /**
      * Continues a prompt, token by token. The attentions keep the keys and values of all tokens in a cache, so that
-     * each step computes only one token. LongRoPE turns all tokens of a sequence differently once it is longer than the
-     * original length of the model: there, the whole sequence is computed again. Dynamic NTK would do so in each step;
-     * as in the YaRN paper (Peng et al., 2023, section 3.3), only the keys are turned again.
+     * each step computes only one token.
      *
      * @param prompt the tokens before the continuation, at least one
      * @param choice returns the next token for its logits, V numbers
@@ -200,9 +195,6 @@ public final class LlamaDecoder extends AbstractBlock {
             ParameterStore store = new ParameterStore(manager, false);
             long[] all = prompt;
             do {
-                if (cache.getLength() == rotary.getScaling().lengthThreshold()) {
-                    cache.clear();
-                }
                 long[] step = Arrays.copyOfRange(all, cache.getLength(), all.length);
                 try (NDManager temporary = manager.newSubManager()) {
                     NDList ids = new NDList(temporary.create(step).expandDims(0));

@@ -28,7 +28,7 @@ class BadFolderTest {
     private void assertRefused(Path given, String... values) {
         try (NDManager manager = Engines.newManager("PyTorch")) {
             assertThatExceptionOfType(UserError.class)
-                    .isThrownBy(() -> LlamaDecoder.load(given, manager))
+                    .isThrownBy(() -> LlamaDecoder.load(given, 20, manager))
                     .satisfies(e -> assertThat(e.getMessage())
                             .contains(folder.toString(), ": expected ", "; ")
                             .contains(values)

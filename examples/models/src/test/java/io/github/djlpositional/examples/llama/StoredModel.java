@@ -18,16 +18,10 @@ import java.util.stream.Stream;
  * @param prompt the tokens of the text, or others
  * @param logits the logits of each token of the prompt, (T, V)
  * @param continuation the greedy continuation of the prompt, of a forward over the whole sequence for each token
- * @param cachedContinuation the same with a cache; it is another one with dynamic NTK only
  */
 @SuppressWarnings("ArrayRecordComponent") // never compared
 public record StoredModel(
-        String text,
-        String continuedText,
-        long[] prompt,
-        float[][] logits,
-        List<Long> continuation,
-        List<Long> cachedContinuation) {
+        String text, String continuedText, List<Long> prompt, List<List<Double>> logits, List<Long> continuation) {
 
     private static final Path MODELS = Path.of("src", "test", "resources", "llama");
 

@@ -1,0 +1,99 @@
+package io.github.djlpositional.attention;
+
+import static io.github.djlpositional.attention.TestNumbers.requireClose;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import ai.djl.nn.Parameter;
+import ai.djl.training.GradientCollector;
+import ai.djl.training.ParameterStore;
+import io.github.djlpositional.EngineTest;
+import io.github.djlpositional.attention.TransformerLayerBlock.Nonlinearity;
+import io.github.djlpositional.guide.Windows;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Pictures of 6 or 3 by 8 cells, B = 2, and windows of 3 by 4; the code of the guide compared with torchvision's
+ * blocks.
+ */
+class ShiftedWindowsTest {
+
+    private static final List<String> STORED = List.of("swin", "swin_with_one_row_of_windows");
+
+    private static TransformerLayerBlock layer(NDManager manager, StoredLayer stored) {
+        TransformerLayerBlock layer = TransformerLayerBlock.builder()
+                .setAttention(MultiHeadAttentionBlock.builder()
+                        .setEmbeddingSize(8)
+                        .setHeadCount(2)
+                        .optRelativeEncoding(WindowBiasBlock.builder()
+                                .setHeadCount(2)
+                                .setWindow(3, 4)
+                                .build())
+                        .build())
+                .setHiddenSize(16)
+                .optNonlinearity(Nonlinearity.GELU)
+                .optPreNorm(true)
+                .build();
+        layer.initialize(manager, DataType.FLOAT64, new Shape(-1, 12, 8));
+        stored.parametersOf(layer, "").forEach((parameter, tensor) -> tensor.copyTo(parameter.getArray()));
+        return layer;
+    }
+
+    /**
+     * A layer in windows of the pictures x, (2, R, 8, 8), as torchvision has it: no shift of an axis with one window.
+     */
+    private static NDArray forward(
+            NDManager manager, boolean shifted, TransformerLayerBlock layer, NDArray x, boolean training) {
+        Shape shape = x.getShape();
+        long rows = shifted && shape.get(1) > 3 ? 1 : 0;
+        long columns = shifted ? 2 : 0;
+        NDArray moved = Windows.roll(Windows.roll(x, rows, 1), columns, 2);
+        NDList inputs = new NDList(Windows.split(moved, 3, 4));
+        if (shifted) {
+            inputs.add(Windows.mask(x, rows, columns, 3, 4));
+        }
+        NDArray y = layer.forward(new ParameterStore(manager, false), inputs, training)
+                .singletonOrThrow();
+        NDArray merged = Windows.merge(y, shape, 3, 4);
+        return Windows.roll(Windows.roll(merged, shape.get(1) - rows, 1), 8 - columns, 2);
+    }
+
+    @EngineTest
+    void equalsSwinsBlock(NDManager manager, boolean shifted) throws Exception {
+        for (String name : STORED) {
+            StoredLayer stored = new StoredLayer(manager, name);
+            TransformerLayerBlock layer = layer(manager, stored);
+            NDArray x = stored.get("input");
+            NDArray y = forward(manager, shifted, layer, x, false);
+            double[] expected =
+                    stored.get(shifted ? "output_shifted" : "output").toDoubleArray();
+            requireClose(y, expected, 1e-10);
+        }
+    }
+
+    @EngineTest
+    void gradientsAreThoseOfSwinsBlock(NDManager manager) throws Exception {
+        for (String name : STORED) {
+            StoredLayer stored = new StoredLayer(manager, name);
+            TransformerLayerBlock layer = layer(manager, stored);
+            NDArray x = stored.get("input");
+            x.setRequiresGradient(true);
+            NDArray weight = stored.get("gradient_weight");
+            try (GradientCollector collector = manager.getEngine().newGradientCollector()) {
+                collector.backward(
+                        forward(manager, true, layer, x, true).mul(weight).sum());
+            }
+            // on MXNet, the gradient of erf, for GELU, has the factor 2 / √π in FLOAT32, which is 5e-8 of it too large;
+            // gradients are up to 157
+            double tolerance = manager.getEngine().getEngineName().equals("MXNet") ? 157 * 5e-8 : 1e-10;
+            requireClose(x.getGradient(), stored.get("gradient.input").toDoubleArray(), tolerance);
+            Map<Parameter, NDArray> expected = stored.parametersOf(layer, "gradient.");
+            expected.forEach((parameter, gradient) ->
+                    requireClose(parameter.getArray().getGradient(), gradient.toDoubleArray(), tolerance));
+        }
+    }
+}
